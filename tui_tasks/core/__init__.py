@@ -1,0 +1,1 @@
+"""The state and its rules. Knows no JSON channel and no terminal."""

@@ -1,0 +1,1 @@
+"""The tool families: one file a seed dialect, over one state."""

@@ -1,0 +1,1 @@
+"""Starts jobs: one supervisor process a run. Knows no screen."""

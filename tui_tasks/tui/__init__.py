@@ -1,0 +1,1 @@
+"""The screens. Knows no SQL."""
