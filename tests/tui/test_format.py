@@ -1,0 +1,370 @@
+"""What agents wrote becomes text that does nothing but be read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import unicodedata
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tui_tasks.tui import format as fmt
+
+PAYLOADS = {
+    "OSC 52, the clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",
+    "OSC 8, a link": "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "OSC 0, the title": "\x1b]0;owned\x07",
+    "CSI, clear": "\x1b[2J\x1b[H\x1b[31m",
+    "DCS": "\x1bP1$r0m\x1b\\",
+    "APC and PM": "\x1b_Gi=1;\x1b\\\x1b^x\x1b\\",
+    "C1 controls": "\x9b2J\x9d52;c;AA\x9c\x90q\x9c",
+    "reset": "\x1bc",
+    "backspace and return": "safe\x08\x08\x08\x08evil\rEVIL",
+    "NUL, BEL, DEL": "\x00\x07\x7f",
+    "markup that presses a key": "[@click=app.simulate_key('y')]Yes[/]",
+    "markup that closes nothing": "[/nope]",
+    "bidi": "\u202eexe.cod\u202c\u2066x\u2069\u200f\u061c",
+    "tags": "\U000e0041\U000e0042\U000e007f",
+    "zero width": "pass\u200bw\u200co\u200dr\u2060d\ufeff",
+    "surrogates": "\ud83d\udcff",
+    "noncharacters": "\ufdd0\uffff\U0010ffff",
+    "private use": "\ue0b0\U000f0000",
+    "lines of all kinds": "a\nb\r\nc\x85d\u2028e\u2029f\rg\vh\fi",
+    "a family": "👨\u200d👩\u200d👧\u200d👦",
+    "a skin tone": "👍🏽",
+    "a flag": "🇩🇪🇫🇷",
+    "a flag of tags": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "keycaps": "1\ufe0f\u20e3#\ufe0f\u20e3",
+    "an emoji by selector": "❤\ufe0f☎\ufe0f",
+    "zalgo": "e" + "\u0301\u0316\u0334" * 50,
+    "marks with nothing to stand on": "\u0301\u0301abc\n\u0301def",
+    "wide": "数据库迁移到新的服务器" * 9,
+    "fillers": "\u3164\u115f\u1160\uffa0",
+    "spaces": "a\u00a0b\u2003c\u3000d\u202fe",
+}
+FORBIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+hostile = st.one_of(
+    st.text(),
+    st.text(alphabet=st.characters()),
+    st.text(
+        alphabet="ab\x1b\x9b\r\n\t\x7f\u0301\u0316é数👍🏽\u200d\ufe0f\u20e3\u202e🇩\u3164 \u3000\u1160\ud800"
+    ),
+    st.sampled_from(sorted(PAYLOADS.values())),
+)
+
+
+def longest_run_of_marks(text: str) -> int:
+    longest = run = 0
+    for char in text:
+        run = run + 1 if unicodedata.category(char)[0] == "M" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def assert_harmless(text: str) -> None:
+    for char in text:
+        assert unicodedata.category(char) not in FORBIDDEN or char == "\n", (hex(ord(char)), text)
+        assert not 0xFE00 <= ord(char) <= 0xFE0F, text
+        assert not 0x1F3FB <= ord(char) <= 0x1F3FF, text
+        assert char != "\u20e3", text
+    assert longest_run_of_marks(text) <= 3
+    for line in text.split("\n"):
+        assert not line or unicodedata.category(line[0])[0] != "M", "a mark would fall on the neighbour"
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("limit", [None, 40, 7, 2, 1, 0])
+def test_no_payload_comes_through_a_line(payload: str, limit: int | None) -> None:
+    shown = fmt.safe_line(payload, limit)
+    assert_harmless(shown)
+    assert "\n" not in shown
+    assert limit is None or cell_len(shown) <= limit
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_no_payload_comes_through_many_lines(payload: str) -> None:
+    assert_harmless(fmt.safe_text(payload))
+
+
+@given(hostile, st.one_of(st.none(), st.integers(-1, 80)))
+@settings(max_examples=500)
+def test_a_line_is_harmless_fits_and_stays_the_same_when_made_safe_again(
+    text: str, limit: int | None
+) -> None:
+    shown = fmt.safe_line(text, limit)
+    assert_harmless(shown)
+    assert "\n" not in shown
+    assert limit is None or cell_len(shown) <= max(limit, 0)
+    assert fmt.safe_line(shown, limit) == shown
+
+
+@given(hostile, st.integers(0, 60))
+@settings(max_examples=500)
+def test_many_lines_are_harmless_fit_and_stay_the_same_when_made_safe_again(text: str, limit: int) -> None:
+    shown = fmt.safe_text(text, limit)
+    assert_harmless(shown)
+    assert len(shown) <= limit
+    assert fmt.safe_text(shown, limit) == shown
+
+
+@given(hostile, st.integers(0, 40), st.sampled_from(["left", "right"]))
+def test_a_column_is_filled_to_the_cell(text: str, cells: int, align: str) -> None:
+    assert cell_len(fmt.fit(text, cells, align)) == cells
+
+
+def test_the_quick_check_agrees_with_the_slow_look_at_every_character() -> None:
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if fmt._is_ordinary(char):
+            assert fmt._stands_for(char) == char, hex(code)
+
+
+def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if cell_len(char) == 0:
+            shown = fmt.safe_line(f"a{char * 9}")
+            assert cell_len(shown) == 1 + shown.count("\ufffd") + sum(
+                0x2400 <= ord(c) <= 0x2421 for c in shown
+            ) + (shown.count(" ")), hex(code)
+            assert len(shown) <= 10
+            assert longest_run_of_marks(shown) <= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain ASCII [b]stays[/b]", "plain ASCII [b]stays[/b]"),
+        ("Größe, žluťoučký, Ελλάδα, Привет", "Größe, žluťoučký, Ελλάδα, Привет"),
+        ("नमस्ते עברית عربي 한국어", "नमस्ते עברית عربي 한국어"),
+        ("e\u0301", "e\u0301"),
+        ("\x1b]52;c;QQ==\x07", "␛]52;c;QQ==␇"),
+        ("\x7f", "␡"),
+        ("\x9b", "\ufffd"),
+        ("a\u202eb", "a\ufffdb"),
+        ("pass\u200bword", "password"),
+        ("a\tb\nc\r\nd", "a b c d"),
+        ("a\rb", "a␍b"),
+        ("👨\u200d👩\u200d👧", "👨👩👧"),
+        ("👍🏽", "👍"),
+        ("🇩🇪", "DE"),
+        ("1\ufe0f\u20e3", "1"),
+        ("❤\ufe0f", "❤"),
+        ("e" + "\u0301" * 9, "e\u0301\u0301\u0301"),
+        ("\u3164", ""),
+        ("a\u3000b", "a b"),
+    ],
+)
+def test_a_line_shows(text: str, shown: str) -> None:
+    assert fmt.safe_line(text) == shown
+
+
+def test_many_lines_keep_their_lines_and_columns() -> None:
+    assert fmt.safe_text("a\r\nb\x85c\u2028d") == "a\nb\nc\nd"
+    assert fmt.safe_text("a\tb\n\tc") == "a   b\n    c"
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "shown"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "abcd…"),
+        ("数据库", 6, "数据库"),
+        ("数据库", 5, "数据…"),
+        ("数据库", 4, "数…"),
+        ("数据库", 2, "…"),
+        ("ae\u0301bc", 3, "ae\u0301…"),
+        ("abc", 0, ""),
+    ],
+)
+def test_what_is_too_wide_is_cut_between_characters(text: str, cells: int, shown: str) -> None:
+    assert fmt.safe_line(text, cells) == shown
+
+
+def test_ascii_only_cuts_with_a_tilde() -> None:
+    assert fmt.safe_line("abcdef", 4, ascii_only=True) == "abc~"
+    assert fmt.safe_text("abcdef", 4, ascii_only=True) == "abc~"
+
+
+def cost(text: str) -> float:
+    best = 1.0
+    for _ in range(5):
+        start = time.perf_counter()
+        fmt.safe_line(text, 60)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "\x1b", "e\u0301", "数"])
+def test_a_title_of_a_megabyte_costs_no_more_than_a_long_line(unit: str) -> None:
+    huge = unit * (1_000_000 // len(unit))
+    assert cell_len(fmt.safe_line(huge, 60)) in (59, 60)
+    assert len(fmt.safe_line(huge)) <= fmt.LINE_CHARS
+    assert len(fmt.safe_text(huge)) == fmt.TEXT_CHARS
+    assert cost(huge) < 10 * cost(unit * 1000) + 0.001
+
+
+def test_markup_is_never_interpreted() -> None:
+    for payload in ("[@click=app.simulate_key('y')]Yes[/]", "[/nope]", "[b]"):
+        content = fmt.plain(payload, "$state-done")
+        assert content.plain == payload
+        assert [(span.start, span.end, span.style) for span in content.spans] == [
+            (0, len(payload), "$state-done")
+        ]
+        assert fmt.block(f"{payload}\n{payload}").plain == f"{payload}\n{payload}"
+        assert fmt.cell(payload).plain == payload
+        assert fmt.cell(payload).spans == []
+
+
+def test_content_and_cells_are_made_safe() -> None:
+    assert fmt.plain("\x1b[2J\x07").plain == "␛[2J␇"
+    assert fmt.block("\x1b\n\x07").plain == "␛\n␇"
+    assert fmt.cell("abc\ndef", "bold", 5).plain == "abc …"
+
+
+def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:
+    code = (
+        "import sys; from tui_tasks.tui.format import safe_line, safe_text, spoken_age, look;"
+        "safe_line('é\\x1b👍'); safe_text('x'); spoken_age(0, 9); look('done');"
+        "sys.exit(any(name in sys.modules for name in ('rich', 'textual')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+S, M, H, D = fmt.SECOND, fmt.MINUTE, fmt.HOUR, fmt.DAY
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "age", "ago", "due"),
+    [
+        (0, "now", "now", "now"),
+        (S - 1, "now", "now", "now"),
+        (S, "1s", "1s ago", "overdue 1s"),
+        (40 * S, "40s", "40s ago", "overdue 40s"),
+        (M - 1, "59s", "59s ago", "overdue 59s"),
+        (9 * M + 59 * S, "9m", "9m ago", "overdue 9m"),
+        (3 * H, "3h", "3h ago", "overdue 3h"),
+        (2 * D + 23 * H, "2d", "2d ago", "overdue 2d"),
+        (36 * D, "5w", "5w ago", "overdue 5w"),
+        (800 * D, "2y", "2y ago", "overdue 2y"),
+        (-1, "now", "now", "now"),
+        (-S, "in 1s", "in 1s", "in 1s"),
+        (-(12 * H + 45 * M), "in 12h", "in 12h", "in 12h"),
+    ],
+)
+def test_ages_are_short(elapsed: int, age: str, ago: str, due: str) -> None:
+    now = 1_763_755_200 * S
+    assert fmt.age(now - elapsed, now) == age
+    assert fmt.ago(now - elapsed, now) == ago
+    assert fmt.due(now - elapsed, now) == due
+
+
+@given(st.integers(-400 * D, 400 * D))
+def test_an_age_lasts_just_as_long_as_it_says(elapsed: int) -> None:
+    lasts = fmt.age_lasts(0, elapsed)
+    assert lasts > 0
+    assert fmt.age(0, elapsed + lasts - 1) == fmt.age(0, elapsed)
+    assert fmt.age(0, elapsed + lasts) != fmt.age(0, elapsed)
+
+
+@pytest.mark.parametrize(
+    ("span", "shown", "in_one_unit"),
+    [
+        (-5, "0ms", "0ms"),
+        (340_000, "340ms", "340ms"),
+        (41 * S, "41s", "41s"),
+        (65 * S, "1m 05s", "1m"),
+        (38 * M, "38m 00s", "38m"),
+        (2 * H + 5 * M, "2h 05m", "2h"),
+        (3 * D + 4 * H, "3d 4h", "3d"),
+        (40 * D, "40d 0h", "40d"),
+    ],
+)
+def test_durations(span: int, shown: str, in_one_unit: str) -> None:
+    assert fmt.duration(span) == shown
+    assert fmt.duration(span, 1) == in_one_unit
+
+
+def instant(*at: int) -> int:
+    return int(datetime(*at, tzinfo=UTC).timestamp()) * S
+
+
+def test_clocks_show_the_zone_asked_for_across_a_change_of_clocks() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    assert fmt.clock(instant(2026, 3, 29, 0, 59), berlin) == "01:59"
+    assert fmt.clock(instant(2026, 3, 29, 1, 0), berlin) == "03:00"
+    assert fmt.clock(instant(2026, 11, 22, 7, 0, 5) + 999_999, berlin, seconds=True) == "08:00:05"
+    assert fmt.moment(instant(2026, 11, 22, 7, 0), berlin) == "Sun 22 Nov 08:00"
+
+
+@pytest.mark.parametrize("far", [2**63 - 1, -(2**63)])
+def test_an_instant_outside_the_calendar_breaks_nothing(far: int) -> None:
+    assert fmt.clock(far, UTC) == "--:--"
+    assert fmt.clock(far, UTC, seconds=True) == "--:--:--"
+    assert fmt.moment(far, UTC) == "--"
+    assert fmt.age(far, 0)
+    assert fmt.spoken_age(far, 0)
+
+
+def test_words_for_screen_readers() -> None:
+    assert fmt.spoken_age(0, 40 * S) == "40 seconds ago"
+    assert fmt.spoken_age(12 * H, 0) == "in 12 hours"
+    assert fmt.spoken_age(0, S - 1) == "now"
+    assert fmt.count(1, "task") == "1 task"
+    assert fmt.count(1_000_000, "task") == "1,000,000 tasks"
+    assert fmt.count(2, "entry", "entries") == "2 entries"
+    assert fmt.size(1_400_000) == "1.4 MB"
+
+
+def test_every_state_of_the_core_has_a_look() -> None:
+    vocab = pytest.importorskip("tui_tasks.core.vocab")
+    for state in (*vocab.STATUSES, *vocab.JOB_STATES, *vocab.OUTCOMES):
+        assert state in fmt.LOOKS
+
+
+def test_looks_are_told_apart_without_colour_in_one_cell() -> None:
+    tasks = ["pending", "in_progress", "needs_you", "blocked", "done", "failed", "skipped", "overdue"]
+    assert [fmt.look(name).glyph for name in tasks] == list("○◐?⊘✓✗–!")
+    for choice in (
+        {look.mark() for look in map(fmt.look, tasks)},
+        {fmt.look(s).mark(ascii_only=True) for s in tasks},
+    ):
+        assert len(choice) == len(tasks)
+    for look in fmt.LOOKS.values():
+        assert cell_len(look.glyph) == cell_len(look.letter) == 1
+        assert look.letter.isascii()
+        assert look.word
+    for name in fmt.SIGNS:
+        assert cell_len(fmt.sign(name)) == cell_len(fmt.sign(name, ascii_only=True)) == 1
+        assert fmt.sign(name, ascii_only=True).isascii()
+
+
+def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
+    assert fmt.look("paused_\x1b[2J").word == "paused ␛[2J"
+
+
+@pytest.mark.parametrize(
+    ("progress", "cells", "shown"),
+    [
+        (0.0, 5, "░░░░░"),
+        (0.001, 5, "█░░░░"),
+        (2 / 9, 9, "██░░░░░░░"),
+        (0.999, 5, "████░"),
+        (1.0, 5, "█████"),
+        (7.0, 2, "██"),
+        (-1.0, 2, "░░"),
+        (float("nan"), 2, "░░"),
+        (0.5, 0, ""),
+        (0.5, -3, ""),
+    ],
+)
+def test_a_bar_is_full_only_when_all_is_done(progress: float, cells: int, shown: str) -> None:
+    assert fmt.bar(progress, cells) == shown
+    assert fmt.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("█░", "#."))

@@ -1,0 +1,152 @@
+"""The only writes to the state tables: make a row, or change some of its columns, and keep up what is derived.
+
+`apply` is used alike when an operation is committed and when the journal is replayed, so both give the same tables.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from peewee import SQL, fn
+
+from tui_tasks.core import models, vocab
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.models import EdgeRow, ListRow, TaskRow
+
+_encode = msgspec.json.Encoder().encode
+
+
+@cache
+def _json_columns(entity: str) -> frozenset[str]:
+    fields = models.columns(models.STATE[entity])
+    return frozenset(name for name, field in fields.items() if isinstance(field, models.JsonField))
+
+
+@cache
+def _insert(entity: str) -> Statement:
+    model = models.STATE[entity]
+    return Statement(model.insert({field: slot(name) for name, field in models.columns(model).items()}))
+
+
+@cache
+def _update(entity: str, names: tuple[str, ...]) -> Statement:
+    model = models.STATE[entity]
+    fields = models.columns(model)
+    return Statement(model.update({fields[name]: slot(name) for name in names}).where(model.uid == slot("uid_")))
+
+
+@cache
+def _count(status: str, by: int) -> Statement:
+    field = models.columns(ListRow)[status]
+    return Statement(ListRow.update({field: field + SQL(str(by))}).where(ListRow.id == slot("id")))
+
+
+_COUNTED = ("list_id", "status", "deleted")
+_BEFORE = Statement(
+    TaskRow.select(TaskRow.list_id, TaskRow.status, TaskRow.deleted).where(TaskRow.uid == slot("uid"))
+)
+_RULE = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
+_SET_SOLO = Statement(
+    TaskRow.update({TaskRow.solo: slot("solo")}).where(
+        TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
+    )
+)
+_HAS_DEPENDENTS = Statement(EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid")).limit(1))
+_DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
+_ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
+# What belongs to a task but stands in a table of its own: an entry about it changes the task as well.
+TOUCHING = frozenset({"log", "state"})
+_TOUCH = Statement(
+    TaskRow.update(
+        {TaskRow.version: slot("version"), TaskRow.updated_at: slot("at"), TaskRow.updated_by: slot("actor")}
+    ).where(TaskRow.uid == slot("uid"))
+)
+
+
+def _still_holding() -> Any:
+    on = TaskRow.alias()
+    return (
+        EdgeRow.select(fn.COUNT(EdgeRow.on_uid))
+        .join(on, on=(on.uid == EdgeRow.on_uid))
+        .where((EdgeRow.task_uid == TaskRow.uid) & (on.deleted == 0) & on.status.not_in(sorted(vocab.RELEASING)))
+    )
+
+
+_RECOUNT = Statement(TaskRow.update({TaskRow.waiting_on: _still_holding()}).where(TaskRow.uid == slot("uid")))
+_RECOUNT_DEPENDENTS = Statement(
+    TaskRow.update({TaskRow.waiting_on: _still_holding()}).where(
+        TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
+    )
+)
+
+
+def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
+    """Make the row `uid` of `entity` from `new` (where `old` is None), or set its columns to `new`."""
+    values = dict(new)
+    for name in _json_columns(entity) & values.keys():
+        if values[name] is not None:
+            values[name] = _encode(values[name]).decode()
+    if entity == "task":
+        _apply_task(db, uid, old, values, new)
+    elif old is None:
+        db.run(_insert(entity), values)
+    else:
+        _set(db, entity, uid, values)
+        if entity == "list" and "one_in_progress" in new:
+            db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
+
+
+def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:
+    """Mark that a task was changed by an entry about something of its own (`TOUCHING`)."""
+    db.run(_TOUCH, {"uid": uid, "version": version, "at": at, "actor": actor})
+
+
+def _set(db: Database, entity: str, uid: str, values: dict[str, Any]) -> None:
+    statement = _update(entity, tuple(values))
+    values["uid_"] = uid
+    db.run(statement, values)
+
+
+def _apply_task(
+    db: Database, uid: str, old: dict[str, Any] | None, values: dict[str, Any], new: dict[str, Any]
+) -> None:
+    if old is None:
+        values["solo"] = db.one(_RULE, id=new["list_id"])[0]
+        values["waiting_on"] = 0
+        db.run(_insert("task"), values)
+        db.run(_count(new["status"], +1), {"id": new["list_id"]})
+        if new["depends_on"]:
+            _write_edges(db, uid, new["depends_on"])
+        return
+    counted = any(name in new for name in _COUNTED)
+    before = db.one(_BEFORE, uid=uid) if counted else None
+    if "list_id" in new:
+        values["solo"] = db.one(_RULE, id=new["list_id"])[0]
+    _set(db, "task", uid, values)
+    if before is not None:
+        _recount_lists(db, before, (new.get("list_id", before[0]), new.get("status", before[1]), new.get("deleted", before[2])))
+        if _holds(before) != _holds(tuple(new.get(n, b) for n, b in zip(_COUNTED, before, strict=True))):
+            db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
+    if "depends_on" in new:
+        db.run(_DROP_EDGES, {"uid": uid})
+        _write_edges(db, uid, new["depends_on"])
+
+
+def _holds(row: Any) -> bool:
+    return not row[2] and row[1] not in vocab.RELEASING
+
+
+def _recount_lists(db: Database, before: Any, after: Any) -> None:
+    if before == after:
+        return
+    for (list_id, status, deleted), by in ((before, -1), (after, +1)):
+        if not deleted:
+            db.run(_count(status, by), {"id": list_id})
+
+
+def _write_edges(db: Database, uid: str, depends_on: Any) -> None:
+    for on in depends_on:
+        db.run(_ADD_EDGE, {"uid": uid, "on": on})
+    db.run(_RECOUNT, {"uid": uid})

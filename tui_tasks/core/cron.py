@@ -1,0 +1,340 @@
+"""Five-field cron expressions on the wall clock, without zones: parse, enumerate, put into words.
+
+The fields and their errors are those of the `scheduler` tools (`schedule` of
+`create_scheduled_task`); their meaning is that of Vixie cron. What a time means on a
+clock that changes is told in `schedule`. croniter and cron_descriptor cost tens of
+milliseconds to import, so they are imported where a cron is really evaluated or described.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple, Self
+
+DAY = 86_400
+MAX_FIELD = 256
+FIELDS: dict[str, tuple[int, int]] = {
+    "minute": (0, 59),
+    "hour": (0, 23),
+    "day": (1, 31),
+    "month": (1, 12),
+    "weekday": (0, 7),
+}
+
+_SIZES = {"minute": 60, "hour": 24, "day": 31, "month": 12, "weekday": 7}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_NAMES = {
+    "month": {name: number for number, name in enumerate(_MONTHS, start=1)},
+    "weekday": {name: number for number, name in enumerate(_WEEKDAYS)},
+}
+_LONGEST = dict.fromkeys(range(1, 13), 31) | {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
+_TERM = re.compile(r"(?:\*|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:/([0-9]+))?", re.IGNORECASE | re.ASCII)
+_EPOCH = datetime(1970, 1, 1)
+
+
+class ScheduleError(ValueError):
+    """A schedule, plan, zone or policy that cannot be meant.
+
+    `field` names the part at fault ("minute", "timezone", ...) and is "" when the parts
+    are good one by one but not together. `index` is the place in a plan, else None.
+    The text is for a human.
+    """
+
+    def __init__(self, message: str, *, field: str = "", index: int | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        self.index = index
+
+
+class _Rule(NamedTuple):
+    """A cron, worked out: the numbers of each field, Sunday as 0, and how its dates are joined.
+
+    `times` are seconds of the day, `dates` is the text by which croniter is asked for the
+    dates, `either` says that days and weekdays are joined by "or".
+    """
+
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: tuple[int, ...]
+    months: tuple[int, ...]
+    weekdays: tuple[int, ...]
+    either: bool
+    times: tuple[int, ...]
+    dates: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """Five cron fields, each as written; an instance is always valid and fires some day.
+
+    A field is a list of numbers, `a-b` ranges and `*`, the latter two with a step `/n`;
+    month and weekday also know three-letter English names, and weekday 7 is Sunday.
+    Nothing else that is called cron somewhere is accepted (`?`, `L`, `#`, `5/10`, seconds).
+
+    As in Vixie cron, day and weekday are joined by "or" if neither begins with `*`, else
+    by "and": `1` and `mon` fire on the 1st and on Mondays, `*/2` and `mon` on those
+    Mondays whose day of the month is odd.
+
+    Raises ScheduleError from the constructor: with `field` where one is wrong by itself,
+    with "" where all five together never fire (31 February).
+    """
+
+    minute: str
+    hour: str
+    day: str
+    month: str
+    weekday: str
+
+    def __post_init__(self) -> None:
+        _rule(self)
+
+    def __str__(self) -> str:
+        return f"{self.minute} {self.hour} {self.day} {self.month} {self.weekday}"
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, object]) -> Self:
+        """A Cron from the five named fields, each a str or an int (contract: `scheduler:*`).
+
+        Raises ScheduleError: `field` is the one that is missing, unknown or wrong.
+        """
+        if not isinstance(fields, Mapping):
+            raise ScheduleError(f"a schedule has five fields: {', '.join(FIELDS)}")
+        for name in FIELDS:
+            if name not in fields:
+                raise ScheduleError(f"{name} is missing: a schedule has all five fields", field=name)
+        for unknown in fields:
+            if unknown not in FIELDS:
+                raise ScheduleError(
+                    f"{_quote(unknown)} is not a field of a schedule", field=str(unknown)[:40]
+                )
+        return cls(*(_text(name, fields[name]) for name in FIELDS))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether this names times of the day, and not an interval.
+
+        As in Vixie cron: neither minute nor hour begins with `*`. It decides what a change
+        of clocks does to the schedule (see `schedule.next_fire`).
+        """
+        return not (self.minute.startswith("*") or self.hour.startswith("*"))
+
+
+def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:
+    """The times that `cron` names on a wall clock, ascending, `start <= time < stop`.
+
+    Times are seconds from 1970-01-01T00:00 as that clock reads, whatever its zone.
+    """
+    if start >= stop:
+        return
+    times = _rule(cron).times
+    for day in dates(cron, start // DAY):
+        midnight = day * DAY
+        if midnight >= stop:
+            return
+        for second in times[bisect_left(times, start - midnight) :]:
+            if midnight + second >= stop:
+                return
+            yield midnight + second
+
+
+def dates(cron: Cron, first: int) -> Iterator[int]:
+    """The dates on which `cron` may fire, ascending, from `first`; as days since 1970-01-01.
+
+    It ends only where the calendar does. No two dates are further apart than 40 years
+    (29 February on a given weekday, around 2100).
+    """
+    from croniter import CroniterBadDateError, croniter
+
+    rule = _rule(cron)
+    try:
+        start = _EPOCH + timedelta(days=first, minutes=-1)
+        moments = croniter(rule.dates, start, ret_type=datetime, day_or=rule.either)
+        while True:
+            yield (moments.get_next() - _EPOCH).days
+    except (CroniterBadDateError, OverflowError, ValueError):
+        return
+
+
+def describe(cron: Cron) -> str:
+    """The schedule in English words, 24-hour clock: "every 15 minutes", "09:00 Mon–Fri".
+
+    What has no short form is told by cron_descriptor. The words name no zone.
+    """
+    rule, interval = _rule(cron), _interval_words(cron)
+    days = _day_words(rule)
+    if days is not None and interval:
+        return f"{interval}, {days}" if days else interval
+    if days is not None and len(rule.times) <= 4:
+        clock = ", ".join(f"{second // 3600:02}:{second // 60 % 60:02}" for second in rule.times)
+        return f"{clock} {days or 'daily'}"
+    return _long_words(cron, rule)
+
+
+@lru_cache(maxsize=1024)
+def _rule(cron: Cron) -> _Rule:
+    minutes, hours, days, months, weekdays = (_values(name, getattr(cron, name)) for name in FIELDS)
+    either = not (cron.day.startswith("*") or cron.weekday.startswith("*"))
+    if not either and not any(days[0] <= _LONGEST[month] for month in months):
+        raise ScheduleError(f"this schedule never fires: there is no day {days[0]} in {_month_words(months)}")
+    if either and (len(days) == 31 or len(weekdays) == 7):
+        # "Or" with a full list is every day; croniter takes a full list for `*` and joins by "and".
+        days, weekdays, either = _values("day", "*"), _values("weekday", "*"), False
+    asked = (_listed("day", days), _listed("month", months), _listed("weekday", weekdays))
+    times = tuple(hour * 3600 + minute * 60 for hour in hours for minute in minutes)
+    return _Rule(minutes, hours, days, months, weekdays, either, times, " ".join(("0", "0", *asked)))
+
+
+def _listed(field: str, values: tuple[int, ...]) -> str:
+    return "*" if len(values) == _SIZES[field] else ",".join(map(str, values))
+
+
+def _text(field: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) > 9999:
+            raise ScheduleError(f"{field} is out of range", field=field)
+        return str(value)
+    raise ScheduleError(f"{field} must be a string or an integer", field=field)
+
+
+def _values(field: str, text: str) -> tuple[int, ...]:
+    """The numbers that one field names, ascending; Sunday as 0."""
+    if len(text) > MAX_FIELD:
+        raise ScheduleError(f"{field} is longer than {MAX_FIELD} characters", field=field)
+    if not text:
+        raise ScheduleError(f"{field} is empty: write * for every {field}", field=field)
+    if any(character.isspace() for character in text):
+        raise ScheduleError(f"{field} {_quote(text)} contains white space", field=field)
+    found: set[int] = set()
+    for term in text.split(","):
+        found.update(_term(field, term))
+    if field == "weekday":
+        found = {number % 7 for number in found}
+    return tuple(sorted(found))
+
+
+def _term(field: str, term: str) -> range:
+    match = _TERM.fullmatch(term)
+    if match is None:
+        forms = "a number, a-b, a list of them, *, or a step such as */5 or 0-30/5"
+        raise ScheduleError(f"{field} {_quote(term)} is not cron: use {forms}", field=field)
+    start, end, every = match.groups()
+    if start is not None and end is None and every is not None:
+        ranged = f"{start[:9]}-{FIELDS[field][1]}/{every[:9]}"
+        raise ScheduleError(f"{field} {_quote(term)}: a step needs a range, such as {ranged}", field=field)
+    low, high = FIELDS[field]
+    if start is not None:
+        low = _number(field, start)
+        high = low if end is None else _number(field, end)
+        if end is not None and high == 0 < low and end.lower() == "sun":
+            high = 7
+    if high < low:
+        raise ScheduleError(f"{field} {_quote(term)} runs backwards", field=field)
+    step = 1 if every is None else int(every)
+    # A longer step than the field cannot do what it says: */90 would fire every hour.
+    if not 1 <= step <= _SIZES[field]:
+        raise ScheduleError(f"{field} {_quote(term)}: a step is 1 to {_SIZES[field]}", field=field)
+    return range(low, high + 1, step)
+
+
+def _number(field: str, text: str) -> int:
+    low, high = FIELDS[field]
+    names = _NAMES.get(field, {})
+    if text.lower() in names:
+        return names[text.lower()]
+    if not text.isdigit():
+        known = f" (known are {', '.join(names)})" if names else ""
+        raise ScheduleError(f"{field} {_quote(text)} is not a number{known}", field=field)
+    if not low <= int(text) <= high:
+        raise ScheduleError(f"{field} {_quote(text)} is out of range: {low} to {high}", field=field)
+    return int(text)
+
+
+def _quote(text: object) -> str:
+    shown = str(text)
+    return repr(shown if len(shown) <= 40 else shown[:39] + "…")
+
+
+def _interval_words(cron: Cron) -> str:
+    """Words for minute and hour if they make an even interval, else ""."""
+    minutes, hours = _rule(cron).minutes, _rule(cron).hours
+    if len(hours) == 24 and _even("minute", cron.minute):
+        return _every(60 // len(minutes), "minute") if len(minutes) > 1 else "every hour"
+    if len(minutes) == 1 and len(hours) > 1 and _even("hour", cron.hour):
+        at = f" at :{minutes[0]:02}" if minutes[0] else ""
+        return _every(24 // len(hours), "hour") + at
+    return ""
+
+
+def _every(count: int, unit: str) -> str:
+    return f"every {unit}" if count == 1 else f"every {count} {unit}s"
+
+
+def _even(field: str, text: str) -> bool:
+    """Whether the field is `*`, or `*/n` with an n that divides it: others are no even interval."""
+    if text == "*":
+        return True
+    return text.startswith("*/") and text[2:].isdigit() and _SIZES[field] % int(text[2:]) == 0
+
+
+def _day_words(rule: _Rule) -> str | None:
+    """Words for the three date fields: "" for every day, None where there is no short form."""
+    all_days, all_weekdays = len(rule.days) == 31, len(rule.weekdays) == 7
+    if len(rule.months) == 12 and all_days:
+        return "" if all_weekdays else _weekday_words(rule.weekdays)
+    if all_weekdays and len(rule.days) <= 3:
+        if len(rule.months) == 12:
+            return f"on day {', '.join(map(str, rule.days))}"
+        if len(rule.days) == len(rule.months) == 1:
+            return f"on {rule.days[0]} {_month_words(rule.months)}"
+    return None
+
+
+def _weekday_words(weekdays: tuple[int, ...]) -> str:
+    return _names([(number or 7) for number in weekdays], ("", *_WEEKDAYS[1:], _WEEKDAYS[0]))
+
+
+def _month_words(months: tuple[int, ...]) -> str:
+    return _names(months, ("", *_MONTHS))
+
+
+def _names(numbers: Iterable[int], names: tuple[str, ...]) -> str:
+    """ "Mon–Fri" for three or more in a row, else "Mon, Wed"."""
+    order = sorted(numbers)
+    words = [names[number].title() for number in order]
+    if len(order) > 2 and order[-1] - order[0] == len(order) - 1:
+        return f"{words[0]}–{words[-1]}"
+    return ", ".join(words)
+
+
+def _long_words(cron: Cron, rule: _Rule) -> str:
+    from cron_descriptor import Options, get_description  # type: ignore[import-untyped]
+
+    fields = {name: _wordy(name, getattr(cron, name)) for name in FIELDS}
+    tail = ""
+    if len(rule.days) < 31 and len(rule.weekdays) < 7:
+        # cron_descriptor does not tell "and" from "or" here.
+        tail = f", {'or' if rule.either else 'but only'} on {_weekday_words(rule.weekdays)}"
+        tail += "" if len(rule.months) == 12 else f", in {_month_words(rule.months)}"
+        fields |= {"month": "*", "weekday": "*"}
+    elif len(rule.weekdays) == 7:
+        fields["weekday"] = "*"
+    options = Options()
+    options.use_24hour_time_format = True
+    options.locale_code = "en_US"
+    words = str(get_description(" ".join(fields.values()), options))
+    return words[:1].lower() + words[1:] + tail
+
+
+def _wordy(field: str, text: str) -> str:
+    """The field as cron_descriptor tells it rightly: it takes every step for an even one."""
+    values = _values(field, text)
+    if len(values) == _SIZES[field]:
+        return "*"
+    listed = "/" in text and not _even(field, text) and len(values) <= 16
+    return ",".join(map(str, values)) if listed else text

@@ -1,0 +1,231 @@
+"""The one place that knows SQLite: opening, refusing, pragmas, transactions, and running compiled statements."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from peewee import Query, SqliteDatabase, Value, sqlite3
+
+from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
+
+APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
+BUSY_SECONDS: Final = 5.0
+
+
+class _Slot(str):
+    """Stands for a value that is given when the statement runs."""
+
+    __slots__ = ()
+
+
+def slot(name: str) -> Any:
+    """A place for the value `name`, for use in a Peewee query."""
+    return Value(_Slot(name), converter=False)
+
+
+class Statement:
+    """A Peewee query, compiled once and run often: building one costs more than running it does."""
+
+    def __init__(self, query: Query) -> None:
+        self.sql, params = query.sql()
+        self._values: tuple[Any, ...] = tuple(params)
+        self._plain = all(isinstance(value, _Slot) for value in params)
+
+    def bind(self, values: dict[str, Any]) -> list[Any]:
+        """Return the parameters in the order of the SQL."""
+        if self._plain:
+            return [values[name] for name in self._values]
+        return [values[value] if isinstance(value, _Slot) else value for value in self._values]
+
+
+class Database:
+    """One connection, of one thread. Every use of it is by the thread that opened it."""
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        refuse_faulty_library(sqlite3.sqlite_version_info)
+        self.path = path
+        self.read_only = read_only
+        if not read_only and path != ":memory:":
+            _make_private(Path(path))
+        self._peewee = SqliteDatabase(
+            f"{Path(path).absolute().as_uri()}?mode={'ro' if read_only else 'rw'}" if path != ":memory:" else path,
+            pragmas=_pragmas(read_only),
+            lock_type="IMMEDIATE",
+            timeout=BUSY_SECONDS,
+            thread_safe=False,
+            uri=True,
+            cached_statements=512,
+        )
+        with refusing(path):
+            self._connection = self._peewee.connection()
+            self._cursor = self._connection.cursor()
+            self._connection.create_function("casefold", 1, _casefold, deterministic=True)
+            self._connection.create_function("has_tag", 2, _has_tag, deterministic=True)
+            self._check_ours()
+
+    def _check_ours(self) -> None:
+        application, version = self.scalar("PRAGMA application_id"), self.scalar("PRAGMA user_version")
+        empty = application == 0 and version == 0 and not self.scalar("SELECT count(*) FROM sqlite_master")
+        if not empty and application != APPLICATION_ID:
+            raise DatabaseRefused(f"{self.path} is a database of another program; name another file with --db")
+
+    def run(self, statement: Statement, values: dict[str, Any]) -> Any:
+        """Run a compiled statement; return the cursor."""
+        return self._cursor.execute(statement.sql, statement.bind(values))
+
+    def one(self, statement: Statement, **values: Any) -> Any:
+        """Return the first row as a tuple, or None."""
+        return self._cursor.execute(statement.sql, statement.bind(values)).fetchone()
+
+    def all(self, statement: Statement, **values: Any) -> list[Any]:
+        """Return all rows as tuples."""
+        rows: list[Any] = self._cursor.execute(statement.sql, statement.bind(values)).fetchall()
+        return rows
+
+    def query(self, query: Query) -> list[Any]:
+        """Return all rows of a query that is built for this one time."""
+        sql, params = query.sql()
+        rows: list[Any] = self._connection.execute(sql, params).fetchall()
+        return rows
+
+    def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
+        """Run SQL that Peewee does not write (pragmas, schema steps)."""
+        return self._connection.execute(text, params)
+
+    def scalar(self, text: str) -> Any:
+        """Return the first column of the first row of plain SQL."""
+        return self._connection.execute(text).fetchone()[0]
+
+    def data_version(self) -> int:
+        """A number that differs from the last time when another connection has committed."""
+        version: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
+        return version
+
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool) -> Iterator[None]:
+        """Hold one transaction: commit at the end, roll back when anything is raised.
+
+        Raises:
+            Busy: another process held the write lock for 5 s.
+            StorageFailed: the disk is full, an I/O error, a damaged database.
+        """
+        with storage_errors(self.path):
+            self._cursor.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield
+                self._cursor.execute("COMMIT")
+            except BaseException:
+                # SQLite has rolled back by itself after some errors.
+                if self._connection.in_transaction:
+                    self._cursor.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Hold a part of a transaction that can fail alone."""
+        execute = self._cursor.execute
+        execute("SAVEPOINT one")
+        try:
+            yield
+        except BaseException:
+            if self._connection.in_transaction:
+                execute("ROLLBACK TO one")
+                execute("RELEASE one")
+            raise
+        execute("RELEASE one")
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return bool(self._connection.in_transaction)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._peewee.close()
+
+
+def _casefold(text: str | None) -> str | None:
+    """SQLite's own lower() knows ASCII alone."""
+    return None if text is None else text.casefold()
+
+
+def _has_tag(tags: str, tag: str) -> bool:
+    return tag in json.loads(tags)
+
+
+def refuse_faulty_library(version: tuple[int, int, int]) -> None:
+    """Refuse an SQLite whose WAL-reset bug can lose commits (fixed in 3.44.6, 3.50.7 and 3.51.3).
+
+    Raises:
+        DatabaseRefused: this SQLite has it.
+    """
+    fixed = version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0)
+    if not fixed:
+        raise DatabaseRefused(
+            f"SQLite {'.'.join(map(str, version))} can lose commits when several processes write (the WAL-reset bug): "
+            "install the package pysqlite3, or an SQLite of 3.51.3 or newer"
+        )
+
+
+def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
+    if read_only:
+        return [("query_only", 1), ("cache_size", -16_000)]
+    return [
+        ("journal_mode", "wal"),
+        ("synchronous", "full"),
+        ("foreign_keys", 0),
+        ("cache_size", -16_000),
+        ("journal_size_limit", 64 * 1024 * 1024),
+    ]
+
+
+def _make_private(path: Path) -> None:
+    """Make the file 0600 in a folder 0700 where they are not there yet."""
+    try:
+        for folder in reversed([parent for parent in path.absolute().parents if not parent.exists()]):
+            folder.mkdir(mode=0o700)
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+    except FileExistsError:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DatabaseRefused(f"{path} is no file; name another with --db") from None
+    except OSError as error:
+        raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
+
+
+@contextlib.contextmanager
+def refusing(path: str) -> Iterator[None]:
+    """Turn what SQLite says while a database is opened into a refusal for people."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if not Path(path).exists():
+            raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
+        raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
+
+
+_WORTH_ANOTHER_TRY: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
+
+
+@contextlib.contextmanager
+def storage_errors(path: str) -> Iterator[None]:
+    """Turn what SQLite says at work into refusals."""
+    try:
+        yield
+    except Refusal:
+        raise
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.Error as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
+        retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
+        raise StorageFailed(f"{path}: {text}; nothing was written", retryable=retryable) from error

@@ -1,0 +1,139 @@
+"""Every way a request can be refused, each with a stable code.
+
+The codes are the contract's (section 3)::
+
+    Refusal
+    ├── ParseError        parse_error        not one JSON text
+    ├── TooLarge          too_large          a line over the limit
+    ├── InvalidRequest    invalid_request    JSON, but not a request
+    ├── UnknownTool       unknown_tool       no tool of that name
+    ├── InvalidArgument   invalid_argument   a tool's argument is wrong
+    ├── NotFound          not_found          nothing has that id
+    ├── Conflict          conflict           the state forbids it
+    ├── Forbidden         forbidden          this speaker may not
+    ├── Paused            paused             the human has paused this agent
+    ├── StaleClaim        stale_claim        the claim has lapsed or ended
+    ├── TimedOut          timeout            a wait ended without what it waited for
+    ├── CursorExpired     cursor_expired     events were compacted away
+    └── StorageFailed     storage_error      nothing was written
+        └── Busy          busy               locked past the limit
+    DatabaseRefused                          the database cannot be used at all
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class Refusal(Exception):
+    """A request that was refused: nothing of it was written.
+
+    `code` is stable and for programs, `message` is for people, `data` says what is in the way.
+    """
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, **data: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data: dict[str, Any] = data
+
+
+class ParseError(Refusal):
+    """The line is not one JSON text."""
+
+    code = "parse_error"
+
+
+class TooLarge(Refusal):
+    """The line is longer than the channel takes."""
+
+    code = "too_large"
+
+
+class InvalidRequest(Refusal):
+    """The line is JSON, but not a request."""
+
+    code = "invalid_request"
+
+
+class UnknownTool(Refusal):
+    """No tool has that name; `data["did_you_mean"]` has the nearest."""
+
+    code = "unknown_tool"
+
+
+class InvalidArgument(Refusal):
+    """An argument is wrong; `data["argument"]` is its path, such as `todos[1].status`."""
+
+    code = "invalid_argument"
+
+    def __init__(self, argument: str, message: str, **data: Any) -> None:
+        super().__init__(message, argument=argument, **data)
+
+
+class NotFound(Refusal):
+    """Nothing has that id."""
+
+    code = "not_found"
+
+    def __init__(self, kind: str, id: str) -> None:
+        super().__init__(f"no {kind} {id}", id=id)
+
+
+class Conflict(Refusal):
+    """The state forbids it; `data` says what is in the way."""
+
+    code = "conflict"
+
+
+class Forbidden(Refusal):
+    """This speaker may not do that."""
+
+    code = "forbidden"
+
+
+class Paused(Refusal):
+    """The human has paused this agent; the message is what the human wrote."""
+
+    code = "paused"
+
+
+class StaleClaim(Refusal):
+    """The claim has lapsed or ended."""
+
+    code = "stale_claim"
+
+
+class TimedOut(Refusal):
+    """A wait ended without what it waited for."""
+
+    code = "timeout"
+
+
+class CursorExpired(Refusal):
+    """Events before `data["oldest"]` were compacted away: take a snapshot."""
+
+    code = "cursor_expired"
+
+
+class StorageFailed(Refusal):
+    """The database could not be read or written; nothing was written."""
+
+    code = "storage_error"
+
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        super().__init__(message, retryable=retryable)
+
+
+class Busy(StorageFailed):
+    """Another process held the database for longer than the limit."""
+
+    code = "busy"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=True)
+
+
+class DatabaseRefused(Exception):
+    """The database cannot be used and was left as it is (contract, section 3). For people, at the start."""

@@ -1,0 +1,166 @@
+"""The journal: one entry for every change, chained by hash, only ever added to.
+
+Each entry's hash is over the entry before it and everything the entry says, so that no byte of it can be changed
+unnoticed (`broken_link`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+from peewee import fn
+
+from tui_tasks.core import models
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.models import JournalRow as J
+from tui_tasks.core.snapshots import Entry, reader
+
+# A text longer than this is kept out of an entry's image; `event_task` finds it.
+LONG_TEXT: Final = 1_000
+LONG_FIELDS: Final = ("description", "result", "metadata")
+
+_COLUMNS = tuple(models.columns(J).values())
+_INSERT = Statement(J.insert({column: slot(column.name) for column in _COLUMNS}))
+_HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
+_OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
+_SINCE = Statement(J.select(*_COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
+_LATEST = Statement(J.select(*_COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
+_TASK_SINCE = Statement(
+    J.select(*_COLUMNS)
+    .where((J.task == slot("task")) & (J.seq > slot("since")))
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+_TASK_LATEST = Statement(
+    J.select(*_COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit"))
+)
+_LATER_OLD = Statement(
+    J.select(J.old).where(
+        (J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False)
+    ).order_by(J.seq)
+)
+_CHANGE = Statement(
+    J.select(*_COLUMNS)
+    .where((J.seq >= slot("change")) & (J.change == slot("change")) & (J.seq < slot("change") + slot("span")))
+    .order_by(J.seq)
+)
+_COUNT = Statement(J.select(fn.COUNT(J.seq)))
+
+read_entry = reader(Entry, J)
+_encode = msgspec.json.Encoder().encode
+
+
+def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
+    """Return the hash of an entry: SHA-256 of the one before it and the entry's columns as JSON."""
+    return sha256(previous + _encode(values)).digest()
+
+
+def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
+    """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
+    values["hash"] = link(previous, tuple(values[column.name] for column in _COLUMNS[:-1]))
+    db.run(_INSERT, values)
+    hashed: bytes = values["hash"]
+    return hashed
+
+
+def head(db: Database) -> tuple[int, bytes]:
+    """The newest entry's seq and hash; (0, b"") when there is none."""
+    row = db.one(_HEAD)
+    return (row[0], bytes(row[1])) if row else (0, b"")
+
+
+def newest(db: Database) -> int:
+    """The newest entry's seq, 0 when there is none."""
+    return head(db)[0]
+
+
+def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[Entry]:
+    """The oldest `limit` entries after `seq`, oldest first; of one task alone where it is named.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    oldest = db.one(_OLDEST)
+    if oldest and seq + 1 < oldest[0]:
+        raise CursorExpired(f"events before {oldest[0]} were compacted away: take a snapshot", oldest=oldest[0])
+    if task is None:
+        rows = db.all(_SINCE, since=seq, limit=limit)
+    else:
+        rows = db.all(_TASK_SINCE, task=task, since=seq, limit=limit)
+    return [read_entry(row) for row in rows]
+
+
+def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
+    """The newest `limit` entries, oldest first; of one task alone where it is named."""
+    rows = db.all(_LATEST, limit=limit) if task is None else db.all(_TASK_LATEST, task=task, limit=limit)
+    return [read_entry(row) for row in reversed(rows)]
+
+
+def of_change(db: Database, change: int) -> list[Entry]:
+    """The entries of one request or batch, oldest first. They stand one behind the other."""
+    entries: list[Entry] = []
+    for row in db.run(_CHANGE, {"change": change, "span": 1_000_000}):
+        entries.append(read_entry(row))
+    return entries
+
+
+def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
+    """The task an entry is about as it was after it, with the long texts that the entry itself leaves out."""
+    image = entry.image
+    if image is None:
+        return None
+    absent = [name for name in LONG_FIELDS if name not in image]
+    if not absent:
+        return image
+    found: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
+    for (old,) in db.run(_LATER_OLD, {"task": entry.task, "seq": entry.seq}):
+        earlier = msgspec.json.decode(old)
+        found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
+        if len(found) == len(absent):
+            break
+    else:
+        row = db.one(_LONG_NOW, task=entry.task)
+        now = dict(zip(LONG_FIELDS, row or (None, None, None), strict=True))
+        for name in absent:
+            value = now[name]
+            found.setdefault(name, msgspec.json.decode(value) if value and name != "description" else value)
+    return {name: found[name] if name in found else image[name] for name in (*image, *absent)}
+
+
+_LONG_NOW = Statement(
+    models.TaskRow.select(*(models.columns(models.TaskRow)[name] for name in LONG_FIELDS)).where(
+        models.TaskRow.uid == slot("task")
+    )
+)
+
+
+def all_entries(db: Database) -> Iterator[Entry]:
+    """Every entry from the oldest, a page at a time."""
+    seq = (db.one(_OLDEST) or (1,))[0] - 1
+    while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
+        yield from page
+        seq = page[-1].seq
+
+
+def broken_link(db: Database) -> int | None:
+    """The seq of the first entry that does not follow from the one before it, or None when all do.
+
+    The oldest entry kept is taken at its word where the ones before it were compacted away.
+    """
+    previous: bytes | None = None
+    expected: int | None = None
+    rows = db.sql(f'SELECT {", ".join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq')
+    for row in rows:
+        seq, hashed = row[0], bytes(row[-1])
+        if previous is None and seq == 1:
+            previous = b""
+        if expected is not None and seq != expected:
+            return int(seq)
+        if previous is not None and link(previous, row[:-1]) != hashed:
+            return int(seq)
+        previous, expected = hashed, seq + 1
+    return None

@@ -1,0 +1,242 @@
+"""Every write that can happen, as frozen values. `store.commit` takes them; `rules` decides what each becomes.
+
+Instants are microseconds since the epoch, UTC; names and words are the state's (`vocab`), never a dialect's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Operation:
+    """A write."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EnsureList(Operation):
+    """Make the list of that name where there is none. Result: the list."""
+
+    name: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePlan(Operation):
+    """Make a plan: a list of its own (contract, section 5). Result: the list."""
+
+    title: str
+    description: str = ""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetListRule(Operation):
+    """Give a list the rule of one task in progress, or take it away. Result: the list."""
+
+    uid: str
+    one_in_progress: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddTask(Operation):
+    """Put a new task at the end of a list, or beside another task. Result: the task.
+
+    `list_uid` may be empty where `before` or `after` names a task: the new one goes into its list.
+    """
+
+    name: str
+    list_uid: str = ""
+    description: str = ""
+    status: str = "pending"
+    priority: int = 3
+    tags: tuple[str, ...] = ()
+    domain: str | None = None
+    result: Any = None
+    metadata: Any = None
+    agent: str | None = None
+    intent: str | None = None
+    depends_on: tuple[str, ...] = ()
+    key: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditTask(Operation):
+    """Set fields of a task; what is equal already changes nothing. Result: the task.
+
+    `changes` may hold name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on.
+    """
+
+    uid: str
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveTask(Operation):
+    """Put a task before or after another, into the other's list; or at the end of a list. Result: the task."""
+
+    uid: str
+    before: str | None = None
+    after: str | None = None
+    list_uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AtVersion(Operation):
+    """Go on only if the task is still at that version (contract, section 2, `if_version`). Result: the task."""
+
+    uid: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTasks(Operation):
+    """Let two tasks of one list change places. Result: both, in their new order."""
+
+    uid1: str
+    uid2: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTask(Operation):
+    """Take a task out of its list; it can be restored. Result: the task as it was."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClearList(Operation):
+    """Delete every task of a list. Result: how many."""
+
+    list_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogTask(Operation):
+    """Add a log entry to a task. Result: the entry."""
+
+    uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNodes(Operation):
+    """Link a task to graph nodes, beside those it is linked to. Result: the task."""
+
+    uid: str
+    node_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SaveState(Operation):
+    """Save what is needed to resume a task; a field left out keeps its last value. Result: the state."""
+
+    uid: str
+    agent: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNext(Operation):
+    """Take the next ready task, of one list or of all. Result: (task, claim) or None."""
+
+    agent: str
+    lease: int
+    list_uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendClaim(Operation):
+    """Start the lease of a claim anew. Result: the claim."""
+
+    agent: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseClaim(Operation):
+    """Give a claimed task back as pending. Result: the task."""
+
+    agent: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class LapseClaims(Operation):
+    """Give back every task whose lease is over. Result: how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAsk(Operation):
+    """Ask the human. Result: the question."""
+
+    question: str
+    options: tuple[str, ...] = ()
+    task_uid: str | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAsk(Operation):
+    """The human's answer to a question. Result: the question."""
+
+    uid: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAsk(Operation):
+    """End a question without an answer: `timeout` or `withdrawn`. Result: the question."""
+
+    uid: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage(Operation):
+    """The human writes to an agent. Result: None."""
+
+    to: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAgent(Operation):
+    """The human pauses an agent; `message` tells it why. Result: the agent."""
+
+    agent: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeAgent(Operation):
+    """The human lets a paused agent go on. Result: the agent."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRefusal(Operation):
+    """Keep that an agent tried what it may not. Result: None."""
+
+    tool: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undo(Operation):
+    """Take back a change of the speaker's own: the one that is named, or the newest that still stands.
+
+    Result: (seq of the change's last entry, seq of its first).
+    """
+
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redo(Operation):
+    """Take back the speaker's newest undo, where nothing was changed since. Result: as `Undo`."""

@@ -1,0 +1,370 @@
+"""Reads of lists and tasks. Each takes the database and returns frozen snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from peewee import SQL, fn
+
+from tui_tasks.core import models, vocab
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
+from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
+
+TASK = tuple(models.columns(TaskRow).values())
+_LIST = tuple(models.columns(ListRow).values())
+LIVE: Any = TaskRow.deleted == SQL("0")
+
+read_task = reader(Task, TaskRow)
+read_list = reader(TaskList, ListRow)
+_read_log = reader(LogEntry, LogRow)
+_read_state = reader(SavedState, StateRow)
+_read_memory = reader(Memory, MemoryRow)
+_read_claim = reader(Claim, ClaimRow)
+_read_ask = reader(Ask, AskRow)
+_read_agent = reader(Agent, AgentRow)
+
+_LIST_BY_ID = Statement(ListRow.select(*_LIST).where(ListRow.id == slot("id")))
+_LIST_BY_UID = Statement(ListRow.select(*_LIST).where(ListRow.uid == slot("uid")))
+_LIST_BY_NAME = Statement(
+    ListRow.select(*_LIST).where(
+        (ListRow.name == slot("name")) & (ListRow.kind == SQL("'list'")) & (ListRow.deleted == SQL("0"))
+    )
+)
+_LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
+_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
+_TASK_BY_KEY = Statement(
+    TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
+)
+_TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_NEIGHBOUR_AFTER = Statement(
+    TaskRow.select(TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_NEIGHBOUR_BEFORE = Statement(
+    TaskRow.select(TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank < slot("rank")))
+    .order_by(TaskRow.rank.desc())
+    .limit(1)
+)
+_AT_RANK = Statement(
+    TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
+)
+_LAST_RANK = Statement(
+    TaskRow.select(TaskRow.rank).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank.desc()).limit(1)
+)
+_IN_PROGRESS = Statement(
+    TaskRow.select(*TASK)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_LOGS = Statement(
+    LogRow.select(*models.columns(LogRow).values())
+    .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
+    .order_by(LogRow.id)
+)
+_STATE = Statement(
+    StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid"))
+)
+_MEMORY_OF = Statement(
+    MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task"))
+)
+_DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
+_CLAIM = Statement(ClaimRow.select(*models.columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
+_CLAIM_OF = Statement(
+    ClaimRow.select(*models.columns(ClaimRow).values()).where(
+        (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
+    )
+)
+_LAPSED = Statement(
+    ClaimRow.select(*models.columns(ClaimRow).values())
+    .where((ClaimRow.state == SQL("'active'")) & (ClaimRow.expires_at <= slot("now")))
+    .order_by(ClaimRow.expires_at)
+)
+_NEXT_LAPSE = Statement(
+    ClaimRow.select(ClaimRow.expires_at)
+    .where(ClaimRow.state == SQL("'active'"))
+    .order_by(ClaimRow.expires_at)
+    .limit(1)
+)
+_ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
+_OPEN_ASKS = Statement(
+    AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
+)
+_AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+
+
+@cache
+def _next_id(entity: str) -> Statement:
+    model = models.STATE[entity]
+    return Statement(model.select(fn.COALESCE(fn.MAX(model.id), 0) + 1))
+
+
+def next_id(db: Database, entity: str) -> int:
+    """The number of the next row of a table."""
+    number: int = db.one(_next_id(entity))[0]
+    return number
+
+
+def list_by_id(db: Database, id: int) -> TaskList:
+    """The list of that number."""
+    return read_list(db.one(_LIST_BY_ID, id=id))
+
+
+def find_list(db: Database, handle: str) -> TaskList | None:
+    """The list of that name, else the plan of that id, else None."""
+    row = db.one(_LIST_BY_NAME, name=handle) or db.one(_LIST_BY_UID, uid=handle)
+    found = read_list(row) if row else None
+    return None if found is None or found.deleted else found
+
+
+def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
+    """The list with that uid.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_LIST_BY_UID, uid=uid)
+    if row is None or (found := read_list(row)).deleted:
+        raise NotFound(kind, uid)
+    return found
+
+
+def any_list(db: Database, uid: str) -> TaskList:
+    """The list with that uid, a deleted one too."""
+    return read_list(db.one(_LIST_BY_UID, uid=uid))
+
+
+def lists(db: Database) -> list[TaskList]:
+    """Every list, oldest first."""
+    return [read_list(row) for row in db.all(_LISTS)]
+
+
+def any_task(db: Database, uid: str) -> Task | None:
+    """The task with that uid, deleted ones too."""
+    row = db.one(_TASK_BY_UID, uid=uid)
+    return read_task(row) if row else None
+
+
+def task(db: Database, uid: str) -> Task:
+    """The task with that uid.
+
+    Raises:
+        NotFound: there is none, or it was deleted.
+    """
+    row = db.one(_TASK_BY_UID, uid=uid)
+    if row is None or (found := read_task(row)).deleted:
+        raise NotFound("task", uid)
+    return found
+
+
+def task_by_key(db: Database, list_id: int, key: str) -> Task | None:
+    """The task of a list that its caller calls `key`."""
+    row = db.one(_TASK_BY_KEY, list=list_id, key=key)
+    return read_task(row) if row else None
+
+
+def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> list[Task]:
+    """The tasks of a list in order, those in `statuses` alone where they are given."""
+    if statuses is None:
+        return [read_task(row) for row in db.all(_TASKS, list=list_id)]
+    query = TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == list_id) & TaskRow.status.in_(sorted(statuses)))
+    return [read_task(row) for row in db.query(query.order_by(TaskRow.rank))]
+
+
+def in_progress(db: Database, list_id: int) -> Task | None:
+    """The first task in progress of a list."""
+    row = db.one(_IN_PROGRESS, list=list_id)
+    return read_task(row) if row else None
+
+
+def last_rank(db: Database, list_id: int) -> str | None:
+    """The rank of a list's last task."""
+    row = db.one(_LAST_RANK, list=list_id)
+    return row[0] if row else None
+
+
+def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | None:
+    """The rank of the task right after or before a rank, None at the end."""
+    row = db.one(_NEIGHBOUR_AFTER if after else _NEIGHBOUR_BEFORE, list=list_id, rank=rank)
+    return row[0] if row else None
+
+
+def is_taken(db: Database, list_id: int, rank: str) -> bool:
+    """Whether a task of the list stands at that rank."""
+    return db.one(_AT_RANK, list=list_id, rank=rank) is not None
+
+
+def logs(db: Database, uid: str) -> list[LogEntry]:
+    """A task's log, oldest first."""
+    return [_read_log(row) for row in db.all(_LOGS, task=uid)]
+
+
+def any_state(db: Database, uid: str) -> SavedState | None:
+    """The saved state of a task, one whose saving was taken back too."""
+    row = db.one(_STATE, uid=uid)
+    return _read_state(row) if row else None
+
+
+def saved_state(db: Database, uid: str) -> SavedState | None:
+    """The saved state of a task."""
+    found = any_state(db, uid)
+    return None if found is None or found.deleted else found
+
+
+def any_memory_of(db: Database, task_uid: str) -> Memory | None:
+    """The memory of a task, one that was taken back too."""
+    row = db.one(_MEMORY_OF, task=task_uid)
+    return _read_memory(row) if row else None
+
+
+def memories(
+    db: Database, *, uid: str | None = None, query: str | None = None, domain: str | None = None, limit: int | None = None
+) -> tuple[list[Memory], int]:
+    """The memories that match, last updated first, and how many match in all."""
+    wanted: Any = MemoryRow.deleted == 0
+    if uid is not None:
+        wanted &= MemoryRow.uid == uid
+    if domain is not None:
+        wanted &= MemoryRow.domain == domain
+    if query is not None:
+        folded = query.casefold()
+        wanted &= (fn.instr(fn.casefold(MemoryRow.title), folded) > 0) | (
+            fn.instr(fn.casefold(MemoryRow.content), folded) > 0
+        )
+    found = MemoryRow.select(*models.columns(MemoryRow).values()).where(wanted)
+    total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
+    rows = db.query(found.order_by(MemoryRow.updated_at.desc(), MemoryRow.id.desc()).limit(-1 if limit is None else limit))
+    return [_read_memory(row) for row in rows], total
+
+
+def depends_on(db: Database, uid: str) -> list[str]:
+    """The uids of the tasks that a task depends on."""
+    return [row[0] for row in db.all(_DEPENDS_ON, uid=uid)]
+
+
+def claim(db: Database, uid: str) -> Claim | None:
+    """The claim with that id."""
+    row = db.one(_CLAIM, uid=uid)
+    return _read_claim(row) if row else None
+
+
+def claim_of(db: Database, task_uid: str) -> Claim | None:
+    """The claim that holds a task now."""
+    row = db.one(_CLAIM_OF, task=task_uid)
+    return _read_claim(row) if row else None
+
+
+def lapsed_claims(db: Database, now: int) -> list[Claim]:
+    """The claims whose lease is over but that still stand."""
+    return [_read_claim(row) for row in db.all(_LAPSED, now=now)]
+
+
+def next_lapse(db: Database) -> int | None:
+    """When the first standing lease is over."""
+    row = db.one(_NEXT_LAPSE)
+    return row[0] if row else None
+
+
+def ready(db: Database, list_id: int | None, agent: str | None, *, claimable: bool = False) -> Task | None:
+    """The next task to take up: pending and held up by nothing, most urgent first, then oldest.
+
+    It is `agent`'s or nobody's where an agent is named. With `claimable`, its list may take one more in progress.
+    Source: contract, section 6 `tasks`, section 7 `control:claim`.
+    """
+    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'")) & (TaskRow.waiting_on == SQL("0"))
+    query = TaskRow.select(*TASK)
+    if list_id is not None:
+        wanted &= TaskRow.list_id == list_id
+    if agent is not None:
+        wanted &= TaskRow.agent.is_null() | (TaskRow.agent == agent)
+    if claimable:
+        query = query.join(ListRow, on=(ListRow.id == TaskRow.list_id))
+        wanted &= (ListRow.one_in_progress == 0) | (ListRow.in_progress == 0)
+    rows = db.query(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(1))
+    return read_task(rows[0]) if rows else None
+
+
+def board(
+    db: Database,
+    list_id: int,
+    *,
+    statuses: Iterable[str] | None = None,
+    priorities: Any = None,
+    tags: Iterable[str] = (),
+    domain: str | None = None,
+    query: str | None = None,
+    limit: int | None = None,
+) -> tuple[list[Task], int]:
+    """The tasks of a list that match, most urgent first, then oldest, and how many match (contract, section 6, `task`).
+
+    `priorities` is (lowest number, highest number or None).
+    """
+    wanted: Any = LIVE & (TaskRow.list_id == list_id)
+    if statuses is not None:
+        wanted &= TaskRow.status.in_(sorted(statuses))
+    if priorities is not None:
+        lowest, highest = priorities
+        wanted &= TaskRow.priority >= lowest
+        if highest is not None:
+            wanted &= TaskRow.priority <= highest
+    for tag in tags:
+        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
+    if domain is not None:
+        wanted &= TaskRow.domain == domain
+    if query is not None:
+        folded = query.casefold()
+        wanted &= (fn.instr(fn.casefold(TaskRow.name), folded) > 0) | (
+            fn.instr(fn.casefold(TaskRow.description), folded) > 0
+        )
+    total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
+    rows = db.query(
+        TaskRow.select(*TASK)
+        .where(wanted)
+        .order_by(TaskRow.priority, TaskRow.id)
+        .limit(-1 if limit is None else limit)
+    )
+    return [read_task(row) for row in rows], total
+
+
+def open_tasks(db: Database, list_id: int | None, agent: str | None) -> list[Task]:
+    """The pending and in-progress tasks, in the order of lists (oldest first) and places; `agent`'s and nobody's."""
+    wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"])
+    if list_id is not None:
+        wanted &= TaskRow.list_id == list_id
+    if agent is not None:
+        wanted &= TaskRow.agent.is_null() | (TaskRow.agent == agent)
+    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.list_id, TaskRow.rank))
+    return [read_task(row) for row in rows]
+
+
+def ask(db: Database, uid: str) -> Ask:
+    """The question with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_ASK, uid=uid)
+    if row is None:
+        raise NotFound("question", uid)
+    return _read_ask(row)
+
+
+def open_asks(db: Database) -> list[Ask]:
+    """The questions that wait for the human, oldest first."""
+    return [_read_ask(row) for row in db.all(_OPEN_ASKS)]
+
+
+def agent(db: Database, name: str) -> Agent | None:
+    """What the human has said about an agent."""
+    row = db.one(_AGENT, uid=name)
+    return _read_agent(row) if row else None
+
+
+assert set(vocab.STATUSES) <= set(TaskList.__struct_fields__)

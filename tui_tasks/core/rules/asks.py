@@ -1,0 +1,105 @@
+"""What passes between the human and the agents: questions, messages, pauses (contract, section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tui_tasks.core import queries
+from tui_tasks.core.errors import Conflict, InvalidArgument
+from tui_tasks.core.operations import (
+    AnswerAsk,
+    CloseAsk,
+    OpenAsk,
+    PauseAgent,
+    RecordRefusal,
+    ResumeAgent,
+    SendMessage,
+)
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks import as_columns, require_task
+from tui_tasks.core.snapshots import Agent, Ask
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+@rule(OpenAsk)
+def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
+    """Ask the human."""
+    task = require_task(tx, op.task_uid) if op.task_uid is not None else None
+    ask = Ask(
+        id=queries.next_id(tx.db, "ask"),
+        uid=str(uuid4()),
+        agent=tx.actor,
+        question=op.question,
+        options=op.options,
+        task_uid=op.task_uid,
+        opened_at=tx.now,
+        expires_at=op.expires_at,
+        state="open",
+        answer=None,
+        answered_at=None,
+    )
+    tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask), task=task)
+    return ask
+
+
+def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
+    ask = queries.ask(tx.db, uid)
+    if ask.state != "open":
+        raise Conflict(f"question {uid} is {ask.state} already", state=ask.state, id=uid)
+    task = queries.any_task(tx.db, ask.task_uid) if ask.task_uid else None
+    tx.emit(kind, "ask", uid, old={name: getattr(ask, name) for name in new}, new=new, task=task)
+    return queries.ask(tx.db, uid)
+
+
+@rule(AnswerAsk)
+def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
+    """Only the human answers; who may call this is decided where the human is known."""
+    return _end(tx, op.uid, "ask.answered", {"state": "answered", "answer": op.answer, "answered_at": tx.now})
+
+
+@rule(CloseAsk)
+def close_ask(tx: Transaction, op: CloseAsk) -> Ask:
+    """End a question that got no answer."""
+    return _end(tx, op.uid, f"ask.{op.state}", {"state": op.state, "answered_at": tx.now})
+
+
+@rule(SendMessage)
+def send_message(tx: Transaction, op: SendMessage) -> None:
+    """The human's word to an agent; it is the entry and nothing else."""
+    if not op.text.strip():
+        raise InvalidArgument("text", "a message holds some text")
+    tx.emit("message", "message", op.to, new={"to": op.to, "text": op.text})
+
+
+def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:
+    known = queries.agent(tx.db, name)
+    wanted = Agent(uid=name, paused=paused, message=message)
+    if known == wanted or (known is None and not paused):
+        return wanted
+    if known is None:
+        tx.emit(kind, "agent", name, new=as_columns(wanted))
+    else:
+        new = {"paused": paused, "message": message}
+        tx.emit(kind, "agent", name, old={"paused": known.paused, "message": known.message}, new=new)
+    return wanted
+
+
+@rule(PauseAgent)
+def pause_agent(tx: Transaction, op: PauseAgent) -> Agent:
+    """From now on every tool call of the agent is refused with what the human wrote."""
+    return _set_agent(tx, op.agent, "agent.paused", paused=True, message=op.message)
+
+
+@rule(ResumeAgent)
+def resume_agent(tx: Transaction, op: ResumeAgent) -> Agent:
+    """The agent's tool calls are served again."""
+    return _set_agent(tx, op.agent, "agent.resumed", paused=False, message="")
+
+
+@rule(RecordRefusal)
+def record_refusal(tx: Transaction, op: RecordRefusal) -> None:
+    """A forbidden request is kept (contract, section 3)."""
+    tx.emit("agent.refused", "refusal", tx.actor, new={"tool": op.tool, "message": op.message})

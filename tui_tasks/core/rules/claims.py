@@ -1,0 +1,99 @@
+"""Claims: one agent's hold on a task, for the length of a lease (contract, section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import msgspec
+
+from tui_tasks.core import queries
+from tui_tasks.core.errors import NotFound, StaleClaim
+from tui_tasks.core.operations import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks import as_columns, change_task
+from tui_tasks.core.snapshots import Claim, Task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+@rule(ClaimNext)
+def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
+    """Take the next ready task in one step among any number of agents; a list that may take no more gives none."""
+    list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
+    task = queries.ready(tx.db, list_id, op.agent, claimable=True)
+    if task is None:
+        return None
+    claim = Claim(
+        id=queries.next_id(tx.db, "claim"),
+        uid=str(uuid4()),
+        task_uid=task.uid,
+        agent=op.agent,
+        was_agent=task.agent,
+        lease=op.lease,
+        expires_at=tx.now + op.lease,
+        state="active",
+    )
+    changes = {
+        "status": "in_progress",
+        "agent": op.agent,
+        "claimed_by": op.agent,
+        "fenced": tuple(name for name in task.fenced if name != op.agent),
+    }
+    task = change_task(tx, task, "task.updated", changes)
+    tx.emit("claim.taken", "claim", claim.uid, new=as_columns(claim), task=task)
+    return task, claim
+
+
+def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
+    claim = queries.claim(tx.db, uid)
+    if claim is None or claim.agent != agent:
+        raise NotFound("claim", uid)
+    if claim.state != "active" or claim.expires_at <= tx.now:
+        raise StaleClaim(f"claim {uid} has {'ended' if claim.state in ('released', 'finished') else 'lapsed'}", id=uid)
+    return claim
+
+
+@rule(ExtendClaim)
+def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
+    """The lease runs anew from now."""
+    claim = _standing(tx, op.agent, op.claim)
+    extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
+    tx.emit(
+        "claim.extended",
+        "claim",
+        claim.uid,
+        old={"expires_at": claim.expires_at},
+        new={"expires_at": extended.expires_at},
+        task=queries.any_task(tx.db, claim.task_uid),
+    )
+    return extended
+
+
+@rule(ReleaseClaim)
+def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
+    """Give the task back as pending, to whom it belonged before."""
+    claim = _standing(tx, op.agent, op.claim)
+    return _give_back(tx, claim, "released")
+
+
+@rule(LapseClaims)
+def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
+    """Past the lease the task goes back to pending, and the old holder's writes are refused."""
+    lapsed = queries.lapsed_claims(tx.db, tx.now)
+    for claim in lapsed:
+        _give_back(tx, claim, "lapsed")
+    return len(lapsed)
+
+
+def _give_back(tx: Transaction, claim: Claim, state: str) -> Task:
+    task = queries.task(tx.db, claim.task_uid)
+    changes = {"status": "pending", "claimed_by": None}
+    if task.agent == claim.agent:
+        changes["agent"] = claim.was_agent
+    if state == "lapsed":
+        changes["fenced"] = (*task.fenced, claim.agent)
+    task = change_task(tx, task, "task.updated", changes)
+    tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
+    return task

@@ -1,0 +1,80 @@
+"""Lists and plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tui_tasks.core import queries
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import CreatePlan, EnsureList, SetListRule
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.snapshots import TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+@rule(EnsureList)
+def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
+    """A list made by `tasklist` holds at most one task in progress (contract, section 5)."""
+    found = queries.find_list(tx.db, op.name)
+    if found is None:
+        found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=op.origin == "tasklist")
+    return found
+
+
+@rule(CreatePlan)
+def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
+    """Each plan of `tasks` is a list of its own (contract, section 5)."""
+    return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks")
+
+
+def _make(
+    tx: Transaction,
+    kind: str,
+    name: str,
+    description: str = "",
+    agent: str | None = None,
+    *,
+    origin: str,
+    one_in_progress: bool = False,
+) -> TaskList:
+    made = TaskList(
+        id=queries.next_id(tx.db, "list"),
+        uid=str(uuid4()),
+        kind=kind,
+        name=name,
+        description=description,
+        agent=agent,
+        origin=origin,
+        one_in_progress=one_in_progress,
+        created_at=tx.now,
+        deleted=False,
+        pending=0,
+        in_progress=0,
+        done=0,
+        failed=0,
+        skipped=0,
+        cancelled=0,
+    )
+    tx.emit("list.created", "list", made.uid, new={name: getattr(made, name) for name in made.__struct_fields__})
+    return made
+
+
+@rule(SetListRule)
+def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
+    """The human can give any list the rule (contract, section 5), where it holds already."""
+    found = queries.list_by_uid(tx.db, op.uid)
+    if found.one_in_progress == op.one_in_progress:
+        return found
+    if op.one_in_progress and found.in_progress > 1:
+        raise Conflict(f"{found.in_progress} tasks of {found.name} are in progress", in_progress=found.in_progress)
+    tx.emit(
+        "list.updated",
+        "list",
+        found.uid,
+        old={"one_in_progress": found.one_in_progress},
+        new={"one_in_progress": op.one_in_progress},
+    )
+    return queries.list_by_uid(tx.db, op.uid)

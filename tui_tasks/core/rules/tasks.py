@@ -1,0 +1,336 @@
+"""Tasks: making, changing, placing, deleting, and what is kept beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, StaleClaim
+from tui_tasks.core.operations import (
+    AddTask,
+    AtVersion,
+    ClearList,
+    DeleteTask,
+    EditTask,
+    LinkNodes,
+    LogTask,
+    MoveTask,
+    SaveState,
+    SwapTasks,
+)
+from tui_tasks.core.rank import between
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+_replace = msgspec.structs.replace
+_encode = msgspec.json.Encoder().encode
+
+
+def as_columns(row: msgspec.Struct) -> dict[str, Any]:
+    """Every field of a snapshot, by name."""
+    return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+def writable(tx: Transaction, uid: str) -> Task:
+    """The task, where the speaker may write to it (contract, section 7, `control:claim`).
+
+    Raises:
+        NotFound: there is no such task.
+        Conflict: another agent has claimed it.
+        StaleClaim: the speaker's own claim on it has lapsed.
+    """
+    task = queries.task(tx.db, uid)
+    if tx.actor in vocab.RESERVED_AGENTS:
+        return task
+    if tx.actor in task.fenced:
+        raise StaleClaim(f"your claim on task {uid} has lapsed: claim it again", id=uid)
+    if task.claimed_by is not None and task.claimed_by != tx.actor:
+        raise Conflict(f"{task.claimed_by} has claimed task {uid}", claimed_by=task.claimed_by, id=uid)
+    return task
+
+
+@rule(AtVersion)
+def at_version(tx: Transaction, op: AtVersion) -> Task:
+    """Contract, section 2, `if_version`."""
+    task = queries.task(tx.db, op.uid)
+    if task.version != op.version:
+        raise Conflict(
+            f"task {op.uid} is at version {task.version}, not {op.version}",
+            version=task.version,
+            task=full_task(task, tx.list_by_id(task.list_id).handle),
+        )
+    return task
+
+
+def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
+    """Hold the rule of one task in progress (contract, section 5)."""
+    if home.one_in_progress and (first := queries.in_progress(tx.db, home.id)) and first.uid != but:
+        raise Conflict(f"task {first.uid} of this list is in progress already", in_progress=first.uid)
+
+
+@rule(AddTask)
+def add_task(tx: Transaction, op: AddTask) -> Task:
+    """Put a new task into its place."""
+    home, rank = _new_place(tx, op.list_uid, op.before, op.after)
+    if op.status == "in_progress":
+        refuse_second_in_progress(tx, home)
+    if op.key is not None and (same := queries.task_by_key(tx.db, home.id, op.key)):
+        raise Conflict(f"{op.key!r} is task {same.uid} of this list already", id=same.uid)
+    for on in op.depends_on:
+        if (found := queries.any_task(tx.db, on)) is None or found.deleted:
+            raise InvalidArgument("depends_on", f"no task {on}", id=on)
+    closed = op.status in vocab.CLOSED
+    task = Task(
+        id=queries.next_id(tx.db, "task"),
+        uid=str(uuid4()),
+        list_id=home.id,
+        rank=rank,
+        key=op.key,
+        name=op.name,
+        description=op.description,
+        status=op.status,
+        priority=op.priority,
+        tags=op.tags,
+        domain=op.domain,
+        result=op.result,
+        metadata=op.metadata,
+        agent=op.agent,
+        intent=op.intent,
+        depends_on=tuple(dict.fromkeys(op.depends_on)),
+        node_ids=(),
+        version=1,
+        created_at=tx.now,
+        created_by=tx.actor,
+        updated_at=tx.now,
+        updated_by=tx.actor,
+        started_at=tx.now if op.status == "in_progress" else None,
+        finished_at=tx.now if closed else None,
+        deleted=False,
+        solo=home.one_in_progress,
+        waiting_on=_holding(tx, op.depends_on),
+        claimed_by=None,
+        fenced=(),
+    )
+    tx.first_touch(task.uid)
+    tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
+    _remember(tx, task)
+    return task
+
+
+def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
+    found = [queries.any_task(tx.db, on) for on in dict.fromkeys(depends_on)]
+    return sum(1 for on in found if on and not on.deleted and on.status not in vocab.RELEASING)
+
+
+def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
+    beside = before or after
+    if beside is None:
+        home = queries.list_by_uid(tx.db, list_uid)
+        return home, between(queries.last_rank(tx.db, home.id), None)
+    other = queries.task(tx.db, beside)
+    neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
+    rank = between(neighbour, other.rank) if before else between(other.rank, neighbour)
+    return tx.list_by_id(other.list_id), rank
+
+
+def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any]) -> Task:
+    """Set fields of a task, with the bookkeeping that goes with it; what is equal already changes nothing."""
+    new = {name: value for name, value in changes.items() if not _same(name, getattr(task, name), value)}
+    if not new:
+        return task
+    if tx.first_touch(task.uid):
+        new["version"] = task.version + 1
+    new |= {"updated_at": tx.now, "updated_by": tx.actor}
+    if "status" in new:
+        new |= _instants(task, new["status"], tx.now)
+    if "depends_on" in new:
+        refuse_cycle(tx, task.uid, new["depends_on"])
+    was_held = task.claimed_by is not None and "claimed_by" not in new
+    ends = new.get("status", "in_progress") != "in_progress" or new.get("deleted", False)
+    if was_held and ends:
+        new["claimed_by"] = None
+    changed = _replace(task, **new)
+    if "depends_on" in new:
+        changed = _replace(changed, waiting_on=_holding(tx, new["depends_on"]))
+    tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
+    if was_held and ends:
+        _end_claim(tx, changed)
+    if "status" in new or "result" in new:
+        _remember(tx, changed)
+    return changed
+
+
+def _same(name: str, old: Any, new: Any) -> bool:
+    # True equals 1 in Python, but not in JSON.
+    return bool(old == new) and (name not in ("result", "metadata") or _encode(old) == _encode(new))
+
+
+def _instants(task: Task, status: str, now: int) -> dict[str, Any]:
+    if status == "in_progress":
+        return {"started_at": now, "finished_at": None}
+    if status in vocab.CLOSED:
+        return {"finished_at": now}
+    return {"started_at": None, "finished_at": None}
+
+
+def _end_claim(tx: Transaction, task: Task) -> None:
+    """A finished task ends its claim (contract, section 7); so does one that is given back or deleted."""
+    claim = queries.claim_of(tx.db, task.uid)
+    if claim is not None:
+        state = "finished" if task.status in vocab.CLOSED else "released"
+        tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
+
+
+@rule(EditTask)
+def edit_task(tx: Transaction, op: EditTask) -> Task:
+    """Set fields of a task."""
+    task = writable(tx, op.uid)
+    if op.changes.get("status") == "in_progress" and task.status != "in_progress":
+        refuse_second_in_progress(tx, tx.list_by_id(task.list_id))
+    for on in op.changes.get("depends_on", ()):
+        if on not in task.depends_on:
+            queries.task(tx.db, on)
+    return change_task(tx, task, "task.updated", op.changes)
+
+
+def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None:
+    """Refuse dependencies that lead back to the task itself."""
+    seen: set[str] = set()
+    ahead = list(depends_on)
+    while ahead:
+        on = ahead.pop()
+        if on == uid:
+            raise InvalidArgument("depends_on", "the task would wait for itself", id=uid)
+        if on not in seen:
+            seen.add(on)
+            ahead += queries.depends_on(tx.db, on)
+
+
+def _remember(tx: Transaction, task: Task) -> None:
+    """Save the result of a task that is completed as a memory (seed 001; contract, section 6, `task`)."""
+    if task.status != "done" or task.result is None:
+        return
+    known = queries.any_memory_of(tx.db, task.uid)
+    new = {"title": task.name, "domain": task.domain, "content": task.result}
+    if known is None:
+        made = Memory(
+            id=queries.next_id(tx.db, "memory"),
+            uid=str(uuid4()),
+            task_uid=task.uid,
+            created_at=tx.now,
+            updated_at=tx.now,
+            deleted=False,
+            **new,
+        )
+        tx.emit("memory.saved", "memory", made.uid, new=as_columns(made), task=task)
+    elif known.deleted or _encode(known.content) != _encode(task.result):
+        new |= {"updated_at": tx.now, "deleted": False}
+        tx.emit("memory.saved", "memory", known.uid, old={n: getattr(known, n) for n in new}, new=new, task=task)
+
+
+@rule(MoveTask)
+def move_task(tx: Transaction, op: MoveTask) -> Task:
+    """Put a task into another place."""
+    task = writable(tx, op.uid)
+    if op.uid in (op.before, op.after):
+        return task
+    home, rank = _new_place(tx, op.list_uid or "", op.before, op.after)
+    if home.id != task.list_id and task.status == "in_progress":
+        refuse_second_in_progress(tx, home)
+    return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank})
+
+
+@rule(SwapTasks)
+def swap_tasks(tx: Transaction, op: SwapTasks) -> tuple[Task, Task]:
+    """Two tasks of different lists cannot be swapped (contract, section 6, `tasklist`)."""
+    one, two = writable(tx, op.uid1), writable(tx, op.uid2)
+    if one.list_id != two.list_id:
+        raise InvalidArgument("uid2", "the two tasks are in different lists", id=op.uid2)
+    if one.uid != two.uid:
+        ranks = one.rank, two.rank
+        one = change_task(tx, one, "task.moved", {"rank": ranks[1]})
+        two = change_task(tx, two, "task.moved", {"rank": ranks[0]})
+    return (one, two) if one.rank <= two.rank else (two, one)
+
+
+@rule(DeleteTask)
+def delete_task(tx: Transaction, op: DeleteTask) -> Task:
+    """Take a task out of its list; the row stays, so that it can come back whole."""
+    task = writable(tx, op.uid)
+    change_task(tx, task, "task.deleted", {"deleted": True})
+    return task
+
+
+@rule(ClearList)
+def clear_list(tx: Transaction, op: ClearList) -> int:
+    """Delete every task of a list."""
+    found = queries.tasks(tx.db, queries.list_by_uid(tx.db, op.list_uid).id)
+    for task in found:
+        delete_task(tx, DeleteTask(task.uid))
+    return len(found)
+
+
+def _touched(tx: Transaction, task: Task) -> Task:
+    version = task.version + 1 if tx.first_touch(task.uid) else task.version
+    return _replace(task, version=version, updated_at=tx.now, updated_by=tx.actor)
+
+
+@rule(LogTask)
+def log_task(tx: Transaction, op: LogTask) -> LogEntry:
+    """A log entry and a note are the same thing (contract, section 4)."""
+    task = _touched(tx, writable(tx, op.uid))
+    entry = LogEntry(
+        id=queries.next_id(tx.db, "log"),
+        uid=str(uuid4()),
+        task_uid=task.uid,
+        at=tx.now,
+        agent=tx.actor,
+        message=op.message,
+        deleted=False,
+    )
+    tx.emit("task.logged", "log", entry.uid, new=as_columns(entry), task=task)
+    return entry
+
+
+@rule(LinkNodes)
+def link_nodes(tx: Transaction, op: LinkNodes) -> Task:
+    """Add links beside those there are."""
+    task = writable(tx, op.uid)
+    nodes = tuple(dict.fromkeys((*task.node_ids, *op.node_ids)))
+    return change_task(tx, task, "task.linked", {"node_ids": nodes})
+
+
+@rule(SaveState)
+def save_state(tx: Transaction, op: SaveState) -> SavedState:
+    """One state a task; a field left out keeps its last value (contract, section 6, `tasks`)."""
+    task = writable(tx, op.uid)
+    known = queries.any_state(tx.db, task.uid)
+    if known is None or known.deleted:
+        empty = SavedState(
+            task.uid, op.agent, None, (), (), (), (), (), None, saved_at=tx.now, deleted=False
+        )
+        saved = _replace(empty, **op.fields)
+    else:
+        saved = _replace(known, **op.fields, agent=op.agent, saved_at=tx.now)
+    if known is None:
+        tx.emit("state.saved", "state", task.uid, new=as_columns(saved), task=_touched(tx, task))
+        return saved
+    new = {name: value for name, value in as_columns(saved).items() if _encode(value) != _encode(getattr(known, name))}
+    if new.keys() - {"saved_at"}:
+        old = {name: getattr(known, name) for name in new}
+        tx.emit("state.saved", "state", task.uid, old=old, new=new, task=_touched(tx, task))
+    return saved if new.keys() - {"saved_at"} else known
+
+
+def require_task(tx: Transaction, uid: str) -> Task:
+    """The task, for operations that only speak of it."""
+    found = queries.any_task(tx.db, uid)
+    if found is None or found.deleted:
+        raise NotFound("task", uid)
+    return found

@@ -1,0 +1,197 @@
+"""Taking changes back, and doing them again: an undo is a new change, the inverse of the old one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_tasks.core import journal, queries, vocab
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.models import JournalRow as J
+from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.rank import between
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, writable
+from tui_tasks.core.snapshots import Entry, Task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+_encode = msgspec.json.Encoder().encode
+
+_BY_ACTOR = Statement(
+    J.select(J.seq, J.change, J.kind, J.undoes).where(J.actor == slot("actor")).order_by(J.seq.desc())
+)
+_UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
+_TASK_LATER = Statement(
+    J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
+        (J.task == slot("task")) & (J.seq > slot("seq"))
+    )
+)
+
+
+def stands(db: Database, change: int) -> bool:
+    """Whether a change has not been taken back."""
+    return not any(stands(db, by) for (by,) in db.all(_UNDONE_BY, change=change))
+
+
+@rule(Undo)
+def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
+    """Contract, section 7, `control:undo`."""
+    change = op.change
+    if change is None:
+        change = _newest_standing(tx)
+    elif not stands(tx.db, change):
+        raise Conflict(f"change {change} has been taken back already", seq=change)
+    return _take_back(tx, change)
+
+
+def _newest_standing(tx: Transaction) -> int:
+    seen: set[int] = set()
+    for _, change, kind, undoes in tx.db.run(_BY_ACTOR, {"actor": tx.actor}).fetchall():
+        if undoes is None and kind in vocab.UNDOABLE and change not in seen:
+            seen.add(change)
+            if stands(tx.db, change):
+                return int(change)
+    raise Conflict(f"{tx.actor} has no change to undo")
+
+
+@rule(Redo)
+def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
+    """Take back the newest undo that stands, unless something was changed after it."""
+    for _, change, kind, undoes in tx.db.run(_BY_ACTOR, {"actor": tx.actor}).fetchall():
+        if undoes is None:
+            if kind in vocab.UNDOABLE:
+                break
+        elif stands(tx.db, change) and not _is_undo(tx.db, undoes):
+            return _take_back(tx, change)
+    raise Conflict(f"{tx.actor} has no undo to take back")
+
+
+def _is_undo(db: Database, change: int) -> bool:
+    return journal.of_change(db, change)[0].undoes is not None
+
+
+def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
+    entries = [entry for entry in journal.of_change(tx.db, change) if entry.kind in vocab.UNDOABLE]
+    if not entries:
+        raise NotFound("change", str(change))
+    tx.undoes = change
+    last = max(entry.seq for entry in journal.of_change(tx.db, change))
+    for entry in reversed(entries):
+        _refuse_if_touched(tx, entry, change)
+        _INVERSES[entry.entity](tx, entry)
+    return last, change
+
+
+def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
+    """Refuse where somebody has changed the same since (contract, section 7)."""
+    if entry.task is None or entry.new is None:
+        return
+    made_or_gone = entry.old is None or "deleted" in entry.new
+    fields = entry.new.keys() - vocab.BOOKKEEPING
+    for actor, later, undoes, entity, uid, new in tx.db.all(_TASK_LATER, task=entry.task, seq=entry.seq):
+        if actor in (tx.actor, vocab.SYSTEM) or later == change or undoes is not None or not stands(tx.db, later):
+            continue
+        same_row = entity == entry.entity and uid == entry.uid
+        overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
+        if overlap or (made_or_gone and entry.entity == "task"):
+            raise Conflict(f"{actor} has changed the same since", id=entry.task, seq=later)
+
+
+def _expect(entry: Entry, row: Any) -> dict[str, Any]:
+    """The old values to go back to, where the row still has the new ones."""
+    assert entry.old is not None
+    assert entry.new is not None
+    names = [name for name in entry.new if name not in vocab.BOOKKEEPING]
+    for name in names:
+        if _encode(getattr(row, name)) != _encode(entry.new[name]):
+            raise Conflict(f"{name} of {entry.uid} has been changed since", id=entry.uid)
+    return {name: _frozen(entry.old[name]) if name in _TUPLES else entry.old[name] for name in names}
+
+
+_TUPLES = frozenset({"tags", "depends_on", "node_ids"})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _invert_task(tx: Transaction, entry: Entry) -> None:
+    task = queries.any_task(tx.db, entry.uid)
+    assert task is not None
+    if entry.old is None:
+        if not task.deleted:
+            change_task(tx, writable(tx, task.uid), "task.deleted", {"deleted": True})
+        return
+    changes = _expect(entry, task)
+    if "deleted" in changes:
+        kind = "task.deleted" if changes["deleted"] else "task.restored"
+        changes |= {} if changes["deleted"] else _room(tx, task)
+    else:
+        task = writable(tx, task.uid)
+        kind = entry.kind
+        if "rank" in changes:
+            at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
+            changes |= _free_rank(tx, at["list_id"], at["rank"])
+    if changes.get("status") == "in_progress":
+        refuse_second_in_progress(tx, tx.list_by_id(task.list_id), but=task.uid)
+    change_task(tx, task, kind, changes)
+
+
+def _room(tx: Transaction, task: Task) -> dict[str, Any]:
+    """What a task that comes back needs: its place, its key, its turn."""
+    home = tx.list_by_id(task.list_id)
+    if home.deleted:
+        raise Conflict(f"the list of task {task.uid} is gone", id=home.uid)
+    if task.status == "in_progress":
+        refuse_second_in_progress(tx, home)
+    if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
+        raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
+    return _free_rank(tx, task.list_id, task.rank)
+
+
+def _free_rank(tx: Transaction, list_id: int, rank: str) -> dict[str, Any]:
+    """The old place, or right behind whoever has it now."""
+    if queries.is_taken(tx.db, list_id, rank):
+        rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
+    return {"rank": rank}
+
+
+def _invert_beside(tx: Transaction, entry: Entry) -> None:
+    """A row that stands beside a task: a log entry, a saved state, a memory."""
+    task = queries.any_task(tx.db, entry.task or "")
+    assert task is not None
+    if tx.first_touch(task.uid) and entry.entity != "memory":
+        task = msgspec.structs.replace(task, version=task.version + 1, updated_at=tx.now, updated_by=tx.actor)
+    old, new = entry.old, entry.new
+    back = {"deleted": True} if old is None else old
+    was = {"deleted": False} if old is None else new
+    kind = "task.updated" if entry.entity == "log" else entry.kind
+    tx.emit(kind, entry.entity, entry.uid, old=was, new=back, task=task)
+
+
+def _invert_list(tx: Transaction, entry: Entry) -> None:
+    home = queries.any_list(tx.db, entry.uid)
+    if entry.old is None:
+        if home.kind == "plan" and home.total:
+            raise Conflict(f"others have put tasks into plan {home.uid}", id=home.uid)
+        if not home.total and not home.deleted:
+            tx.emit("list.deleted", "list", home.uid, old={"deleted": False}, new={"deleted": True})
+        return
+    back = _expect(entry, home)
+    if back.get("one_in_progress") and home.in_progress > 1:
+        raise Conflict(f"{home.in_progress} tasks of {home.name} are in progress", in_progress=home.in_progress)
+    kind = "list.restored" if back.get("deleted") is False else entry.kind
+    tx.emit(kind, "list", home.uid, old=entry.new, new=back)
+
+
+_INVERSES = {
+    "task": _invert_task,
+    "log": _invert_beside,
+    "state": _invert_beside,
+    "memory": _invert_beside,
+    "list": _invert_list,
+}

@@ -1,0 +1,303 @@
+"""What a read returns: frozen values, never rows that could write themselves back. Instants are microseconds, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+from peewee import Model
+
+from tui_tasks.core import models, vocab
+
+
+class TaskList(msgspec.Struct, frozen=True, gc=False):
+    """A list of tasks and how many it has in each status."""
+
+    id: int
+    uid: str
+    kind: str
+    name: str
+    description: str
+    agent: str | None
+    origin: str
+    one_in_progress: bool
+    created_at: int
+    deleted: bool
+    pending: int
+    in_progress: int
+    done: int
+    failed: int
+    skipped: int
+    cancelled: int
+
+    @property
+    def handle(self) -> str:
+        """What names it on the channel: a list's name, a plan's id (contract, section 7, `control:claim`)."""
+        return self.uid if self.kind == "plan" else self.name
+
+    @property
+    def total(self) -> int:
+        """How many tasks it has."""
+        return self.pending + self.in_progress + self.done + self.failed + self.skipped + self.cancelled
+
+
+class Task(msgspec.Struct, frozen=True, gc=False):
+    """A task with everything the state knows of it (contract, section 4)."""
+
+    id: int
+    uid: str
+    list_id: int
+    rank: str
+    key: str | None
+    name: str
+    description: str
+    status: str
+    priority: int
+    tags: tuple[str, ...]
+    domain: str | None
+    result: Any
+    metadata: Any
+    agent: str | None
+    intent: str | None
+    depends_on: tuple[str, ...]
+    node_ids: tuple[str, ...]
+    version: int
+    created_at: int
+    created_by: str
+    updated_at: int
+    updated_by: str
+    started_at: int | None
+    finished_at: int | None
+    deleted: bool
+    solo: bool
+    waiting_on: int
+    claimed_by: str | None
+    fenced: tuple[str, ...]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a dependency holds it up."""
+        return self.waiting_on > 0
+
+
+class LogEntry(msgspec.Struct, frozen=True, gc=False):
+    """One log entry, or note, of a task."""
+
+    id: int
+    uid: str
+    task_uid: str
+    at: int
+    agent: str
+    message: str
+    deleted: bool
+
+
+class SavedState(msgspec.Struct, frozen=True, gc=False):
+    """What an agent saved to resume a task (seed 004)."""
+
+    uid: str
+    agent: str
+    approach: str | None
+    files_modified: tuple[Any, ...]
+    completed_steps: tuple[Any, ...]
+    remaining_steps: tuple[Any, ...]
+    blockers: tuple[Any, ...]
+    decisions: tuple[Any, ...]
+    context_snapshot: str | None
+    saved_at: int
+    deleted: bool
+
+
+class Memory(msgspec.Struct, frozen=True, gc=False):
+    """The kept result of a completed task (seed 001)."""
+
+    id: int
+    uid: str
+    task_uid: str
+    title: str
+    domain: str | None
+    content: Any
+    created_at: int
+    updated_at: int
+    deleted: bool
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """An agent's hold on a task."""
+
+    id: int
+    uid: str
+    task_uid: str
+    agent: str
+    was_agent: str | None
+    lease: int
+    expires_at: int
+    state: str
+
+
+class Ask(msgspec.Struct, frozen=True, gc=False):
+    """A question to the human."""
+
+    id: int
+    uid: str
+    agent: str
+    question: str
+    options: tuple[str, ...]
+    task_uid: str | None
+    opened_at: int
+    expires_at: int | None
+    state: str
+    answer: str | None
+    answered_at: int | None
+
+
+class Agent(msgspec.Struct, frozen=True, gc=False):
+    """What the human has said about an agent."""
+
+    uid: str
+    paused: bool
+    message: str
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """A job of the scheduler (seed 003)."""
+
+    id: int
+    uid: str
+    name: str
+    name_key: str
+    type: str
+    system_prompt: str
+    prompt: str
+    schedule: dict[str, str] | None
+    plan: tuple[int, ...] | None
+    timezone: str
+    dedicated_context: bool
+    enabled: bool
+    settings: dict[str, Any]
+    created_by: str
+    created_at: int
+    next_run: int | None
+    last_run: int | None
+    last_outcome: str | None
+    last_result: str | None
+    failures: int
+    decided_until: int
+    deleted: bool
+
+
+class Run(msgspec.Struct, frozen=True, gc=False):
+    """One nominal time or manual start of a job, and what came of it."""
+
+    id: int
+    uid: str
+    job_uid: str
+    trigger: str
+    scheduled_for: int | None
+    attempt: int
+    decision: str
+    outcome: str | None
+    state: str
+    context: str
+    requested_by: str
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int | None
+    result: str | None
+    reason: str | None
+    token_hash: str | None
+    deadline: int | None
+    not_before: int | None
+    deleted: bool
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One entry of the journal."""
+
+    seq: int
+    at: int
+    actor: str
+    kind: str
+    entity: str
+    uid: str
+    task: str | None
+    change: int
+    undoes: int | None
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+    image: dict[str, Any] | None
+    why: dict[str, Any] | None
+    hash: bytes
+
+    @property
+    def changes(self) -> dict[str, list[Any]]:
+        """What it was and what it became, by field, less the bookkeeping."""
+        if self.old is None or self.new is None:
+            return {}
+        return {
+            name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.BOOKKEEPING
+        }
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
+    """Return a function that makes the snapshot of a row (a tuple of the model's columns, in order)."""
+    columns = models.columns(model)
+    assert tuple(columns) == cls.__struct_fields__, (cls, model)
+    kinds = {field.name: field.type for field in msgspec.structs.fields(cls)}
+    decoders: list[tuple[int, Callable[[Any], Any]]] = []
+    for at, (name, column) in enumerate(columns.items()):
+        if isinstance(column, models.JsonField):
+            decoders.append((at, msgspec.json.Decoder(kinds[name]).decode))
+        elif isinstance(column, models.Flag):
+            decoders.append((at, bool))
+
+    def read(row: Any) -> S:
+        values = list(row)
+        for at, decode in decoders:
+            if values[at] is not None:
+                values[at] = decode(values[at])
+        return cls(*values)
+
+    return read
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso(instant: int | None) -> str | None:
+    """Write an instant as ISO 8601 in UTC with milliseconds (contract, section 7), or None."""
+    if instant is None:
+        return None
+    return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="milliseconds")
+
+
+def full_task(task: Task, handle: str) -> dict[str, Any]:
+    """A task with every field that the channel shows (contract, section 7); `handle` names its list."""
+    return {
+        "uid": task.uid,
+        "key": task.key,
+        "list": handle,
+        "name": task.name,
+        "description": task.description,
+        "status": task.status,
+        "priority": task.priority,
+        "tags": task.tags,
+        "domain": task.domain,
+        "result": task.result,
+        "metadata": task.metadata,
+        "agent": task.agent,
+        "intent": task.intent,
+        "depends_on": task.depends_on,
+        "blocked": task.waiting_on > 0,
+        "node_ids": task.node_ids,
+        "version": task.version,
+        "created_at": iso(task.created_at),
+        "updated_at": iso(task.updated_at),
+        "started_at": iso(task.started_at),
+        "finished_at": iso(task.finished_at),
+    }

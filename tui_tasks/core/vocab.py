@@ -1,0 +1,56 @@
+"""The words of the state: statuses, priorities, kinds of journal entry (contract, sections 4 and 7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
+CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
+# A dependency in one of these holds nobody up (contract, section 6, `tasks`).
+RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
+
+URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
+PRIORITY_WORDS: Final = {"urgent": URGENT, "high": HIGH, "medium": MEDIUM, "low": LOW}
+
+HUMAN: Final = "human"
+SYSTEM: Final = "system"
+RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM})
+
+# The lists of the three dialects that work each on a list of its own (contract, section 5).
+DIALECT_LISTS: Final = ("tasklist", "task", "todo")
+
+MAX_NAME: Final = 10_000
+MAX_TEXT: Final = 1_000_000
+
+# What a task's journal entry carries beside the fields that were meant: hidden from `changes`, passed over by undo.
+BOOKKEEPING: Final = frozenset(
+    {"version", "updated_at", "updated_by", "started_at", "finished_at", "claimed_by", "fenced", "waiting_on", "solo"}
+)
+
+JOB_TYPES: Final = ("adhoc", "planned", "scheduled")
+JOB_STATES: Final = ("idle", "running", "disabled", "error")
+OUTCOMES: Final = ("success", "error", "interrupted")
+DECISIONS: Final = ("ran", "missed", "skipped", "coalesced")
+
+# Entries that a person or an agent may take back; claims, questions, runs and messages have happened.
+UNDOABLE: Final = frozenset(
+    {
+        "task.created",
+        "task.updated",
+        "task.moved",
+        "task.deleted",
+        "task.restored",
+        "task.logged",
+        "task.linked",
+        "state.saved",
+        "list.created",
+        "list.updated",
+        "list.deleted",
+        "list.restored",
+        "memory.saved",
+        "job.created",
+        "job.updated",
+        "job.deleted",
+        "job.restored",
+    }
+)
