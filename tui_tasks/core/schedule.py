@@ -7,6 +7,7 @@ contract's `scheduler` tools, for jobs of the types scheduled (`next_fire`,
 """
 
 import os
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ ON_TIME = 60 * SECOND
 _YEARS_AHEAD = 100
 _LAST_YEAR = 9998
 _EPOCH = datetime(1970, 1, 1)
+_PLANNED = re.compile(r"[0-9W-]{8,10}[T ][0-9:.,]{2,15}(Z|[+-][0-9:]{2,8})?", re.IGNORECASE | re.ASCII)
 
 CatchUp = Literal["none", "one", "all"]
 Overlap = Literal["skip", "queue", "allow"]
@@ -318,9 +320,8 @@ def _first_reading(wall: datetime, zone: ZoneInfo) -> int:
 
 
 def _plan_instant(text: str, zone: ZoneInfo) -> int:
-    # The date's own length, dashed or not, tells whether a time follows it.
-    timed = isinstance(text, str) and {text[8:9], text[10:11]} & {"T", "t", " "}
-    if not timed or not text.isascii() or len(text) > 40:
+    # fromisoformat also takes a date alone, any character for the T, and what follows a NUL.
+    if not isinstance(text, str) or not _PLANNED.fullmatch(text):
         raise ValueError
     moment = datetime.fromisoformat(text.upper())
     if moment.tzinfo is None:

@@ -1,0 +1,7 @@
+"""`python -m tui_tasks` is the program `tui-tasks`."""
+
+import sys
+
+from tui_tasks.cli import main
+
+sys.exit(main())

@@ -1,0 +1,125 @@
+"""The control channel at work: one thread that reads lines, serves them, and writes replies and events.
+
+It waits for everything at once: input, a reader with room, other processes' commits, the next lease or timeout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import time
+from typing import Any, Final
+
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.session import Session
+from tui_tasks.watch import Watch
+from tui_tasks.wire import CHUNK, LineSplitter, Outbox
+
+_log = logging.getLogger(__name__)
+
+# With this much unread no more requests are taken, and no more events are made.
+BACKLOG_LIMIT: Final = 1024 * 1024
+EVENT_BACKLOG: Final = 256 * 1024
+RETRY_SECONDS: Final = 0.5
+
+
+class Channel:
+    """A session on two descriptors. `run` returns when the input has ended and every reply is written."""
+
+    def __init__(self, session: Session, input_fd: int, output_fd: int) -> None:
+        self._session = session
+        self._input = input_fd
+        self._lines = LineSplitter()
+        self._out = Outbox(output_fd)
+        self._watch = Watch(session.store.db)
+        self._wake_out, self._wake_in = os.pipe()
+        self._ended = False
+        self._stopped = False
+        self._lagging = False
+        self._retry_at = 0.0
+
+    def stop(self) -> None:
+        """End `run` soon, from any thread: no more is read, replies that are ready are written where there is room."""
+        self._stopped = True
+        with contextlib.suppress(OSError):
+            os.write(self._wake_in, b".")
+
+    def run(self) -> None:
+        """Serve until the input ends."""
+        try:
+            while not self._stopped:
+                self._turn()
+                if self._ended and not self._session.waiting and not self._out.size:
+                    break
+        except BrokenPipeError:
+            _log.info("the reader of the replies is gone")
+        finally:
+            with contextlib.suppress(OSError):
+                self._out.flush()
+            self._watch.close()
+            os.close(self._wake_in)
+            os.close(self._wake_out)
+
+    def _turn(self) -> None:
+        ready = self._poll()
+        if self._watch.fd in ready:
+            self._watch.arm(time.monotonic())
+        if self._input in ready and not self._ended:
+            data = os.read(self._input, CHUNK)
+            self._ended = not data
+            self._put(self._answer(self._lines.feed(data)))
+        changed = self._watch.changed(time.monotonic())
+        self._after(changed=changed)
+        self._out.flush()
+        self._lagging = self._out.size >= EVENT_BACKLOG
+
+    def _poll(self) -> set[int]:
+        poll = select.poll()
+        poll.register(self._wake_out, select.POLLIN)
+        if not self._ended and self._out.size < BACKLOG_LIMIT:
+            poll.register(self._input, select.POLLIN)
+        if self._out.size:
+            poll.register(self._out.fd, select.POLLOUT)
+        if self._watch.fd is not None:
+            poll.register(self._watch.fd, select.POLLIN)
+        return {fd for fd, _ in poll.poll(self._patience())}
+
+    def _patience(self) -> float | None:
+        """Milliseconds until something is to be done though nothing happens; None: for ever."""
+        session = self._session
+        listening = session.waiting or (session.cursor is not None and not self._lagging)
+        waits = [self._watch.wait(time.monotonic())] if listening else []
+        due = session.due()
+        if due is not None:
+            waits.append(max(0.0, (due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
+        if self._ended and session.waiting:
+            waits.append(0.0 if any(w.wait.deadline is None for w in session.waiting) else 1.0)
+        return min(waits) * 1000 if waits else None
+
+    def _answer(self, values: list[Any]) -> list[bytes]:
+        if not values:
+            return []
+        if len(values) == 1:
+            return self._session.answer_one(values[0])
+        return self._session.answer(values)
+
+    def _after(self, *, changed: bool) -> None:
+        """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
+        session = self._session
+        due = session.due()
+        is_due = due is not None and due <= session.clock() and time.monotonic() >= self._retry_at
+        try:
+            if changed or is_due or session.waiting:
+                self._put(session.settle(ending=self._ended))
+            while self._out.size < EVENT_BACKLOG and (lines := session.events(blocked=self._lagging)):
+                self._lagging = False
+                self._put(lines)
+        except StorageFailed as failure:
+            _log.warning("%s", failure.message)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+
+    def _put(self, lines: list[bytes]) -> None:
+        for line in lines:
+            self._out.put(line)

@@ -1,0 +1,176 @@
+"""Arguments: from what an agent sent to a checked, typed value; and the schema that tells an agent what to send.
+
+The types are msgspec structs. What the contract allows beyond them (section 2) is done before they are checked: null
+for what is optional, a list or object held in a string, one string for a list of one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from tui_tasks import strictjson
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import InvalidArgument, ParseError
+
+
+class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The base of every tool's arguments: unknown names are refused."""
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+Name = Annotated[str, Meta(min_length=1, max_length=vocab.MAX_NAME, pattern=r"\S")]
+Text = Annotated[str, Meta(max_length=vocab.MAX_TEXT)]
+Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME)]
+Natural = Annotated[int, Meta(ge=1)]
+
+A = TypeVar("A", bound=Arguments)
+
+_AT = re.compile(r" - at `\$\.?(.*?)`$")
+_BLANK = r"Expected `str` matching regex '\\S'"
+_FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*?)`")
+
+
+def decode(kind: type[A], given: dict[str, Any]) -> A:
+    """Check arguments against their struct.
+
+    Raises:
+        InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
+    """
+    try:
+        return msgspec.convert(_mender(kind)(given, ""), kind)
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error)) from None
+
+
+def _refusal(text: str) -> InvalidArgument:
+    at, field = _AT.search(text), _FIELD.search(text)
+    path = at[1] if at else ""
+    message = _AT.sub("", text)
+    if field:
+        path = f"{path}.{field[1]}" if path else field[1]
+        message = f"unknown argument {path}" if "unknown" in text else f"missing argument {path}"
+    if message == _BLANK:
+        message = "must not be blank"
+    return InvalidArgument(path, message if field else f"{path}: {message}")
+
+
+# Mends a value that stands at a path.
+_Mend = Callable[[Any, str], Any]
+
+
+@cache
+def _mender(kind: type[Arguments]) -> _Mend:
+    return _mend_struct(msgspec.inspect.type_info(kind))
+
+
+def _bare(kind: Any) -> Any:
+    """A type without the description that stands around it."""
+    return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+
+
+def _mender_of(kind: Any) -> _Mend | None:
+    """What mends values of a type; None where it has no list or object in it."""
+    info = msgspec.inspect
+    kind = _bare(kind)
+    if isinstance(kind, info.UnionType):
+        return next(filter(None, map(_mender_of, kind.types)), None)
+    if isinstance(kind, info.StructType):
+        return _mend_held(kind, _mend_struct(kind))
+    if isinstance(kind, info.ListType):
+        item = _mender_of(kind.item_type)
+        return _mend_held(kind, _mend_items(item) if item else None)
+    return _mend_held(kind, None) if isinstance(kind, info.DictType) else None
+
+
+def _mend_struct(kind: Any) -> _Mend:
+    """Leave out nulls of what is optional, and mend the lists and objects within."""
+    required = {field.encode_name for field in kind.fields if field.required}
+    menders = {field.encode_name: mender for field in kind.fields if (mender := _mender_of(field.type))}
+    optional = {field.encode_name for field in kind.fields} - required
+
+    def mend(value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            return value
+        mended = {name: item for name, item in value.items() if item is not None or name not in optional}
+        for name in menders.keys() & mended.keys():
+            mended[name] = menders[name](mended[name], f"{path}.{name}" if path else name)
+        return mended
+
+    return mend
+
+
+def _mend_items(item: _Mend) -> _Mend:
+    def mend(value: Any, path: str) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [item(one, f"{path}[{at}]") for at, one in enumerate(value)]
+
+    return mend
+
+
+def _mend_held(kind: Any, inner: _Mend | None) -> _Mend:
+    def mend(value: Any, path: str) -> Any:
+        if isinstance(value, str):
+            value = _held_in_string(kind, value, path)
+        return inner(value, path) if inner else value
+
+    return mend
+
+
+def _held_in_string(kind: Any, text: str, path: str) -> Any:
+    """A list or object may come as a string that holds it; one string may stand for a list of one."""
+    stripped = text.strip()
+    if stripped[:1] in ("[", "{"):
+        try:
+            return strictjson.loads(stripped)
+        except ParseError as error:
+            held = _single_quoted(stripped)
+            if held is None:
+                raise InvalidArgument(path, f"{path}: {error.message}") from None
+            return held
+    info = msgspec.inspect
+    if isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), (info.StrType, info.LiteralType)):
+        return [text]
+    return text
+
+
+def _single_quoted(text: str) -> Any:
+    """Read what seed 000 writes, `['done','failed']`; None when it is not that either."""
+    try:
+        held = ast.literal_eval(text)
+        return strictjson.loads(msgspec.json.encode(held).decode()) if isinstance(held, (list, dict)) else None
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, ParseError):
+        return None
+
+
+_REF: Final = "#/$defs/"
+
+
+def schema(kind: type[Arguments]) -> dict[str, Any]:
+    """The arguments as JSON Schema, whole in one object."""
+    made = msgspec.json.schema(kind)
+    definitions = made.pop("$defs", {})
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            return inline(definitions[part["$ref"].removeprefix(_REF)])
+        return {key: inline(value) for key, value in part.items() if key != "title"}
+
+    inlined: dict[str, Any] = inline(made)
+    inlined.pop("description", None)
+    inlined.setdefault("properties", {})
+    return inlined

@@ -1,0 +1,220 @@
+"""What the dialects stand on: the tool table, the call a tool is given, and the words for the statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
+
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.database import Database
+from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
+from tui_tasks.core.operations import EnsureList, Operation
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.store import Transaction
+from tui_tasks.dialects.arguments import Arguments
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Channel(Protocol):
+    """What a tool may ask of the conversation it is called in."""
+
+    table: Table
+    identity: Identity
+
+    def subscribe(self, since: int | None) -> int:
+        """Send events after `since`, or from now on; return where they start."""
+
+    def unsubscribe(self) -> None:
+        """Send no more events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who speaks on a channel, and what they may do (contract, section 1)."""
+
+    agent: str = "agent"
+    list: str | None = None
+    read_only: bool = False
+    # Whether what speaks was started by a run of a job (rule S1).
+    inside_run: bool = False
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, as a tool sees it: who speaks, on which list, and the state to read and write."""
+
+    db: Database
+    now: int
+    agent: str
+    channel: Channel
+    bound_list: str | None = None
+    transaction: Transaction | None = None
+
+    def run(self, operation: Operation) -> Any:
+        """Write: run an operation within the transaction of the request.
+
+        Raises:
+            Refusal: the state forbids it.
+        """
+        assert self.transaction is not None, "the tool is not marked as one that writes"
+        return self.transaction.run(operation)
+
+    def home(self, dialect: str) -> TaskList | None:
+        """The list that a dialect works on (contract, section 5), None where a named one has not been made yet."""
+        return queries.find_list(self.db, self.bound_list or dialect)
+
+    def made_home(self, dialect: str) -> TaskList:
+        """The list that a dialect works on, made at first use."""
+        found = self.home(dialect)
+        return found if found is not None else cast(TaskList, self.run(EnsureList(self.bound_list or dialect, dialect)))
+
+    def handle(self, task: Task) -> str:
+        """What names a task's list on the channel."""
+        return queries.list_by_id(self.db, task.list_id).handle
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a tool returns that waits: the reply is made later.
+
+    `check` is asked again after every change; it returns the result, or None to go on waiting. At `deadline`
+    (microseconds; None: never) `give_up` is run, which returns the result or raises the refusal. At the end of
+    input one without a deadline gives up at once.
+    """
+
+    check: Callable[[Call], Any]
+    give_up: Callable[[Call], Any]
+    deadline: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what it is called, what it takes, and what it does."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    handler: Callable[[Call, Any], Any]
+    # Whether a call with these arguments writes.
+    writes: Callable[[Any], bool]
+    # The argument that names the one task the call changes, None where it does not change exactly one.
+    subject: Callable[[Any], str | None]
+    # Whether its reply waits for something to happen.
+    waits: bool = False
+    # The dialect's own form of a refusal (contract, section 3).
+    refusal: Callable[[Refusal], Any] | None = None
+    # Whether only the human may call it.
+    human: bool = False
+    # Whether a paused agent may call it.
+    while_paused: bool = False
+
+
+@dataclass
+class Table:
+    """Every tool by its name."""
+
+    tools: dict[str, Tool] = field(default_factory=dict)
+
+    def add(self, *tables: Table) -> Table:
+        """Take the tools of other tables in; return this one."""
+        for table in tables:
+            self.tools |= table.tools
+        return self
+
+    def tool(
+        self,
+        name: str,
+        arguments: type[A],
+        *,
+        writes: bool | Callable[[A], bool] = False,
+        subject: str | Callable[[A], str | None] | None = None,
+        waits: bool = False,
+        refusal: Callable[[Refusal], Any] | None = None,
+        human: bool = False,
+        while_paused: bool = False,
+    ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
+        """Declare a tool; its docstring is the description that agents read.
+
+        `subject` is the name of the argument that holds the uid of the one task that the call changes.
+        """
+
+        def register(handler: Callable[[Call, A], Any]) -> Callable[[Call, A], Any]:
+            self.tools[name] = Tool(
+                name=name,
+                description=_unwrapped(handler.__doc__ or ""),
+                arguments=arguments,
+                handler=handler,
+                writes=writes if callable(writes) else lambda _: bool(writes),
+                subject=_subject(subject),
+                waits=waits,
+                refusal=refusal,
+                human=human,
+                while_paused=while_paused,
+            )
+            return handler
+
+        return register
+
+
+def _subject(subject: str | Callable[[Any], str | None] | None) -> Callable[[Any], str | None]:
+    if subject is None:
+        return lambda _: None
+    if callable(subject):
+        return subject
+    return lambda arguments: getattr(arguments, subject)
+
+
+def _unwrapped(text: str) -> str:
+    """A docstring as running text: one line a paragraph."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n".join(" ".join(line.strip() for line in paragraph.splitlines()) for paragraph in paragraphs)
+
+
+class Words:
+    """A dialect's words for the six statuses (contract, section 4)."""
+
+    def __init__(self, shown: Mapping[str, str]) -> None:
+        assert set(shown) == set(vocab.STATUSES)
+        self.shown = dict(shown)
+        self._meant: dict[str, str] = {}
+        for status, word in shown.items():
+            if word == status or word not in self._meant:
+                self._meant[word] = status
+
+    def show(self, status: str) -> str:
+        """The word for a status."""
+        return self.shown[status]
+
+    def meant(self, word: str, current: str | None = None) -> str:
+        """The status that a word means; writing back the word just shown changes nothing."""
+        if current is not None and self.shown[current] == word:
+            return current
+        return self._meant[word]
+
+    def statuses(self, word: str) -> list[str]:
+        """Every status that is shown as that word."""
+        return [status for status, shown in self.shown.items() if shown == word]
+
+
+def existing_home(call: Call, dialect: str) -> TaskList:
+    """The dialect's list, for what needs one that is there.
+
+    Raises:
+        NotFound: a list of that name has not been made.
+    """
+    home = call.home(dialect)
+    if home is None:
+        raise NotFound("list", call.bound_list or dialect)
+    return home
+
+
+def one_of(argument: str, given: Mapping[str, Any]) -> None:
+    """Refuse a call that gives none of the arguments of which it needs at least one.
+
+    Raises:
+        InvalidArgument: all of them are absent.
+    """
+    if all(value is None for value in given.values()):
+        raise InvalidArgument(argument, f"at least one of {', '.join(given)} is needed")

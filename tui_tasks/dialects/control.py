@@ -1,0 +1,229 @@
+"""`control:*` and `ask`: what goes beyond the seeds (contract, section 7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from tui_tasks import __version__
+from tui_tasks.core import journal, queries
+from tui_tasks.core.errors import InvalidArgument, NotFound, TimedOut
+from tui_tasks.core.operations import ClaimNext, CloseAsk, ExtendClaim, OpenAsk, ReleaseClaim, Undo
+from tui_tasks.core.snapshots import Claim, Task, full_task, iso
+from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
+from tui_tasks.dialects.base import Call, Table, Wait
+from tui_tasks.dialects.events import event
+
+CONTROL = Table()
+PROTOCOL = 1
+SECOND = 1_000_000
+MAX_PAGE = 10_000
+DEFAULT_LEASE = 300
+MAX_WAIT = 31_536_000
+
+Seq = Annotated[int, Meta(ge=0)]
+
+
+@CONTROL.tool("control:hello", Nothing, while_paused=True)
+def hello(call: Call, given: Nothing) -> dict[str, Any]:
+    """Say who you are to this program and what it offers. Call it first.
+
+    Returns the protocol's number, the program's version, your agent name, the list this channel is bound to (null: each
+    tool family has its own), whether it is read only, the journal's newest seq, and every tool with the schema of its
+    arguments.
+    """
+    channel = call.channel
+    tools = [
+        {"name": tool.name, "description": tool.description, "input_schema": schema(tool.arguments)}
+        for tool in channel.table.tools.values()
+        if not tool.human
+    ]
+    return {
+        "protocol": PROTOCOL,
+        "version": __version__,
+        "agent": call.agent,
+        "list": call.bound_list,
+        "read_only": channel.identity.read_only,
+        "seq": journal.newest(call.db),
+        "tools": tools,
+    }
+
+
+class _Since(Arguments):
+    since: Annotated[Seq, Meta(description="Events after this seq; left out: from now on.")] | None = None
+
+
+@CONTROL.tool("control:subscribe", _Since, while_paused=True)
+def subscribe(call: Call, given: _Since) -> dict[str, int]:
+    """Hear what the human and other agents do: events come as lines of their own between replies, in order, none skipped.
+
+    Each has `event`, `seq`, `at`, `actor`, the task as it became, and `changes`. After a reconnect, pass the last seq you
+    saw as `since`. Returns the seq from which events follow.
+    """
+    if given.since is not None:
+        _refuse_future(call, given.since)
+        journal.since(call.db, given.since, 1)
+    return {"seq": call.channel.subscribe(given.since)}
+
+
+def _refuse_future(call: Call, since: int) -> None:
+    newest = call.transaction.seq if call.transaction else journal.newest(call.db)
+    if since > newest:
+        raise InvalidArgument("since", f"since: the newest seq is {newest}")
+
+
+@CONTROL.tool("control:unsubscribe", Nothing, while_paused=True)
+def unsubscribe(call: Call, given: Nothing) -> None:
+    """Hear no more events. Returns null."""
+    call.channel.unsubscribe()
+
+
+class _History(Arguments):
+    since: Annotated[Seq, Meta(description="Entries after this seq; left out: the newest ones.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at the most.")] = 100
+    task: Annotated[Uid, Meta(description="Only what happened to the task with this uid.")] | None = None
+
+
+@CONTROL.tool("control:history", _History, while_paused=True)
+def history(call: Call, given: _History) -> dict[str, Any]:
+    """Read what happened: who changed what, when, from what to what, and why. Oldest first.
+
+    Without `since` the newest entries; with it the oldest after it, a page at a time. Returns `entries` and `next`, the
+    `since` of the next page (null at the end).
+    """
+    if given.since is None:
+        entries = journal.latest(call.db, given.limit, given.task)
+        return {"entries": [event(call.db, entry) for entry in entries], "next": None}
+    found = journal.since(call.db, given.since, given.limit + 1, given.task)
+    page = found[: given.limit]
+    return {
+        "entries": [event(call.db, entry) for entry in page],
+        "next": page[-1].seq if len(found) > len(page) else None,
+    }
+
+
+class _OneTask(Arguments):
+    uid: Annotated[Uid, Meta(description="The uid of the task.")]
+
+
+def _full(call: Call, task: Task) -> dict[str, Any]:
+    return full_task(task, call.handle(task))
+
+
+@CONTROL.tool("control:task", _OneTask)
+def show_task(call: Call, given: _OneTask) -> dict[str, Any]:
+    """Read one task with every field there is: its list, priority, tags, dependencies, result, version and the rest.
+
+    Use the version with `if_version` to write only if nobody else has changed the task meanwhile. Returns the task.
+    """
+    return _full(call, queries.task(call.db, given.uid))
+
+
+@CONTROL.tool("control:undo", Nothing, writes=True)
+def undo(call: Call, given: Nothing) -> dict[str, int]:
+    """Take back your own newest change that still stands: a request, or a batch, is one. Others' changes stay.
+
+    Returns `undone`, the seq of what was taken back. Refused as conflict where somebody has changed the same since.
+    """
+    last, _ = call.run(Undo())
+    return {"undone": last}
+
+
+class _Claim(Arguments):
+    list: Annotated[Name, Meta(description="The list to take from (a plan by its id); left out: any.")] | None = None
+    lease_seconds: Annotated[
+        int, Meta(ge=1, le=86_400, description="How long you hold it without a heartbeat, in seconds.")
+    ] = DEFAULT_LEASE
+
+
+@CONTROL.tool("control:claim", _Claim, writes=True)
+def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
+    """Take the next task for yourself: the most urgent, then oldest pending one that waits for no other.
+
+    No other agent gets the same. It is in_progress then; others cannot write to it until you finish or release it, or
+    the lease runs out (send control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null
+    when there is nothing to take.
+    """
+    handle = given.list or call.bound_list
+    home = queries.find_list(call.db, handle) if handle is not None else None
+    if handle is not None and home is None:
+        if given.list is None:
+            return None
+        raise NotFound("list", handle)
+    taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None))
+    if taken is None:
+        return None
+    task, held = taken
+    return {"task": _full(call, task), **_held(held)}
+
+
+def _held(held: Claim) -> dict[str, Any]:
+    return {"claim": held.uid, "expires_at": iso(held.expires_at)}
+
+
+class _Held(Arguments):
+    claim: Annotated[Uid, Meta(description="The id of the claim.")]
+
+
+@CONTROL.tool("control:heartbeat", _Held, writes=True, while_paused=True)
+def heartbeat(call: Call, given: _Held) -> dict[str, Any]:
+    """Keep a claimed task: its lease runs anew from now. Returns `claim` and `expires_at`."""
+    return _held(call.run(ExtendClaim(call.agent, given.claim)))
+
+
+@CONTROL.tool("control:release", _Held, writes=True, while_paused=True)
+def release(call: Call, given: _Held) -> dict[str, Any]:
+    """Give a claimed task back, so that another can take it. Returns the task, pending again."""
+    return _full(call, call.run(ReleaseClaim(call.agent, given.claim)))
+
+
+class _Ask(Arguments):
+    question: Annotated[Text, Meta(min_length=1, pattern=r"\S", description="What you want to know.")]
+    options: Annotated[list[Name], Meta(description="Answers to choose from; the human can write another.")] = []  # noqa: RUF012
+    task: Annotated[Uid, Meta(description="The uid of the task it is about.")] | None = None
+    timeout: Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None = None
+
+
+@CONTROL.tool("ask", _Ask, writes=True, waits=True)
+def ask(call: Call, given: _Ask) -> Wait:
+    """Ask the human, who sees the question at once. Use it for decisions that are not yours, and approvals.
+
+    The reply comes when the human has answered; meanwhile other requests are served. Returns `answer` and `at`.
+    """
+    deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
+    asked = call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline))
+
+    def check(later: Call) -> dict[str, Any] | None:
+        found = queries.ask(later.db, asked.uid)
+        if found.state == "answered":
+            return {"answer": found.answer, "at": iso(found.answered_at)}
+        if found.state != "open":
+            raise TimedOut(f"the question was {found.state}")
+        return None
+
+    def give_up(later: Call) -> Any:
+        later.run(CloseAsk(asked.uid, "timeout" if deadline is not None else "withdrawn"))
+        raise TimedOut("nobody has answered the question", id=asked.uid)
+
+    return Wait(check, give_up, deadline)
+
+
+class _Anything(Arguments):
+    """What a verb of the human's takes is nobody else's business."""
+
+
+for _verb, _does in (
+    ("control:answer", "Answer a question."),
+    ("control:message", "Write to an agent."),
+    ("control:pause", "Pause an agent."),
+    ("control:resume", "Let a paused agent go on."),
+    ("control:compact", "Drop old entries of the journal."),
+):
+
+    def _human_only(call: Call, given: Any) -> None:
+        raise AssertionError("refused before it is called")
+
+    _human_only.__doc__ = _does
+    CONTROL.tool(_verb, _Anything, writes=True, human=True)(_human_only)
+

@@ -1,0 +1,62 @@
+"""Journal entries as the events that the channel sends (contract, section 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tasks.core import journal
+from tui_tasks.core.database import Database
+from tui_tasks.core.snapshots import Entry, iso
+
+# Instants within a row: shown as text.
+_INSTANTS = frozenset(
+    {
+        "at",
+        "created_at",
+        "updated_at",
+        "started_at",
+        "finished_at",
+        "ended_at",
+        "saved_at",
+        "opened_at",
+        "answered_at",
+        "expires_at",
+        "next_run",
+        "last_run",
+        "scheduled_for",
+        "deadline",
+    }
+)
+_HIDDEN = frozenset({"id", "deleted", "token_hash", "name_key", "rank", "list_id", "task_uid"})
+
+
+def event(db: Database, entry: Entry) -> dict[str, Any]:
+    """An entry as the event that tells of it."""
+    told: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
+    if entry.task is not None:
+        told["task"] = journal.event_task(db, entry)
+    if entry.kind == "message":
+        told |= entry.new or {}
+    elif entry.entity not in ("task", "log"):
+        told[entry.entity] = {"uid": entry.uid, **_shown(entry.new or {})}
+    elif entry.entity == "log" and entry.old is None and entry.new is not None:
+        told["log"] = {"at": iso(entry.new["at"]), "agent": entry.new["agent"], "message": entry.new["message"]}
+    told["changes"] = {} if entry.old is None else _shown_changes(entry)
+    told["why"] = entry.why
+    return told
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: iso(value) if name in _INSTANTS and isinstance(value, int) else value
+        for name, value in row.items()
+        if name not in _HIDDEN
+    }
+
+
+def _shown_changes(entry: Entry) -> dict[str, list[Any]]:
+    return {
+        name: [iso(value) for value in pair] if name in _INSTANTS else pair
+        for name, pair in entry.changes.items()
+        if name not in _HIDDEN
+    }

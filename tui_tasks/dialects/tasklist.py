@@ -1,0 +1,198 @@
+"""`tasklist:*` (seed 000): one ordered list, at most one task of it in progress."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from tui_tasks.core import queries
+from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
+from tui_tasks.core.snapshots import LogEntry, Task
+from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid
+from tui_tasks.dialects.base import Call, Table, Words, one_of
+
+TASKLIST = Table()
+Status = Literal["pending", "in_progress", "done", "failed", "skipped"]
+
+WORDS = Words(
+    {
+        "pending": "pending",
+        "in_progress": "in_progress",
+        "done": "done",
+        "failed": "failed",
+        "skipped": "skipped",
+        "cancelled": "skipped",
+    }
+)
+
+TaskUid = Annotated[Uid, Meta(description="The uid of the task.")]
+NewName = Annotated[Name, Meta(description="The title: a concise but accurate headline.")]
+NewDescription = Annotated[Text, Meta(description="What is to be done, in enough detail to do it later.")]
+
+
+def shown(task: Task) -> dict[str, Any]:
+    """A task as the dialect shows it, nothing more (contract, section 6)."""
+    return {
+        "uid": task.uid,
+        "name": task.name,
+        "description": task.description,
+        "status": WORDS.show(task.status),
+    }
+
+
+def _shown_entry(entry: LogEntry) -> dict[str, str]:
+    at = datetime.fromtimestamp(entry.at // 1_000_000)  # noqa: DTZ006 - the contract has local time here
+    return {"timestamp": f"{at:%Y-%m-%d %H:%M:%S}", "message": entry.message}
+
+
+class _Named(Arguments):
+    uid: TaskUid
+
+
+class _New(Arguments):
+    name: NewName
+    description: NewDescription = ""
+
+
+class _NewBeside(Arguments):
+    uid: Annotated[Uid, Meta(description="The uid of the task beside which the new one goes.")]
+    name: NewName
+    description: NewDescription = ""
+
+
+@TASKLIST.tool("tasklist:add_task", _New, writes=True)
+def add_task(call: Call, given: _New) -> dict[str, Any]:
+    """Append a new task to the bottom of the tasklist. Use it to plan work as steps. Returns the task; keep its uid."""
+    home = call.made_home("tasklist")
+    return shown(call.run(AddTask(given.name, home.uid, given.description)))
+
+
+@TASKLIST.tool("tasklist:add_task_before", _NewBeside, writes=True)
+def add_task_before(call: Call, given: _NewBeside) -> dict[str, Any]:
+    """Insert a new task right before another, into that one's list. Returns the new task."""
+    return shown(call.run(AddTask(given.name, description=given.description, before=given.uid)))
+
+
+@TASKLIST.tool("tasklist:add_task_after", _NewBeside, writes=True)
+def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
+    """Insert a new task right after another, into that one's list. Returns the new task."""
+    return shown(call.run(AddTask(given.name, description=given.description, after=given.uid)))
+
+
+@TASKLIST.tool("tasklist:delete_task", _Named, writes=True, subject="uid")
+def delete_task(call: Call, given: _Named) -> dict[str, Any]:
+    """Remove a task. Returns it as it was. For a task you will not do, prefer set_task_skipped: it stays for reference."""
+    return shown(call.run(DeleteTask(given.uid)))
+
+
+class _Update(Arguments):
+    uid: TaskUid
+    name: Annotated[Name, Meta(description="The new title.")] | None = None
+    description: Annotated[Text, Meta(description="The new description; an empty one empties it.")] | None = None
+    status: Annotated[Status, Meta(description="The new status.")] | None = None
+
+
+@TASKLIST.tool("tasklist:update_task", _Update, writes=True, subject="uid")
+def update_task(call: Call, given: _Update) -> dict[str, Any]:
+    """Set a task's name, description and/or status; at least one of the three. Returns the task as it is then."""
+    changes = {"name": given.name, "description": given.description, "status": given.status}
+    one_of("name", changes)
+    return _edited(call, given.uid, {name: value for name, value in changes.items() if value is not None})
+
+
+def _edited(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
+    if "status" in changes:
+        changes["status"] = WORDS.meant(changes["status"], queries.task(call.db, uid).status)
+    return shown(call.run(EditTask(uid, changes)))
+
+
+class _Swap(Arguments):
+    uid1: Annotated[Uid, Meta(description="The uid of the one task.")]
+    uid2: Annotated[Uid, Meta(description="The uid of the other, of the same list.")]
+
+
+@TASKLIST.tool("tasklist:swap_tasks", _Swap, writes=True)
+def swap_tasks(call: Call, given: _Swap) -> list[dict[str, Any]]:
+    """Let two tasks of one list change places. Returns both, in their new order."""
+    return [shown(task) for task in call.run(SwapTasks(given.uid1, given.uid2))]
+
+
+def _setter(status: Status, told: str) -> None:
+    def set_status(call: Call, given: _Named) -> dict[str, Any]:
+        return _edited(call, given.uid, {"status": status})
+
+    set_status.__doc__ = f'Set a task\'s status to "{status}"{told} Returns the task.'
+    TASKLIST.tool(f"tasklist:set_task_{status}", _Named, writes=True, subject="uid")(set_status)
+
+
+_setter("pending", ": it is to be done, and nobody works on it.")
+_setter(
+    "in_progress",
+    ": you start to work on it. Write a log entry for every significant action. "
+    "At most one task of the list can be in progress: set the other done, failed, skipped or pending first.",
+)
+_setter("done", ": it was completed successfully.")
+_setter("failed", ": it could not be completed. Log the error as well.")
+_setter("skipped", ": you will not do it, but keep it for reference. Log the reason as well.")
+
+
+class _Log(Arguments):
+    uid: TaskUid
+    message: Annotated[Text, Meta(description="What was done, found or decided.")]
+
+
+@TASKLIST.tool("tasklist:log_task_progress", _Log, writes=True, subject="uid")
+def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
+    """Add a log entry to a task, for the human and for your later self. Returns the entry."""
+    return _shown_entry(call.run(LogTask(given.uid, given.message)))
+
+
+@TASKLIST.tool("tasklist:get_task_logs", _Named)
+def get_task_logs(call: Call, given: _Named) -> list[dict[str, str]]:
+    """Read a task's log. Returns the entries, oldest first, with local timestamps."""
+    queries.task(call.db, given.uid)
+    return [_shown_entry(entry) for entry in queries.logs(call.db, given.uid)]
+
+
+@TASKLIST.tool("tasklist:get_task_in_progress", Nothing)
+def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
+    """Read the task that is in progress. Returns the task, or null when there is none."""
+    home = call.home("tasklist")
+    task = queries.in_progress(call.db, home.id) if home else None
+    return shown(task) if task else None
+
+
+@TASKLIST.tool("tasklist:get_task", _Named)
+def get_task(call: Call, given: _Named) -> dict[str, Any]:
+    """Read one task by its uid, whichever list it is in. Returns the task."""
+    return shown(queries.task(call.db, given.uid))
+
+
+class _Filter(Arguments):
+    status: Annotated[
+        list[Status], Meta(min_length=1, description="The statuses to keep, one or more, such as ['done', 'failed'].")
+    ]
+
+
+@TASKLIST.tool("tasklist:get_tasks", _Filter)
+def get_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
+    """Read the tasks of the tasklist that have one of the given statuses. Returns them in order."""
+    home = call.home("tasklist")
+    statuses = {status for word in given.status for status in WORDS.statuses(word)}
+    return [shown(task) for task in queries.tasks(call.db, home.id, statuses)] if home else []
+
+
+@TASKLIST.tool("tasklist:clear", Nothing, writes=True)
+def clear(call: Call, given: Nothing) -> dict[str, int]:
+    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back."""
+    home = call.home("tasklist")
+    return {"deleted": call.run(ClearList(home.uid)) if home else 0}
+
+
+@TASKLIST.tool("tasklist:display", Nothing)
+def display(call: Call, given: Nothing) -> list[dict[str, Any]]:
+    """Read the entire tasklist. Returns all tasks in order; logs are read apart, with get_task_logs."""
+    home = call.home("tasklist")
+    return [shown(task) for task in queries.tasks(call.db, home.id)] if home else []

@@ -1,0 +1,97 @@
+"""The envelope: from one JSON value to a request (contract, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import InvalidRequest
+
+TOOL_KEYS: Final = ("tool_name", "tool", "name")
+ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
+REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
+MAX_BATCH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, checked as far as can be told without the tool."""
+
+    id: str | int | None
+    tool: str
+    arguments: dict[str, Any]
+    agent: str | None = None
+    list: str | None = None
+    if_version: int | None = None
+    idempotency_key: str | None = None
+    why: dict[str, Any] = field(default_factory=dict)
+
+
+def request_id(value: Any) -> str | int | None:
+    """The id to echo, of whatever came; None where it has no usable one."""
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def read(value: Any) -> Request:
+    """Read a request from a JSON value.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    if not isinstance(value, dict):
+        raise InvalidRequest("a request is a JSON object with the name of a tool, or an array of them")
+    if value.get("id") is not None and request_id(value) is None:
+        raise InvalidRequest("id is a string or an integer")
+    tool = _first(value, TOOL_KEYS)
+    if not isinstance(tool, str) or not tool:
+        raise InvalidRequest(f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}")
+    arguments = _first(value, ARGUMENT_KEYS)
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
+    return Request(
+        id=request_id(value),
+        tool=tool,
+        arguments=arguments,
+        agent=agent_name(_text(value, "agent")),
+        list=_text(value, "list"),
+        if_version=_version(value.get("if_version")),
+        idempotency_key=_text(value, "idempotency_key"),
+        why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
+    )
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        if value.get(key) is not None:
+            return value[key]
+    return None
+
+
+def _text(value: dict[str, Any], key: str) -> str | None:
+    text = value.get(key)
+    if text is None:
+        return None
+    if not isinstance(text, str) or not text.strip() or len(text) > vocab.MAX_NAME:
+        raise InvalidRequest(f"{key} is a string of 1 to {vocab.MAX_NAME} characters, not blank")
+    return text
+
+
+def _version(version: Any) -> int | None:
+    if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
+        raise InvalidRequest("if_version is an integer")
+    return version
+
+
+def agent_name(name: str | None) -> str | None:
+    """An agent's name, which must not be the human's or the program's own.
+
+    Raises:
+        InvalidRequest: it is reserved.
+    """
+    if name is not None and name.strip().casefold() in vocab.RESERVED_AGENTS:
+        raise InvalidRequest(f"the name {name} is reserved: no agent speaks as the {name.strip().casefold()}")
+    return name

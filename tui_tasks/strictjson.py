@@ -1,0 +1,86 @@
+"""JSON as the contract takes it (section 3, `parse_error`): stricter than Python's own reader."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+from tui_tasks.core.errors import ParseError
+
+MAX_NESTING: Final = 64
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
+
+
+def _integer(text: str) -> int:
+    number = int(text) if len(text) < 25 else _MAX_INTEGER + 1
+    if not _MIN_INTEGER <= number <= _MAX_INTEGER:
+        raise ParseError("an integer beyond 64 bits")
+    return number
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ParseError("a number too large")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise ParseError(f"{text} is no JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ParseError(f"the key {twice[:100]!a} comes twice in one object")
+    return made
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_real, parse_constant=_constant, strict=True
+)
+
+
+def _nesting(value: Any) -> int:
+    """How deep lists and objects stand in one another."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+    return depth
+
+
+def loads(text: str) -> Any:
+    """Read one JSON text.
+
+    Raises:
+        ParseError: it is none, has NaN or Infinity, a key twice in one object, a lone surrogate, nesting over 64, or
+            an integer beyond 64 bits.
+    """
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise ParseError(f"nested deeper than {MAX_NESTING}") from None
+    except ValueError as error:
+        raise ParseError(f"not one JSON text: {error}") from None
+    if text.count("[") + text.count("{") > MAX_NESTING and _nesting(value) > MAX_NESTING:
+        raise ParseError(f"nested deeper than {MAX_NESTING}")
+    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise ParseError("a lone surrogate")
+    return value
+
+
+def load_line(line: bytes) -> Any:
+    """Read one line of the channel.
+
+    Raises:
+        ParseError: as `loads`, or it is not UTF-8.
+    """
+    try:
+        return loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ParseError(f"not UTF-8: {error.reason} at byte {error.start}") from None

@@ -1,0 +1,77 @@
+"""Telling soon, and at little cost, that another process has committed.
+
+On Linux the kernel tells when the write-ahead log is written; a commit can be seen a moment later, so the database is
+asked again at growing intervals. Elsewhere, and as a safety net, it is asked at a steady pace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.database import Database
+
+# Seconds after the kernel's word at which to look: the log is written before its commit can be seen.
+LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
+SAFETY_NET: Final = 1.0
+POLL: Final = 0.02
+
+
+class Watch:
+    """Watches a database for commits of other connections. Used by the thread that opened the database."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._version = db.data_version()
+        self._log_name = f"{Path(db.path).name}-wal"
+        self._notify = _notify(Path(db.path).absolute().parent)
+        self._pending: list[float] = []
+        self._next = 0.0
+
+    @property
+    def fd(self) -> int | None:
+        """Becomes readable when the log may have been written; None where the kernel does not tell."""
+        return self._notify.fileno() if self._notify else None
+
+    def arm(self, now: float) -> None:
+        """Take the kernel's word in (`fd` is readable); `now` is monotonic seconds."""
+        if self._notify is None:
+            return
+        for event in self._notify.read(timeout=0):
+            if event.name == self._log_name:
+                self._pending = [now + step for step in LADDER]
+
+    def wait(self, now: float) -> float:
+        """How many seconds until `changed` is worth asking."""
+        at = self._pending[0] if self._pending else self._next
+        return max(0.0, at - now)
+
+    def changed(self, now: float) -> bool:
+        """Whether another connection has committed since the last time this was asked."""
+        while self._pending and self._pending[0] <= now:
+            self._pending.pop(0)
+        self._next = now + (SAFETY_NET if self._notify else POLL)
+        version = self._db.data_version()
+        if version == self._version:
+            return False
+        self._version = version
+        return True
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._notify is not None:
+            self._notify.close()
+
+
+def _notify(folder: Path) -> Any:
+    if sys.platform != "linux":
+        return None
+    with contextlib.suppress(ImportError, OSError):
+        from inotify_simple import INotify, flags
+
+        notify = INotify(nonblocking=True)
+        notify.add_watch(folder, flags.MODIFY | flags.CREATE)
+        return notify
+    return None

@@ -1,0 +1,94 @@
+"""Bytes and lines: what comes in on one descriptor, what goes out on another (contract, sections 2 and 3)."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections import deque
+from typing import Any, Final
+
+from tui_tasks import strictjson
+from tui_tasks.core.errors import ParseError, TooLarge
+
+MAX_LINE: Final = 1024 * 1024
+CHUNK: Final = 64 * 1024
+
+
+class LineSplitter:
+    """Cuts a stream into JSON values; a line that is too long is passed over without being held."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._passing_over = False
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Take more of the stream; return the values of the lines it ends.
+
+        A `Refusal` stands for a line that has none. No data is the end of the stream, where the last line needs no
+        end of its own.
+        """
+        values: list[Any] = []
+        *ended, rest = data.split(b"\n") if data else (b"", b"")
+        for part in ended:
+            values += self._line(part)
+        if not self._passing_over:
+            self._held += rest
+            if len(self._held) > MAX_LINE + 1:
+                self._held.clear()
+                self._passing_over = True
+        return values
+
+    def _line(self, part: bytes) -> list[Any]:
+        line = bytes(self._held) + part if self._held else part
+        self._held.clear()
+        if self._passing_over:
+            self._passing_over = False
+            return [_too_large()]
+        line = line.removesuffix(b"\r")
+        if len(line) > MAX_LINE:
+            return [_too_large()]
+        if not line or line.isspace():
+            return []
+        try:
+            return [strictjson.load_line(line)]
+        except ParseError as error:
+            return [error]
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"a line of over {MAX_LINE:,} bytes was dropped", limit=MAX_LINE)
+
+
+class Outbox:
+    """Lines on their way to a reader who may stand still: nothing blocks, nothing is dropped."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._lines: deque[bytes] = deque()
+        self._front = b""
+        self.size = 0
+
+    def put(self, line: bytes) -> None:
+        """Add a line, given without its end."""
+        self._lines.append(line)
+        self.size += len(line) + 1
+
+    def flush(self) -> None:
+        """Write as much as can be written without blocking.
+
+        Raises:
+            OSError: the reader is gone.
+        """
+        writable = select.poll()
+        writable.register(self.fd, select.POLLOUT)
+        while self.size:
+            if not self._front:
+                self._front = b"".join(line + b"\n" for line in self._lines)
+                self._lines.clear()
+            ready = writable.poll(0)
+            if not ready:
+                return
+            # A pipe that is ready takes this much whole; more could block.
+            written = os.write(self.fd, self._front[: select.PIPE_BUF])
+            self._front = self._front[written:]
+            self.size -= written
