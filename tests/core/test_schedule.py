@@ -1,17 +1,14 @@
 import random
-import subprocess
-import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.schedule_oracle import DAY, START, STOP, ZONES, differences, random_crons
-from tui_tasks.core.cron import FIELDS, Cron, ScheduleError, describe
+from tests.core.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
+from tui_tasks.core.cron import Cron, ScheduleError
 from tui_tasks.core.schedule import (
     SECOND,
     Decision,
@@ -31,7 +28,6 @@ from tui_tasks.core.schedule import (
 
 HOUR = 3600 * SECOND
 NOW = 1_790_000_000 * SECOND
-ALWAYS = dict.fromkeys(FIELDS, "*")
 CRONS = random_crons(200, seed=4)
 bounded = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -112,7 +108,7 @@ def test_random_schedules_equal_the_oracle_when_clocks_change_and_when_not(place
     offsets = [datetime.fromtimestamp(s, ZoneInfo(zone)).utcoffset() for s in range(START, STOP, DAY)]
     days = [day for day, (before, then) in enumerate(pairwise(offsets)) if before != then]
     oracle = Oracle([CRONS[(place * 9 + k) % 200] for k in range(30)])
-    for day in (*chance.sample(days, min(8, len(days))), *chance.sample(range(3600), 2)):
+    for day in (*chance.sample(days, min(6, len(days))), *chance.sample(range(3600), 2)):
         start = START + (day - 1) * DAY
         assert differences(oracle, zone, start, start + 3 * DAY) == []
 
@@ -180,9 +176,24 @@ def test_a_planned_time_already_past_is_refused_by_its_place():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2026-06-01", "2026-13-01T00:00", "2026-06-01T25:00", "10:00", None, 5, "2026-06-01T10:00\x00"]
-    + ["9999-12-31T23:59:59-14:00", "9999-12-31T23:59", "0001-01-01T00:00+14:00", "２026-06-01T10:00", "2" * 5000],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "soon",
+        "2026-06-01",
+        "2026-13-01T00:00",
+        "2026-06-01T25:00",
+        "10:00",
+        None,
+        5,
+        "2026-06-01T10:00\0",
+        "9999-12-31T23:59:59-14:00",
+        "9999-12-31T23:59",
+        "0001-01-01T00:00+14:00",
+        "２026-06-01T10:00",
+        "2" * 5000,
+    ],
+)
 def test_what_is_no_date_with_a_time_is_refused_by_its_place(text):
     with pytest.raises(ScheduleError) as refused:
         parse_plan(["2040-01-01T00:00", text], "Europe/Berlin", 0)
@@ -199,7 +210,24 @@ def test_a_plan_is_a_list_of_one_or_more(nothing):
 # Zones
 
 
-@pytest.mark.parametrize("name", ["", "Mars/Olympus", "../UTC", "/etc/passwd", "Europe", "right/UTC", "localtime", "a\0b", None, "x" * 999, "\ud800"])  # fmt: skip  # noqa: E501
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "Mars/Olympus",
+        "../UTC",
+        "/etc/passwd",
+        "Europe",
+        "right/UTC",
+        "posix/UTC",
+        "localtime",
+        "a\0b",
+        "\ud800",
+        "x" * 999,
+        None,
+        5,
+    ],
+)
 def test_a_zone_nobody_knows_is_refused(name):
     with pytest.raises(ScheduleError) as refused:
         zone_of(name)
@@ -322,15 +350,22 @@ def test_a_time_that_is_not_due_yet_cannot_be_decided():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"catch_up": "some"}, {"overlap": "no"}, {"catch_up_cap": 0}, {"stagger": -1}, {"start_deadline": 0}]
-)  # fmt: skip
+    "wrong",
+    [
+        {"catch_up": "some"},
+        {"overlap": "no"},
+        {"catch_up_cap": 0},
+        {"stagger": -1},
+        {"start_deadline": 0},
+    ],
+)
 def test_a_policy_that_cannot_be_meant_is_refused(wrong):
     with pytest.raises(ScheduleError) as refused:
         Policy(**wrong)
     assert refused.value.field == next(iter(wrong))
 
 
-# Delays and words
+# Delays
 
 
 def test_retries_wait_twice_as_long_each_time_up_to_a_cap():
