@@ -1,0 +1,143 @@
+"""The command line: the one place where the front ends meet. Each command imports what it needs, and no more."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks import __version__
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Store
+    from tui_tasks.session import Session
+
+REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return its exit status: 0 done, 1 refused, 2 wrong usage."""
+    from tui_tasks.core.errors import DatabaseRefused, Refusal
+
+    options = parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except (DatabaseRefused, Refusal) as refused:
+        print(f"tui-tasks: {refused}", file=sys.stderr)
+        return REFUSED
+    except BrokenPipeError:
+        # Whoever read the output has stopped; nothing more can be said there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the program takes."""
+    made = argparse.ArgumentParser(
+        prog="tui-tasks",
+        description="A human and AI agents work on the same live tasks, in a terminal.",
+        epilog="With JSON lines on standard input, they are the control channel and the screen is the terminal.",
+    )
+    made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    _shared(made, None)
+    made.set_defaults(run=_tui)
+    commands = made.add_subparsers(title="commands", metavar="COMMAND")
+    for name, help_, declare, run in _COMMANDS:
+        command = commands.add_parser(name, help=help_, description=help_)
+        _shared(command, argparse.SUPPRESS)
+        if declare is not None:
+            declare(command)
+        command.set_defaults(run=run)
+    return made
+
+
+def _shared(command: argparse.ArgumentParser, default: str | None) -> None:
+    """The options of every command (contract, section 1); a later one wins over an earlier one."""
+    off = False if default is None else default
+    group = command.add_argument_group("the state and who speaks")
+    group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
+    group.add_argument("--agent", metavar="NAME", default=default, help='who speaks (default "agent")')
+    group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
+    group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
+    group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
+
+
+def _open(options: argparse.Namespace) -> Store:
+    from tui_tasks import paths
+    from tui_tasks.core.store import Store
+
+    return Store(paths.database(options.db), read_only=options.read_only)
+
+
+def _session(options: argparse.Namespace, store: Store) -> Session:
+    from tui_tasks import clock, requests
+    from tui_tasks.dialects.base import Identity
+    from tui_tasks.dialects.table import TABLE
+    from tui_tasks.session import Session
+
+    agent = requests.agent_name(options.agent) or "agent"
+    return Session(store, TABLE, Identity(agent, options.list, options.read_only), clock.now)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    import logging
+    import signal
+
+    from tui_tasks.channel import Channel
+    from tui_tasks.terminal import claim_without_screen
+
+    logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
+    with _open(options) as store:
+        claimed = claim_without_screen()
+        channel = Channel(_session(options, store), claimed.input_fd, claimed.output_fd)
+        for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(ending, lambda *_: channel.stop())
+        channel.run()
+    return 0
+
+
+def _tui(options: argparse.Namespace) -> int:
+    from tui_tasks.screen import run
+
+    return run(options)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    options.read_only = True
+    return _tui(options)
+
+
+def _declare_call(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without one the tools are listed")
+    command.add_argument(
+        "arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words"
+    )
+    command.add_argument("--describe", action="store_true", help="show what the tool does and takes")
+
+
+def _call(options: argparse.Namespace) -> int:
+    from tui_tasks import verbs
+
+    if options.tool is None or options.describe:
+        return verbs.describe(options.tool)
+    try:
+        arguments = verbs.words(options.arguments)
+    except ValueError as error:
+        print(f"tui-tasks call: {error}", file=sys.stderr)
+        return USAGE
+    with _open(options) as store:
+        return verbs.call(_session(options, store), options.tool, arguments)
+
+
+_COMMANDS: tuple[
+    tuple[str, str, Callable[[argparse.ArgumentParser], None] | None, Callable[[argparse.Namespace], int]], ...
+] = (
+    ("serve", "the control channel alone, with no screen", None, _serve),
+    ("watch", "the screen, read only", None, _watch),
+    ("call", "one tool call from a shell", _declare_call, _call),
+)

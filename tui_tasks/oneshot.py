@@ -1,0 +1,46 @@
+"""One request at a time, for callers that have no channel: the shell and MCP."""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import Any
+
+import msgspec
+
+from tui_tasks.session import Session
+from tui_tasks.watch import Watch
+
+
+def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Serve one request and return its reply; a request that waits is waited for.
+
+    When the caller is interrupted meanwhile, what it waits for is withdrawn.
+    """
+    watch = Watch(session.store.db)
+    try:
+        replies = session.answer_one(request)
+        while not replies:
+            _pause(session, watch)
+            replies = session.settle()
+    except BaseException:
+        session.settle(ending=True)
+        raise
+    finally:
+        watch.close()
+    reply: dict[str, Any] = msgspec.json.decode(replies[0])
+    return reply
+
+
+def _pause(session: Session, watch: Watch) -> None:
+    """Wait until another process has committed or something is due."""
+    while not watch.changed(time.monotonic()):
+        due = session.due()
+        left = float("inf") if due is None else (due - session.clock()) / 1_000_000
+        if left <= 0:
+            return
+        poll = select.poll()
+        if watch.fd is not None:
+            poll.register(watch.fd, select.POLLIN)
+        if poll.poll(min(left, watch.wait(time.monotonic())) * 1000):
+            watch.arm(time.monotonic())

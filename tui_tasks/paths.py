@@ -1,0 +1,40 @@
+"""Where the program's files are (contract, section 1)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from tui_tasks.core.errors import DatabaseRefused
+
+NAME = "tui-tasks"
+
+
+def database(given: str | None) -> str:
+    """The database's path: what was given, else `TUI_TASKS_DB`, else a file in the user's data directory.
+
+    Raises:
+        DatabaseRefused: it is the URL of a database that is no SQLite file.
+    """
+    named = given or os.environ.get("TUI_TASKS_DB")
+    if not named:
+        import platformdirs
+
+        return str(platformdirs.user_data_path(NAME, appauthor=False) / "tasks.db")
+    if "://" not in named:
+        return str(Path(named).expanduser())
+    url = urlsplit(named)
+    if url.scheme not in ("sqlite", "file") or url.netloc:
+        raise DatabaseRefused(f"{url.scheme} databases are not supported: name a file, or sqlite:///PATH")
+    return unquote(url.path)
+
+
+def configuration() -> Path:
+    """The configuration file: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration directory."""
+    named = os.environ.get("TUI_TASKS_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    import platformdirs
+
+    return platformdirs.user_config_path(NAME, appauthor=False) / "config.toml"
