@@ -17,19 +17,24 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
 
     When the caller is interrupted meanwhile, what it waits for is withdrawn.
     """
+    replies = session.answer_one(request)
+    if not replies:
+        replies = _waited(session)
+    reply: dict[str, Any] = msgspec.json.decode(replies[0])
+    return reply
+
+
+def _waited(session: Session) -> list[bytes]:
     watch = Watch(session.store.db)
     try:
-        replies = session.answer_one(request)
-        while not replies:
+        while not (replies := session.settle()):
             _pause(session, watch)
-            replies = session.settle()
     except BaseException:
         session.settle(ending=True)
         raise
     finally:
         watch.close()
-    reply: dict[str, Any] = msgspec.json.decode(replies[0])
-    return reply
+    return replies
 
 
 def _pause(session: Session, watch: Watch) -> None:

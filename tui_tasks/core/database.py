@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,18 +31,27 @@ def slot(name: str) -> Any:
 
 
 class Statement:
-    """A Peewee query, compiled once and run often: building one costs more than running it does."""
+    """A Peewee query, compiled at its first use and run often: building one costs more than running it does."""
 
     def __init__(self, query: Query) -> None:
-        self.sql, params = query.sql()
-        self._values: tuple[Any, ...] = tuple(params)
-        self._plain = all(isinstance(value, _Slot) for value in params)
+        self._query = query
+
+    @cached_property
+    def sql(self) -> str:
+        """The query as SQL."""
+        return str(self._compiled[0])
+
+    @cached_property
+    def _compiled(self) -> tuple[str, tuple[Any, ...], bool]:
+        sql, params = self._query.sql()
+        return sql, tuple(params), all(isinstance(value, _Slot) for value in params)
 
     def bind(self, values: dict[str, Any]) -> list[Any]:
         """Return the parameters in the order of the SQL."""
-        if self._plain:
-            return [values[name] for name in self._values]
-        return [values[value] if isinstance(value, _Slot) else value for value in self._values]
+        _, params, plain = self._compiled
+        if plain:
+            return [values[name] for name in params]
+        return [values[value] if isinstance(value, _Slot) else value for value in params]
 
 
 class Database:

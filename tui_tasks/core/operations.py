@@ -5,26 +5,23 @@ Instants are microseconds since the epoch, UTC; names and words are the state's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-class Operation:
+
+class Operation(msgspec.Struct, frozen=True):
     """A write."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
-class EnsureList(Operation):
+class EnsureList(Operation, frozen=True):
     """Make the list of that name where there is none. Result: the list."""
 
     name: str
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePlan(Operation):
+class CreatePlan(Operation, frozen=True):
     """Make a plan: a list of its own (contract, section 5). Result: the list."""
 
     title: str
@@ -32,16 +29,14 @@ class CreatePlan(Operation):
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetListRule(Operation):
+class SetListRule(Operation, frozen=True):
     """Give a list the rule of one task in progress, or take it away. Result: the list."""
 
     uid: str
     one_in_progress: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AddTask(Operation):
+class AddTask(Operation, frozen=True):
     """Put a new task at the end of a list, or beside another task. Result: the task.
 
     `list_uid` may be empty where `before` or `after` names a task: the new one goes into its list.
@@ -64,19 +59,17 @@ class AddTask(Operation):
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EditTask(Operation):
+class EditTask(Operation, frozen=True):
     """Set fields of a task; what is equal already changes nothing. Result: the task.
 
     `changes` may hold name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on.
     """
 
     uid: str
-    changes: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class MoveTask(Operation):
+class MoveTask(Operation, frozen=True):
     """Put a task before or after another, into the other's list; or at the end of a list. Result: the task."""
 
     uid: str
@@ -85,63 +78,55 @@ class MoveTask(Operation):
     list_uid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AtVersion(Operation):
+class AtVersion(Operation, frozen=True):
     """Go on only if the task is still at that version (contract, section 2, `if_version`). Result: the task."""
 
     uid: str
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class SwapTasks(Operation):
+class SwapTasks(Operation, frozen=True):
     """Let two tasks of one list change places. Result: both, in their new order."""
 
     uid1: str
     uid2: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTask(Operation):
+class DeleteTask(Operation, frozen=True):
     """Take a task out of its list; it can be restored. Result: the task as it was."""
 
     uid: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClearList(Operation):
+class ClearList(Operation, frozen=True):
     """Delete every task of a list. Result: how many."""
 
     list_uid: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogTask(Operation):
+class LogTask(Operation, frozen=True):
     """Add a log entry to a task. Result: the entry."""
 
     uid: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkNodes(Operation):
+class LinkNodes(Operation, frozen=True):
     """Link a task to graph nodes, beside those it is linked to. Result: the task."""
 
     uid: str
     node_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SaveState(Operation):
+class SaveState(Operation, frozen=True):
     """Save what is needed to resume a task; a field left out keeps its last value. Result: the state."""
 
     uid: str
     agent: str
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNext(Operation):
+class ClaimNext(Operation, frozen=True):
     """Take the next ready task, of one list or of all. Result: (task, claim) or None."""
 
     agent: str
@@ -149,29 +134,25 @@ class ClaimNext(Operation):
     list_uid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExtendClaim(Operation):
+class ExtendClaim(Operation, frozen=True):
     """Start the lease of a claim anew. Result: the claim."""
 
     agent: str
     claim: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseClaim(Operation):
+class ReleaseClaim(Operation, frozen=True):
     """Give a claimed task back as pending. Result: the task."""
 
     agent: str
     claim: str
 
 
-@dataclass(frozen=True, slots=True)
-class LapseClaims(Operation):
+class LapseClaims(Operation, frozen=True):
     """Give back every task whose lease is over. Result: how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAsk(Operation):
+class OpenAsk(Operation, frozen=True):
     """Ask the human. Result: the question."""
 
     question: str
@@ -180,55 +161,48 @@ class OpenAsk(Operation):
     expires_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerAsk(Operation):
+class AnswerAsk(Operation, frozen=True):
     """The human's answer to a question. Result: the question."""
 
     uid: str
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class CloseAsk(Operation):
+class CloseAsk(Operation, frozen=True):
     """End a question without an answer: `timeout` or `withdrawn`. Result: the question."""
 
     uid: str
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessage(Operation):
+class SendMessage(Operation, frozen=True):
     """The human writes to an agent. Result: None."""
 
     to: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class PauseAgent(Operation):
+class PauseAgent(Operation, frozen=True):
     """The human pauses an agent; `message` tells it why. Result: the agent."""
 
     agent: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeAgent(Operation):
+class ResumeAgent(Operation, frozen=True):
     """The human lets a paused agent go on. Result: the agent."""
 
     agent: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRefusal(Operation):
+class RecordRefusal(Operation, frozen=True):
     """Keep that an agent tried what it may not. Result: None."""
 
     tool: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Undo(Operation):
+class Undo(Operation, frozen=True):
     """Take back a change of the speaker's own: the one that is named, or the newest that still stands.
 
     Result: (seq of the change's last entry, seq of its first).
@@ -237,6 +211,5 @@ class Undo(Operation):
     change: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Redo(Operation):
+class Redo(Operation, frozen=True):
     """Take back the speaker's newest undo, where nothing was changed since. Result: as `Undo`."""
