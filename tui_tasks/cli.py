@@ -121,17 +121,118 @@ def _declare_call(command: argparse.ArgumentParser) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    from tui_tasks import verbs
+    from tui_tasks import call
 
     if options.tool is None or options.describe:
-        return verbs.describe(options.tool)
+        return call.describe(options.tool)
     try:
-        arguments = verbs.words(options.arguments)
+        arguments = call.words(options.arguments)
     except ValueError as error:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
     with _open(options) as store:
-        return verbs.call(_session(options, store), options.tool, arguments)
+        return call.call(_session(options, store), options.tool, arguments)
+
+
+def _declare_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _declare_task(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", metavar="TASK", help="its uid, or the beginning of it")
+    _declare_json(command)
+
+
+def _declare_add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="TITLE")
+    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="")
+    _declare_json(command)
+
+
+def _declare_ls(command: argparse.ArgumentParser) -> None:
+    from tui_tasks.core.vocab import STATUSES
+
+    command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
+    _declare_json(command)
+
+
+def _declare_log(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", metavar="TASK", help="its uid, or the beginning of it")
+    command.add_argument("message", metavar="MESSAGE")
+    _declare_json(command)
+
+
+def _verb(does: Callable[[argparse.Namespace, Session], None]) -> Callable[[argparse.Namespace], int]:
+    def run(options: argparse.Namespace) -> int:
+        with _open(options) as store:
+            does(options, _session(options, store))
+        return 0
+
+    return run
+
+
+def _add(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.add(session, options.name, options.description, as_json=options.json)
+
+
+def _ls(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.ls(session, options.status, as_json=options.json)
+
+
+def _show(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.show(session, options.task, as_json=options.json)
+
+
+def _next(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.next_task(session, as_json=options.json)
+
+
+def _log(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.log(session, options.task, options.message, as_json=options.json)
+
+
+def _done(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import verbs
+
+    verbs.done(session, options.task, as_json=options.json)
+
+
+def _prime(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks import prime
+
+    print(prime.text(session))
+
+
+def _config(options: argparse.Namespace) -> int:
+    from tui_tasks import config, paths
+
+    path = paths.configuration()
+    settings, problems = config.load(path)
+    print(config.describe(path, settings))
+    for problem in problems:
+        print(f"tui-tasks: {problem}", file=sys.stderr)
+    return REFUSED if problems else 0
+
+
+def _mcp(options: argparse.Namespace) -> int:
+    try:
+        from tui_tasks import mcp_server
+    except ImportError:
+        print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
+        return REFUSED
+    with _open(options) as store:
+        mcp_server.run(_session(options, store))
+    return 0
 
 
 _COMMANDS: tuple[
@@ -140,4 +241,13 @@ _COMMANDS: tuple[
     ("serve", "the control channel alone, with no screen", None, _serve),
     ("watch", "the screen, read only", None, _watch),
     ("call", "one tool call from a shell", _declare_call, _call),
+    ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
+    ("add", "add a task", _declare_add, _verb(_add)),
+    ("ls", "list tasks", _declare_ls, _verb(_ls)),
+    ("show", "show a task and its log", _declare_task, _verb(_show)),
+    ("next", "show the task to take up next", _declare_json, _verb(_next)),
+    ("log", "add to a task's log", _declare_log, _verb(_log)),
+    ("done", "set a task done", _declare_task, _verb(_done)),
+    ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
+    ("config", "print where the settings are, each with its default and meaning", None, _config),
 )

@@ -164,6 +164,12 @@ def task(db: Database, uid: str) -> Task:
     return found
 
 
+def tasks_beginning(db: Database, prefix: str, limit: int) -> list[Task]:
+    """The first tasks whose uid begins with `prefix`."""
+    wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff")
+    return [read_task(row) for row in db.query(TaskRow.select(*TASK).where(wanted).limit(limit))]
+
+
 def task_by_key(db: Database, list_id: int, key: str) -> Task | None:
     """The task of a list that its caller calls `key`."""
     row = db.one(_TASK_BY_KEY, list=list_id, key=key)

@@ -1,0 +1,108 @@
+"""The human's settings, from one file that no agent writes (contract, section 1). Each is declared once, here."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Seconds = Annotated[int, Meta(ge=1)]
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every setting, its default, and what it does."""
+
+    theme: Annotated[str, Meta(description="The theme's name; `:` and `theme` in the screen shows them all.")] = "dark"
+    ascii: Annotated[bool, Meta(description="Letters in place of glyphs.")] = False
+    quiet_after: Annotated[Seconds, Meta(description="Seconds without a word after which an agent is quiet.")] = 600
+    bell: Annotated[bool, Meta(description="Ring when something needs you and the terminal has no focus.")] = True
+    notify: Annotated[
+        Literal["off", "osc9", "osc777"], Meta(description="The terminal's notification for the same.")
+    ] = "osc9"
+    notify_command: Annotated[
+        list[str], Meta(description="A program run for the same, with the text as its last argument.")
+    ] = []  # noqa: RUF012
+    keys: Annotated[dict[str, str], Meta(description="Your own keys: an action's id = keys, as the help shows them.")] = {}  # noqa: RUF012
+    views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}  # noqa: RUF012
+    runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}  # noqa: RUF012
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something wrong in the file: where, and what to do."""
+
+    path: Path
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        at = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{at}: {self.message}"
+
+
+def load(path: Path) -> tuple[Config, list[Problem]]:
+    """Read the file. What is wrong in it is told and left out; the rest holds.
+
+    A file that is not there is as good as an empty one.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Config(), []
+    except (OSError, UnicodeDecodeError) as error:
+        return Config(), [Problem(path, None, f"cannot be read: {error}")]
+    try:
+        held = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        return Config(), [Problem(path, int(line[1]) if line else None, f"not TOML: {error}")]
+    return _checked(path, text, held)
+
+
+def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[Problem]]:
+    problems: list[Problem] = []
+    good: dict[str, Any] = {}
+    known = {field.name: field for field in msgspec.structs.fields(Config)}
+    for name, value in held.items():
+        if name not in known:
+            problems.append(Problem(path, line_of(text, name), f"no setting {name}; `tui-tasks config` lists them"))
+            continue
+        try:
+            good[name] = msgspec.convert(value, known[name].type)
+        except msgspec.ValidationError as error:
+            problems.append(Problem(path, line_of(text, name), f"{name}: {error}"))
+    return Config(**good), problems
+
+
+def line_of(text: str, name: str, table: str | None = None) -> int | None:
+    """The line, counted from 1, on which a key or table of a TOML text stands; None where it can't be told."""
+    here: str | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
+            here = header[1]
+            if here == name or here.startswith(f"{name}."):
+                return number
+        elif here == table and re.match(rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)""", line):
+            return number
+    return None
+
+
+def describe(path: Path, config: Config) -> str:
+    """The file's place, and every setting with its value, its default and what it does."""
+    lines = [f"# {path}" + ("" if path.exists() else "  (not there yet: every setting is at its default)"), ""]
+    for field in msgspec.structs.fields(Config):
+        default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        value = getattr(config, field.name)
+        lines += [f"# {_meaning(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
+    return "\n".join(lines)
+
+
+def _meaning(field: Any) -> str:
+    return next((meta.description for meta in getattr(field.type, "__metadata__", ()) if meta.description), "")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
