@@ -314,6 +314,13 @@ class Session:
                 replies.append(_encode(reply))
         return replies
 
+    def abandon(self, id: str | int | None) -> None:
+        """Give up the waits of a request whose asker has gone; nobody is answered."""
+        now = self.clock()
+        for waiting in [waiting for waiting in self.waiting if waiting.job.id == id]:
+            self.waiting.remove(waiting)
+            self._settle_one(waiting, now, ending=True)
+
     def _settle_one(self, waiting: _Waiting, now: int, *, ending: bool) -> Any:
         job, wait = waiting.job, waiting.wait
         assert job.request is not None
