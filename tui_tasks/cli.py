@@ -102,9 +102,9 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _tui(options: argparse.Namespace) -> int:
-    from tui_tasks.screen import run
+    from tui_tasks import screen
 
-    return run(options)
+    return screen.run(options)
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -114,9 +114,7 @@ def _watch(options: argparse.Namespace) -> int:
 
 def _declare_call(command: argparse.ArgumentParser) -> None:
     command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without one the tools are listed")
-    command.add_argument(
-        "arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words"
-    )
+    command.add_argument("arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words")
     command.add_argument("--describe", action="store_true", help="show what the tool does and takes")
 
 

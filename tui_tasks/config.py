@@ -25,10 +25,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = "osc9"
     notify_command: Annotated[
         list[str], Meta(description="A program run for the same, with the text as its last argument.")
-    ] = []  # noqa: RUF012
-    keys: Annotated[dict[str, str], Meta(description="Your own keys: an action's id = keys, as the help shows them.")] = {}  # noqa: RUF012
-    views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}  # noqa: RUF012
-    runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}  # noqa: RUF012
+    ] = []
+    keys: Annotated[
+        dict[str, str], Meta(description="Your own keys: an action's id = keys, as the help shows them.")
+    ] = {}
+    views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}
+    runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -43,7 +43,7 @@ class _Front:
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
             tools=[
-                types.Tool(name=name, description=tool.description, inputSchema=schema(tool.arguments))
+                types.Tool(name=name, description=tool.description, input_schema=schema(tool.arguments))
                 for name, tool in self._tools.items()
             ]
         )
@@ -74,19 +74,19 @@ def _result(tool: Tool | None, reply: dict[str, Any]) -> types.CallToolResult:
     if isinstance(held, dict) and isinstance(held.get("content"), list):
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=part["text"]) for part in held["content"]],
-            structuredContent=held.get("structuredContent"),
-            isError=not reply["ok"],
+            structured_content=held.get("structuredContent"),
+            is_error=not reply["ok"],
         )
     if not reply["ok"]:
         error = reply["error"]
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=f"{error['code']}: {error['message']}")],
-            structuredContent={"error": error},
-            isError=True,
+            structured_content={"error": error},
+            is_error=True,
         )
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=msgspec.json.encode(held).decode())],
-        structuredContent=held if isinstance(held, dict) else {"result": held},
+        structured_content=held if isinstance(held, dict) else {"result": held},
     )
 
 

@@ -263,7 +263,7 @@ class Session:
     ) -> None:
         uid = tool.subject(arguments)
         if uid is None or transaction is None:
-            raise InvalidRequest(f"if_version goes with a tool that changes exactly one named task; {tool.name} does not")
+            raise InvalidRequest(f"if_version goes with what changes exactly one named task; this {tool.name} does not")
         assert request.if_version is not None
         transaction.run(AtVersion(uid, request.if_version))
 

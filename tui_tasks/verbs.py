@@ -85,7 +85,8 @@ def _line(task: Task, home: TaskList, place: int, now: int) -> str:
     seen = look("blocked" if task.blocked and task.status == "pending" else task.status)
     who = safe_line(task.agent or task.updated_by, 16)
     when = ago(task.updated_at, now)
-    return f"{task.uid[:SHORT]} {seen.glyph} {place:>4}  {safe_line(task.name, 80)}  [{safe_line(home.name, 24)}, {who}, {when}]"
+    head = f"{task.uid[:SHORT]} {seen.glyph} {place:>4}  {safe_line(task.name, 80)}"
+    return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}]"
 
 
 def show(session: Session, reference: str, *, as_json: bool) -> None:

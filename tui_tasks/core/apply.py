@@ -34,7 +34,7 @@ def _insert(entity: str) -> Statement:
 def _update(entity: str, names: tuple[str, ...]) -> Statement:
     model = models.STATE[entity]
     fields = models.columns(model)
-    return Statement(model.update({fields[name]: slot(name) for name in names}).where(model.uid == slot("uid_")))
+    return Statement(model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_")))
 
 
 @cache
@@ -44,9 +44,7 @@ def _count(status: str, by: int) -> Statement:
 
 
 _COUNTED = ("list_id", "status", "deleted")
-_BEFORE = Statement(
-    TaskRow.select(TaskRow.list_id, TaskRow.status, TaskRow.deleted).where(TaskRow.uid == slot("uid"))
-)
+_BEFORE = Statement(TaskRow.select(TaskRow.list_id, TaskRow.status, TaskRow.deleted).where(TaskRow.uid == slot("uid")))
 _RULE = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
 _SET_SOLO = Statement(
     TaskRow.update({TaskRow.solo: slot("solo")}).where(
@@ -126,8 +124,9 @@ def _apply_task(
         values["solo"] = db.one(_RULE, id=new["list_id"])[0]
     _set(db, "task", uid, values)
     if before is not None:
-        _recount_lists(db, before, (new.get("list_id", before[0]), new.get("status", before[1]), new.get("deleted", before[2])))
-        if _holds(before) != _holds(tuple(new.get(n, b) for n, b in zip(_COUNTED, before, strict=True))):
+        after = tuple(new.get(name, was) for name, was in zip(_COUNTED, before, strict=True))
+        _recount_lists(db, before, after)
+        if _holds(before) != _holds(after):
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})

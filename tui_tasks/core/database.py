@@ -11,9 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from peewee import Query, SqliteDatabase, Value, sqlite3
+import peewee
+from peewee import Query, SqliteDatabase, Value
 
 from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
+
+# The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
+sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 BUSY_SECONDS: Final = 5.0
@@ -73,7 +77,7 @@ class Database:
             cached_statements=512,
         )
         with refusing(path):
-            self._connection = self._peewee.connection()
+            self._connection: Any = self._peewee.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
             self._cursor = self._connection.cursor()
             self._connection.create_function("casefold", 1, _casefold, deterministic=True)
             self._connection.create_function("has_tag", 2, _has_tag, deterministic=True)

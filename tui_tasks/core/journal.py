@@ -30,18 +30,13 @@ _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(J.select(*_COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
 _LATEST = Statement(J.select(*_COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
 _TASK_SINCE = Statement(
-    J.select(*_COLUMNS)
-    .where((J.task == slot("task")) & (J.seq > slot("since")))
-    .order_by(J.seq)
-    .limit(slot("limit"))
+    J.select(*_COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
 )
-_TASK_LATEST = Statement(
-    J.select(*_COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit"))
-)
+_TASK_LATEST = Statement(J.select(*_COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit")))
 _LATER_OLD = Statement(
-    J.select(J.old).where(
-        (J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False)
-    ).order_by(J.seq)
+    J.select(J.old)
+    .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
+    .order_by(J.seq)
 )
 _CHANGE = Statement(
     J.select(*_COLUMNS)
@@ -102,10 +97,7 @@ def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
 
 def of_change(db: Database, change: int) -> list[Entry]:
     """The entries of one request or batch, oldest first. They stand one behind the other."""
-    entries: list[Entry] = []
-    for row in db.run(_CHANGE, {"change": change, "span": 1_000_000}):
-        entries.append(read_entry(row))
-    return entries
+    return [read_entry(row) for row in db.all(_CHANGE, change=change, span=1_000_000)]
 
 
 def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
@@ -153,7 +145,7 @@ def broken_link(db: Database) -> int | None:
     """
     previous: bytes | None = None
     expected: int | None = None
-    rows = db.sql(f'SELECT {", ".join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq')
+    rows = db.sql(f"SELECT {', '.join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq")
     for row in rows:
         seq, hashed = row[0], bytes(row[-1])
         if previous is None and seq == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from peewee import SqliteDatabase
 
@@ -22,10 +22,10 @@ def dialect_list_uid(name: str) -> str:
 
 def _first_schema(db: Database) -> None:
     """Make the tables and indexes as `models` has them, and the dialects' own lists (contract, section 5)."""
-    writer = SqliteDatabase(None)
+    writer: Any = SqliteDatabase(None)
     with writer.bind_ctx(models.ALL):
         for model in models.ALL:
-            schema = model._schema
+            schema: Any = model._schema  # type: ignore[attr-defined]  # Peewee's stubs leave it out
             for context in (schema._create_table(safe=False), *schema._create_indexes(safe=False)):
                 sql, _ = context.query()
                 db.sql(sql)
@@ -54,7 +54,7 @@ def migrate(db: Database) -> None:
         version = db.scalar("PRAGMA user_version")
         if version > len(STEPS):
             raise DatabaseRefused(
-                f"{db.path} was made by a newer tui-tasks (schema {version}, this one knows {len(STEPS)}): update tui-tasks"
+                f"{db.path} was made by a newer tui-tasks (schema {version}; this one knows {len(STEPS)}): update it"
             )
         if db.read_only:
             if version < len(STEPS):

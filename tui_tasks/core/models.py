@@ -338,7 +338,7 @@ def columns(model: type[Model]) -> dict[str, Field]:
     return fields
 
 
-def _live(model: type[Model]) -> Any:
+def _live(model: Any) -> Any:
     return model.deleted == SQL("0")
 
 

@@ -69,12 +69,8 @@ _LOGS = Statement(
     .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
     .order_by(LogRow.id)
 )
-_STATE = Statement(
-    StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid"))
-)
-_MEMORY_OF = Statement(
-    MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task"))
-)
+_STATE = Statement(StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid")))
+_MEMORY_OF = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
 _DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
 _CLAIM = Statement(ClaimRow.select(*models.columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
 _CLAIM_OF = Statement(
@@ -88,10 +84,7 @@ _LAPSED = Statement(
     .order_by(ClaimRow.expires_at)
 )
 _NEXT_LAPSE = Statement(
-    ClaimRow.select(ClaimRow.expires_at)
-    .where(ClaimRow.state == SQL("'active'"))
-    .order_by(ClaimRow.expires_at)
-    .limit(1)
+    ClaimRow.select(ClaimRow.expires_at).where(ClaimRow.state == SQL("'active'")).order_by(ClaimRow.expires_at).limit(1)
 )
 _ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
 _OPEN_ASKS = Statement(
@@ -103,7 +96,7 @@ _AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(Age
 @cache
 def _next_id(entity: str) -> Statement:
     model = models.STATE[entity]
-    return Statement(model.select(fn.COALESCE(fn.MAX(model.id), 0) + 1))
+    return Statement(model.select(fn.COALESCE(fn.MAX(models.columns(model)["id"]), 0) + 1))
 
 
 def next_id(db: Database, entity: str) -> int:
@@ -231,7 +224,12 @@ def any_memory_of(db: Database, task_uid: str) -> Memory | None:
 
 
 def memories(
-    db: Database, *, uid: str | None = None, query: str | None = None, domain: str | None = None, limit: int | None = None
+    db: Database,
+    *,
+    uid: str | None = None,
+    query: str | None = None,
+    domain: str | None = None,
+    limit: int | None = None,
 ) -> tuple[list[Memory], int]:
     """The memories that match, last updated first, and how many match in all."""
     wanted: Any = MemoryRow.deleted == 0
@@ -246,7 +244,8 @@ def memories(
         )
     found = MemoryRow.select(*models.columns(MemoryRow).values()).where(wanted)
     total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
-    rows = db.query(found.order_by(MemoryRow.updated_at.desc(), MemoryRow.id.desc()).limit(-1 if limit is None else limit))
+    latest_first = found.order_by(MemoryRow.updated_at.desc(), MemoryRow.id.desc())
+    rows = db.query(latest_first.limit(-1 if limit is None else limit))
     return [_read_memory(row) for row in rows], total
 
 
@@ -331,10 +330,7 @@ def board(
         )
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
     rows = db.query(
-        TaskRow.select(*TASK)
-        .where(wanted)
-        .order_by(TaskRow.priority, TaskRow.id)
-        .limit(-1 if limit is None else limit)
+        TaskRow.select(*TASK).where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(-1 if limit is None else limit)
     )
     return [read_task(row) for row in rows], total
 

@@ -236,9 +236,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         """What it was and what it became, by field, less the bookkeeping."""
         if self.old is None or self.new is None:
             return {}
-        return {
-            name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.BOOKKEEPING
-        }
+        return {name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.BOOKKEEPING}
 
 
 S = TypeVar("S", bound=msgspec.Struct)

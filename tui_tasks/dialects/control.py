@@ -56,10 +56,10 @@ class _Since(Arguments):
 
 @CONTROL.tool("control:subscribe", _Since, while_paused=True)
 def subscribe(call: Call, given: _Since) -> dict[str, int]:
-    """Hear what the human and other agents do: events come as lines of their own between replies, in order, none skipped.
+    """Hear what the human and other agents do: events come as lines between replies, in order, none skipped.
 
-    Each has `event`, `seq`, `at`, `actor`, the task as it became, and `changes`. After a reconnect, pass the last seq you
-    saw as `since`. Returns the seq from which events follow.
+    Each has `event`, `seq`, `at`, `actor`, the task as it became, and `changes`. After a reconnect, pass the last
+    seq you saw as `since`. Returns the seq from which events follow.
     """
     if given.since is not None:
         _refuse_future(call, given.since)
@@ -180,9 +180,11 @@ def release(call: Call, given: _Held) -> dict[str, Any]:
 
 class _Ask(Arguments):
     question: Annotated[Text, Meta(min_length=1, pattern=r"\S", description="What you want to know.")]
-    options: Annotated[list[Name], Meta(description="Answers to choose from; the human can write another.")] = []  # noqa: RUF012
+    options: Annotated[list[Name], Meta(description="Answers to choose from; the human can write another.")] = []
     task: Annotated[Uid, Meta(description="The uid of the task it is about.")] | None = None
-    timeout: Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None = None
+    timeout: (
+        Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None
+    ) = None
 
 
 @CONTROL.tool("ask", _Ask, writes=True, waits=True)
@@ -226,4 +228,3 @@ for _verb, _does in (
 
     _human_only.__doc__ = _does
     CONTROL.tool(_verb, _Anything, writes=True, human=True)(_human_only)
-

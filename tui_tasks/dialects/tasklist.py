@@ -43,7 +43,7 @@ def shown(task: Task) -> dict[str, Any]:
 
 
 def _shown_entry(entry: LogEntry) -> dict[str, str]:
-    at = datetime.fromtimestamp(entry.at // 1_000_000)  # noqa: DTZ006 - the contract has local time here
+    at = datetime.fromtimestamp(entry.at // 1_000_000)
     return {"timestamp": f"{at:%Y-%m-%d %H:%M:%S}", "message": entry.message}
 
 
@@ -83,7 +83,7 @@ def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
 
 @TASKLIST.tool("tasklist:delete_task", _Named, writes=True, subject="uid")
 def delete_task(call: Call, given: _Named) -> dict[str, Any]:
-    """Remove a task. Returns it as it was. For a task you will not do, prefer set_task_skipped: it stays for reference."""
+    """Remove a task. Returns it as it was. A task you will not do is better skipped: it stays for reference."""
     return shown(call.run(DeleteTask(given.uid)))
 
 

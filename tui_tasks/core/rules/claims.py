@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
@@ -89,7 +89,7 @@ def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
 
 def _give_back(tx: Transaction, claim: Claim, state: str) -> Task:
     task = queries.task(tx.db, claim.task_uid)
-    changes = {"status": "pending", "claimed_by": None}
+    changes: dict[str, Any] = {"status": "pending", "claimed_by": None}
     if task.agent == claim.agent:
         changes["agent"] = claim.was_agent
     if state == "lapsed":

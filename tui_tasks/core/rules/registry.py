@@ -10,15 +10,15 @@ from tui_tasks.core.operations import Operation
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-O = TypeVar("O", bound=Operation)
+Op = TypeVar("Op", bound=Operation)
 
 RULES: dict[type[Operation], Callable[[Any, Any], Any]] = {}
 
 
-def rule(operation: type[O]) -> Callable[[Callable[[Transaction, O], Any]], Callable[[Transaction, O], Any]]:
+def rule(operation: type[Op]) -> Callable[[Callable[[Transaction, Op], Any]], Callable[[Transaction, Op], Any]]:
     """Register the function that decides an operation."""
 
-    def register(function: Callable[[Transaction, O], Any]) -> Callable[[Transaction, O], Any]:
+    def register(function: Callable[[Transaction, Op], Any]) -> Callable[[Transaction, Op], Any]:
         RULES[operation] = function
         return function
 

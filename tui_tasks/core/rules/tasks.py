@@ -312,9 +312,7 @@ def save_state(tx: Transaction, op: SaveState) -> SavedState:
     task = writable(tx, op.uid)
     known = queries.any_state(tx.db, task.uid)
     if known is None or known.deleted:
-        empty = SavedState(
-            task.uid, op.agent, None, (), (), (), (), (), None, saved_at=tx.now, deleted=False
-        )
+        empty = SavedState(task.uid, op.agent, None, (), (), (), (), (), None, saved_at=tx.now, deleted=False)
         saved = _replace(empty, **op.fields)
     else:
         saved = _replace(known, **op.fields, agent=op.agent, saved_at=tx.now)
