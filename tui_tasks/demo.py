@@ -57,14 +57,23 @@ def _script(send: _Send) -> Iterator[None]:
         yield
     yield from _work(send, uids[0], ["found 4 sites", "acme.com loads it twice"], "done")
     yield from _work(send, uids[1], ["12 rules, 3 never matched"], "done")
-    send("ask", question="jose is maintained but heavier; pyjwt is in the lockfile. Which one?", options=["pyjwt", "jose"],
-         task=uids[2], wait=False)
+    send(
+        "ask",
+        question="jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
+        options=["pyjwt", "jose"],
+        task=uids[2],
+        wait=False,
+    )
     yield
     yield from _work(send, uids[3], ["wrote middleware/jwt.py", "running tests 9/22", "running tests 22/22"], "done")
     yield from _work(send, uids[4], ["expiry test fails: expected 02:30, got 03:30"], "failed")
-    send("scheduler:create_scheduled_task", name="Nightly audit", system_prompt="You audit logs.",
-         prompt="Summarise yesterday's failed logins.",
-         schedule={"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"})
+    send(
+        "scheduler:create_scheduled_task",
+        name="Nightly audit",
+        system_prompt="You audit logs.",
+        prompt="Summarise yesterday's failed logins.",
+        schedule={"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"},
+    )
     yield
     send("tasklist:set_task_in_progress", uid=uids[5])
     for minute in range(1, 10_000):

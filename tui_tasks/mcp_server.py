@@ -33,9 +33,7 @@ class _Front:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._tools = {
-            mcp_name(tool.name): tool
-            for tool in session.table.tools.values()
-            if not tool.human and tool.name not in _NOT_OVER_MCP
+            mcp_name(tool.name): tool for tool in session.table.tools.values() if tool.name not in _NOT_OVER_MCP
         }
         self._ids = itertools.count(1)
         self._replies: dict[Any, dict[str, Any]] = {}
@@ -45,6 +43,7 @@ class _Front:
             tools=[
                 types.Tool(name=name, description=tool.description, input_schema=schema(tool.arguments))
                 for name, tool in self._tools.items()
+                if not tool.human
             ]
         )
 

@@ -1,0 +1,205 @@
+"""The command line, as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tui_tasks
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+    environment.pop("TUI_TASKS_DB", None)
+    environment.pop("TUI_TASKS_CONFIG", None)
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tui_tasks", *arguments],
+            env=environment | more,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+
+    return run
+
+
+def test_a_call_takes_words_and_prints_the_result_as_json(run) -> None:
+    made = run("call", "tasklist:add_task", "name=one", "description=2")
+    assert made.returncode == 1
+    assert json.loads(made.stderr)["data"] == {"argument": "description"}
+    made = run("call", "tasklist:add_task", "name=one", 'description="2"')
+    assert made.returncode == 0
+    assert json.loads(made.stdout)["description"] == "2"
+    shown = run("call", "tasklist:display")
+    assert json.loads(shown.stdout) == [json.loads(made.stdout)]
+
+
+def test_a_call_takes_one_json_object(run) -> None:
+    made = run("call", "tasklist:add_task", '{"name": "a=b", "description": "x"}')
+    assert json.loads(made.stdout)["name"] == "a=b"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("call", "tasklist:add_task", "one"),
+        ("call", "tasklist:add_task", "{"),
+        ("bogus",),
+        ("call", "--bogus"),
+        ("show",),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_no_traceback(run, arguments) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+
+
+def test_a_refusal_ends_with_1_and_goes_to_standard_error(run) -> None:
+    done = run("call", "tasklist:get_task", "uid=nobody")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads(done.stderr)["code"] == "not_found"
+
+
+def test_the_human_cannot_be_posed_as(run) -> None:
+    for name in ("human", "Human", " human "):
+        done = run("call", "tasklist:add_task", "name=x", "--agent", name)
+        assert done.returncode == 1
+        assert "reserved" in done.stderr
+
+
+def test_the_database_is_where_the_option_else_the_variable_else_the_platform_says(run, tmp_path) -> None:
+    run("add", "by default")
+    assert (tmp_path / "data" / "tui-tasks" / "tasks.db").exists()
+    run("add", "by variable", TUI_TASKS_DB=str(tmp_path / "variable.db"))
+    assert (tmp_path / "variable.db").exists()
+    run("add", "by option", "--db", str(tmp_path / "option.db"), TUI_TASKS_DB=str(tmp_path / "variable.db"))
+    assert "by option" in run("ls", "--db", str(tmp_path / "option.db")).stdout
+    run("add", "by url", "--db", f"sqlite:///{tmp_path}/url.db")
+    assert (tmp_path / "url.db").exists()
+    refused = run("ls", "--db", "postgresql://somewhere/tasks")
+    assert refused.returncode == 1
+    assert "not supported" in refused.stderr
+
+
+def test_the_options_hold_before_and_after_the_command(run, tmp_path) -> None:
+    db = str(tmp_path / "x.db")
+    run("--db", db, "--list", "Other", "add", "one")
+    assert [task["list"] for task in json.loads(run("ls", "--json", "--db", db).stdout)] == ["Other"]
+
+
+def test_the_short_verbs_do_what_they_say(run) -> None:
+    uid = json.loads(run("add", "Write tests", "All of them", "--json").stdout)["uid"]
+    assert json.loads(run("next", "--json").stdout)["uid"] == uid
+    assert run("log", uid[:8], "begun").returncode == 0
+    shown = json.loads(run("show", uid[:8], "--json").stdout)
+    assert [entry["message"] for entry in shown["log"]] == ["begun"]
+    assert "Write tests" in run("ls").stdout
+    assert run("done", uid[:8]).returncode == 0
+    assert run("ls", "--status", "pending").stdout == ""
+    assert json.loads(run("ls", "--status", "done", "--json").stdout)[0]["uid"] == uid
+    assert json.loads(run("next", "--json").stdout) is None
+
+
+def test_a_beginning_that_several_tasks_share_is_refused(run) -> None:
+    run("add", "one")
+    run("add", "two")
+    done = run("done", "")
+    assert done.returncode == 1
+    assert "several" in done.stderr
+
+
+def test_what_an_agent_wrote_reaches_the_terminal_as_text_alone(run) -> None:
+    evil = "\x1b]52;c;aGk=\x07\x1b[2J\u202e"
+    uid = json.loads(run("add", f"x{evil}", f"y{evil}\n\x9b2J", "--json").stdout)["uid"]
+    run("log", uid, f"z{evil}")
+    for command in (("ls",), ("show", uid), ("next",), ("prime",), ("done", uid)):
+        told = run(*command).stdout
+        assert "x" in told
+        assert not set(told) & set("\x1b\x07\x9b\u202e")
+
+
+def test_prime_tells_the_rules_and_the_next_task_in_under_a_thousand_tokens(run) -> None:
+    for number in range(30):
+        run("add", f"Task {number} " + "word " * 50) if number < 15 else None
+    told = run("prime").stdout
+    assert "Next: " in told
+    assert "Task 0" in told
+    assert "and 3 more" in told
+    # A token is about four characters of English.
+    assert len(told) / 4 < 1000
+
+
+def test_config_tells_its_place_and_every_setting(run, tmp_path) -> None:
+    told = run("config")
+    assert str(tmp_path / "config" / "tui-tasks" / "config.toml") in told.stdout
+    assert "quiet_after" in told.stdout
+    file = tmp_path / "other.toml"
+    file.write_text("bogus = 1\n")
+    told = run("config", TUI_TASKS_CONFIG=str(file))
+    assert told.returncode == 1
+    assert f"{file}:1: " in told.stderr
+
+
+def test_without_a_terminal_the_screen_says_what_to_do_instead(run) -> None:
+    done = run("watch")
+    assert done.returncode == 1
+    assert "serve" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_read_only_writes_nothing_and_says_so(run, tmp_path) -> None:
+    db = str(tmp_path / "x.db")
+    missing = run("ls", "--read-only", "--db", db)
+    assert missing.returncode == 1
+    assert not Path(db).exists()
+    run("add", "one", "--db", db)
+    refused = run("add", "two", "--db", db, "--read-only")
+    assert refused.returncode == 1
+    assert "read only" in refused.stderr
+    assert json.loads(run("call", "control:hello", "--db", db, "--read-only").stdout)["read_only"]
+
+
+HEADLESS = """
+import sys
+from tui_tasks.cli import main
+main(sys.argv[1:])
+found = {name.partition(".")[0] for name in sys.modules} & {"textual", "rich", "mcp", "pydantic", "croniter", "dateparser"}
+assert not found, found
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("serve",), ("call", "tasklist:display"), ("add", "x"), ("ls",), ("next",), ("prime",)]
+)
+def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it_does_not_need(
+    command, tmp_path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HEADLESS, *command, "--db", str(tmp_path / "x.db")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_version_is_the_packages(run) -> None:
+    assert run("--version").stdout.strip() == f"tui-tasks {tui_tasks.__version__}"

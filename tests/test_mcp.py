@@ -1,0 +1,94 @@
+"""The tools over MCP, driven by the SDK's own client against a real process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+from mcp.client.stdio import stdio_client  # noqa: E402
+
+from tui_tasks.dialects.table import TABLE  # noqa: E402
+
+
+def driven(tmp_path: Path, script: Callable[[Any], Awaitable[None]]) -> None:
+    async def run() -> None:
+        server = mcp.StdioServerParameters(
+            command=sys.executable, args=["-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
+        )
+        with anyio.fail_after(60):
+            async with stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
+                await session.initialize()
+                await script(session)
+
+    anyio.run(run)
+
+
+def test_every_tool_is_listed_with_its_description_and_schema_under_a_name_without_colons(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        listed = {tool.name: tool for tool in (await session.list_tools()).tools}
+        expected = {tool.name.replace(":", "_") for tool in TABLE.tools.values() if not tool.human}
+        assert listed.keys() == expected - {"control_subscribe", "control_unsubscribe"}
+        add = listed["tasklist_add_task"]
+        assert add.description == TABLE.tools["tasklist:add_task"].description
+        assert add.input_schema["required"] == ["name"]
+        assert add.input_schema["additionalProperties"] is False
+
+    driven(tmp_path, script)
+
+
+def test_a_call_gives_a_structured_result_that_another_call_can_use(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        made = await session.call_tool("tasklist_add_task", {"name": "one"})
+        assert not made.is_error
+        shown = await session.call_tool("tasklist_get_task", {"uid": made.structured_content["uid"]})
+        assert shown.structured_content == made.structured_content
+        everything = await session.call_tool("tasklist_display", {})
+        assert everything.structured_content == {"result": [made.structured_content]}
+
+    driven(tmp_path, script)
+
+
+def test_a_refusal_is_an_error_with_its_code_and_writes_nothing(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        refused = await session.call_tool("tasklist_add_task", {"name": "one", "bogus": 1})
+        assert refused.is_error
+        assert refused.structured_content["error"]["code"] == "invalid_argument"
+        assert refused.structured_content["error"]["data"] == {"argument": "bogus"}
+        assert (await session.call_tool("tasklist_display", {})).structured_content == {"result": []}
+        unknown = await session.call_tool("tasklist_add_tsk", {})
+        assert unknown.is_error
+        assert unknown.structured_content["error"]["code"] == "unknown_tool"
+
+    driven(tmp_path, script)
+
+
+def test_a_verb_of_the_humans_is_forbidden_and_the_attempt_is_kept(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        refused = await session.call_tool("control_pause", {"agent": "other"})
+        assert refused.is_error
+        assert refused.structured_content["error"]["code"] == "forbidden"
+        (entry,) = (await session.call_tool("control_history", {})).structured_content["entries"]
+        assert entry["event"] == "agent.refused"
+
+    driven(tmp_path, script)
+
+
+def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_meanwhile(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        async def ask() -> None:
+            answer = await session.call_tool("ask", {"question": "May I?", "timeout": 1})
+            assert answer.is_error
+            assert answer.structured_content["error"]["code"] == "timeout"
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            assert not (await session.call_tool("tasklist_add_task", {"name": "meanwhile"})).is_error
+
+    driven(tmp_path, script)
