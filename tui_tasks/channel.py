@@ -69,7 +69,8 @@ class Channel:
         if self._input in ready and not self._ended:
             data = os.read(self._input, CHUNK)
             self._ended = not data
-            self._put(self._answer(self._lines.feed(data)))
+            if values := self._lines.feed(data):
+                self._put(self._session.answer(values))
         changed = self._watch.changed(time.monotonic())
         self._after(changed=changed)
         self._out.flush()
@@ -82,15 +83,14 @@ class Channel:
             poll.register(self._input, select.POLLIN)
         if self._out.size:
             poll.register(self._out.fd, select.POLLOUT)
-        if self._watch.fd is not None:
+        if self._watch.fd is not None and self._is_listening():
             poll.register(self._watch.fd, select.POLLIN)
         return {fd for fd, _ in poll.poll(self._patience())}
 
     def _patience(self) -> float | None:
         """Milliseconds until something is to be done though nothing happens; None: for ever."""
         session = self._session
-        listening = session.waiting or (session.cursor is not None and not self._lagging)
-        waits = [self._watch.wait(time.monotonic())] if listening else []
+        waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         due = session.due()
         if due is not None:
             waits.append(max(0.0, (due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
@@ -98,12 +98,9 @@ class Channel:
             waits.append(0.0 if any(w.wait.deadline is None for w in session.waiting) else 1.0)
         return min(waits) * 1000 if waits else None
 
-    def _answer(self, values: list[Any]) -> list[bytes]:
-        if not values:
-            return []
-        if len(values) == 1:
-            return self._session.answer_one(values[0])
-        return self._session.answer(values)
+    def _is_listening(self) -> bool:
+        """Whether it matters what other processes commit."""
+        return bool(self._session.waiting) or (self._session.cursor is not None and not self._lagging)
 
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""

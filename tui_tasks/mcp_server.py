@@ -51,7 +51,7 @@ class _Front:
         tool = self._tools.get(params.name)
         number = next(self._ids)
         request = {"id": number, "tool": tool.name if tool else params.name, "arguments": params.arguments or {}}
-        self._keep(self._session.answer_one(request))
+        self._keep(self._session.answer([request]))
         try:
             while number not in self._replies:
                 await anyio.sleep(_PATIENCE)

@@ -17,7 +17,7 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
 
     When the caller is interrupted meanwhile, what it waits for is withdrawn.
     """
-    replies = session.answer_one(request)
+    replies = session.answer([request])
     if not replies:
         replies = _waited(session)
     reply: dict[str, Any] = msgspec.json.decode(replies[0])

@@ -19,6 +19,7 @@ import msgspec
 from tui_tasks import requests
 from tui_tasks.core import journal, kept, queries
 from tui_tasks.core.errors import (
+    Busy,
     Conflict,
     Forbidden,
     InvalidRequest,
@@ -91,24 +92,18 @@ class Session:
         lines: list[tuple[list[_Job], bool]] = [self._read_line(value) for value in values]
         try:
             return self._serve(lines)
-        except StorageFailed:
-            if len(lines) == 1:
-                raise
-        # One of them may be at fault, or the storage: let each fare by itself.
-        replies: list[bytes] = []
-        for line in lines:
-            try:
-                replies += self._serve([line])
-            except StorageFailed as failure:
-                replies += self._refused_line(line, failure)
-        return replies
-
-    def answer_one(self, value: Any) -> list[bytes]:
-        """Serve one line; as `answer`, but a failing storage is a refusal like any other."""
-        try:
-            return self.answer([value])
         except StorageFailed as failure:
-            return self._refused_line(self._read_line(value), failure)
+            return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
+
+    def _serve_alone(self, line: tuple[list[_Job], bool], failure: StorageFailed, companions: int) -> list[bytes]:
+        """Serve a line whose group has failed: one of the others may be at fault, or the storage."""
+        waited_out = isinstance(failure, Busy) and any(job.writes for job in line[0])
+        if waited_out or companions == 1:
+            return self._refused_line(line, failure)
+        try:
+            return self._serve([line])
+        except StorageFailed as own:
+            return self._refused_line(line, own)
 
     def _refused_line(self, line: tuple[list[_Job], bool], failure: Refusal) -> list[bytes]:
         jobs, batch = line
