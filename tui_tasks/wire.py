@@ -65,7 +65,7 @@ class Outbox:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._lines: deque[bytes] = deque()
-        self._front = b""
+        self._front = memoryview(b"")
         self.size = 0
 
     def put(self, line: bytes) -> None:
@@ -83,7 +83,7 @@ class Outbox:
         writable.register(self.fd, select.POLLOUT)
         while self.size:
             if not self._front:
-                self._front = b"".join(line + b"\n" for line in self._lines)
+                self._front = memoryview(b"".join(line + b"\n" for line in self._lines))
                 self._lines.clear()
             ready = writable.poll(0)
             if not ready:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -76,18 +75,30 @@ class Database:
             uri=True,
             cached_statements=512,
         )
-        with refusing(path):
+        with contextlib.ExitStack() as failed, refusing(path):
+            failed.callback(self.close)
             self._connection: Any = self._peewee.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
             self._cursor = self._connection.cursor()
             self._connection.create_function("casefold", 1, _casefold, deterministic=True)
             self._connection.create_function("has_tag", 2, _has_tag, deterministic=True)
             self._check_ours()
+            self._check_whole()
+            failed.pop_all()
 
     def _check_ours(self) -> None:
         application, version = self.scalar("PRAGMA application_id"), self.scalar("PRAGMA user_version")
         empty = application == 0 and version == 0 and not self.scalar("SELECT count(*) FROM sqlite_master")
         if not empty and application != APPLICATION_ID:
             raise DatabaseRefused(f"{self.path} is a database of another program; name another file with --db")
+
+    def _check_whole(self) -> None:
+        """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet."""
+        if self.path == ":memory:":
+            return
+        size = self.scalar("PRAGMA page_count") * self.scalar("PRAGMA page_size")
+        file, log = Path(self.path), Path(f"{self.path}-wal")
+        if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
+            raise DatabaseRefused(f"{self.path} is damaged (it was cut short); it was left as it is")
 
     def run(self, statement: Statement, values: dict[str, Any]) -> Any:
         """Run a compiled statement; return the cursor."""
@@ -191,7 +202,6 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
     if read_only:
         return [("query_only", 1), ("cache_size", -16_000)]
     return [
-        ("journal_mode", "wal"),
         ("synchronous", "full"),
         ("foreign_keys", 0),
         ("cache_size", -16_000),
@@ -200,15 +210,17 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file 0600 in a folder 0700 where they are not there yet."""
+    """Make the file 0600 in a folder 0700 where they are not there yet, whatever the umask."""
     try:
         for folder in reversed([parent for parent in path.absolute().parents if not parent.exists()]):
-            folder.mkdir(mode=0o700)
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                folder.mkdir(mode=0o700)
+                folder.chmod(0o700)
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         os.fchmod(handle, 0o600)
         os.close(handle)
     except FileExistsError:
-        if not stat.S_ISREG(path.stat().st_mode):
+        if not path.is_file():
             raise DatabaseRefused(f"{path} is no file; name another with --db") from None
     except OSError as error:
         raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
@@ -219,7 +231,7 @@ def refusing(path: str) -> Iterator[None]:
     """Turn what SQLite says while a database is opened into a refusal for people."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, peewee.PeeweeException) as error:
         if not Path(path).exists():
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error

@@ -52,7 +52,7 @@ def migrate(db: Database) -> None:
     """
     with refusing(db.path):
         version = db.scalar("PRAGMA user_version")
-        if version > len(STEPS):
+        if not 0 <= version <= len(STEPS):
             raise DatabaseRefused(
                 f"{db.path} was made by a newer tui-tasks (schema {version}; this one knows {len(STEPS)}): update it"
             )
@@ -60,6 +60,8 @@ def migrate(db: Database) -> None:
             if version < len(STEPS):
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
+        # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
+        db.sql("PRAGMA journal_mode = wal")
         for number in range(version, len(STEPS)):
             with db.transaction(write=True):
                 # Another process may have taken the step meanwhile.

@@ -1,0 +1,95 @@
+"""What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import Identity
+from tui_tasks.dialects.table import TABLE
+from tui_tasks.session import Session
+
+SECOND = 1_000_000
+START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z
+
+# pytest --hypothesis-profile=long: the same machines, many times longer.
+settings.register_profile("ordinary", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("long", max_examples=2_000, stateful_step_count=50, deadline=None, print_blob=True)
+settings.load_profile("ordinary")
+
+
+class Clock:
+    """Microseconds since the epoch, moved by hand."""
+
+    def __init__(self, now: int = START) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, seconds: float) -> int:
+        self.now += int(seconds * SECOND)
+        return self.now
+
+
+class Talk:
+    """A conversation without a pipe: values in, decoded replies out."""
+
+    def __init__(self, store: Store, clock: Clock, **identity: object) -> None:
+        self.store = store
+        self.clock = clock
+        self.session = Session(store, TABLE, Identity(**identity), clock)
+
+    def lines(self, *values: object) -> list:
+        """Lines that came together; the replies that can be given now."""
+        return [json.loads(line) for line in self.session.answer(list(values))]
+
+    def one(self, value: object) -> object:
+        (reply,) = (json.loads(line) for line in self.session.answer([value]))
+        return reply
+
+    def ask(self, tool: str, envelope: dict | None = None, /, **arguments: object) -> dict:
+        """The reply to one request."""
+        return self.one({"id": "?", "tool": tool, "arguments": arguments, **(envelope or {})})
+
+    def ok(self, tool: str, envelope: dict | None = None, /, **arguments: object):
+        """The result of a request that must be served."""
+        reply = self.ask(tool, envelope, **arguments)
+        assert reply["ok"], reply
+        return reply["result"]
+
+    def refused(self, tool: str, envelope: dict | None = None, /, **arguments: object) -> dict:
+        """The error of a request that must be refused."""
+        reply = self.ask(tool, envelope, **arguments)
+        assert not reply["ok"], reply
+        return reply["error"]
+
+    def events(self) -> list[dict]:
+        return [json.loads(line) for line in self.session.events(blocked=False)]
+
+    def seq(self) -> int:
+        return self.ok("control:hello")["seq"]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a test's database is, or will be."""
+    return tmp_path / "state" / "tasks.db"
+
+
+@pytest.fixture
+def store(path: Path):
+    with Store(str(path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def talk(store: Store, clock: Clock) -> Talk:
+    return Talk(store, clock)
