@@ -1,1 +1,6 @@
-"""The screens. Knows no SQL."""
+"""The screen. It knows no SQL and no rules of the state.
+
+`app.TaskApp` composes it and passes on what changed; `bridge` tells of that and writes; `situation` is what all panes
+show beside their rows; `pane.Pane` is what a pane is; `window.RowWindow` draws rows that a `Source` fetches by key;
+`actions` is the one table of what can be done, and `Actor` what does it; `ink` and `format` say how things look.
+"""

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.tui.app import TaskApp
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person may have set changes every picture."""
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "EDITOR", "VISUAL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return Plan(tmp_path / "auth.db")
+
+
+@pytest.fixture
+def make_app() -> Callable[..., TaskApp]:
+    """Make an App whose clock stands still at `NOW`."""
+
+    def make(path: str | Path, **options: object) -> TaskApp:
+        return TaskApp(str(path), clock=lambda: NOW, zone=ZONE, **options)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine on a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True

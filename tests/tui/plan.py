@@ -1,0 +1,108 @@
+"""The plan that the pictures show, built through the same operations as everything, on a clock that stands still."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from tui_tasks.core import journal, views
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LogTask, OpenAsk, Operation
+from tui_tasks.core.store import Store
+
+ZONE = ZoneInfo("Europe/Berlin")
+
+
+def at(hour: int, minute: int, second: int = 0) -> int:
+    """An instant of that Saturday evening in Berlin, in microseconds."""
+    local = datetime(2026, 11, 21, hour, minute, second, tzinfo=ZONE)
+    return int(local.astimezone(UTC).timestamp()) * 1_000_000
+
+
+NOW = at(20, 15, 42)
+
+
+class Plan:
+    """The tasks by their places: `plan[5]` is the uid of #5."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.uids: list[str] = []
+        with Store(self.path) as store:
+            self._store = store
+            self._build()
+
+    def __getitem__(self, place: int) -> str:
+        return self.uids[place - 1]
+
+    def _do(self, actor: str, when: int, *operations: Operation) -> list[object]:
+        return self._store.commit(*operations, actor=actor, now=when)
+
+    def _status(self, actor: str, when: int, place: int, status: str) -> None:
+        self._do(actor, when, EditTask(self[place], {"status": status}))
+
+    def _build(self) -> None:
+        made = self._do("human", at(16, 0), CreatePlan("Plan"))[0]
+        self.list_uid = made.uid  # type: ignore[attr-defined]
+        self._add()
+        self._status("claude-2", at(17, 1), 1, "done")
+        self._status("claude-2", at(18, 12), 2, "done")
+        self._status("human", at(16, 5), 9, "skipped")
+        self._do("claude-1", at(19, 12), EditTask(self[6], {"description": "Against a real Postgres."}))
+        self._do("human", at(19, 14), EditTask(self[8], {"description": "On the standby."}))
+        with self._store.db.transaction(write=False):
+            seq = journal.newest(self._store.db)
+        views.put(self._store.db, views.LOOKED, {"seq": seq, "at": at(19, 58)})
+        self._status("claude-2", at(19, 58, 20), 3, "in_progress")
+        self._do(
+            "claude-2",
+            at(19, 58, 41),
+            EditTask(self[3], {"status": "failed"}),
+            LogTask(self[3], "test_dst_gap: expected 02:30, got 03:30"),
+        )
+        self._work()
+
+    def _add(self) -> None:
+        titles = (
+            ("Inventory GA usage", "claude-2"),
+            ("Audit CloudFlare WAF rules", "claude-2"),
+            ("Fix flaky DST test", "claude-2"),
+            ("Pick JWT lib: jose or pyjwt", "claude-1"),
+            ("Ship auth flow", "claude-1"),
+            ("Write integration tests", None),
+            ("Migrate analytics GA to Plausible", "claude-2"),
+            ("Backup restore drill", None),
+            ("Old cookie banner", None),
+        )
+        for number, (title, agent) in enumerate(titles):
+            task = self._do("human", at(16, 1, number), AddTask(title, self.list_uid, agent=agent))[0]
+            self.uids.append(task.uid)  # type: ignore[attr-defined]
+        about = "JWT middleware, login and refresh endpoints.\nTests must pass before merge."
+        self._do("human", at(16, 2), EditTask(self[5], {"description": about, "tags": ("auth",), "priority": 2}))
+        self._do("human", at(16, 3), EditTask(self[6], {"depends_on": (self[5],)}))
+
+    def _work(self) -> None:
+        self._status("claude-1", at(20, 1), 5, "in_progress")
+        for when, message in (
+            (at(20, 1, 5), "started"),
+            (at(20, 3), "read the RFC"),
+            (at(20, 5), "sketched the middleware"),
+            (at(20, 6), "asked: jose or pyjwt?  -> inbox #4"),
+            (at(20, 11, 9), "wrote login endpoint"),
+            (at(20, 13, 40), "wrote middleware/jwt.py"),
+            (at(20, 15, 2), "running tests 14/22"),
+        ):
+            self._do("claude-1", when, LogTask(self[5], message))
+        question = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
+        self._do(
+            "claude-1",
+            at(20, 6, 11),
+            LogTask(self[4], "asked which one"),
+            OpenAsk(question, ("pyjwt", "jose"), self[4]),
+        )
+        self._do(
+            "claude-2",
+            at(20, 11, 30),
+            LogTask(self[7], "asked for approval"),
+            OpenAsk("Approve: delete the old GA property", ("approve", "deny"), self[7]),
+        )

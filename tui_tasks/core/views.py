@@ -1,0 +1,50 @@
+"""What a screen remembers for the human: when they last looked, saved filters. No part of the state, no journal."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.models import ViewRow as V
+
+LOOKED: Final = "looked"
+
+_GET = Statement(V.select(V.value).where(V.key == slot("key")))
+_DROP = Statement(V.delete().where(V.key == slot("key")))
+_PUT = Statement(V.insert({V.key: slot("key"), V.value: slot("value")}))
+
+
+class Looked(msgspec.Struct, frozen=True, gc=False):
+    """When the human last looked: the journal's newest entry then, and the instant in microseconds, UTC."""
+
+    seq: int
+    at: int
+
+
+def get(db: Database, key: str) -> Any:
+    """What was put under a key, or None."""
+    row = db.one(_GET, key=key)
+    return msgspec.json.decode(row[0]) if row else None
+
+
+def put(db: Database, key: str, value: Any) -> None:
+    """Keep a JSON value under a key, in place of what was there.
+
+    Raises:
+        StorageFailed: nothing was written.
+    """
+    with db.transaction(write=True):
+        put_within(db, key, value)
+
+
+def put_within(db: Database, key: str, value: Any) -> None:
+    """As `put`, within the write transaction that is open."""
+    db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
+
+
+def looked(db: Database) -> Looked | None:
+    """When the human last looked, None where they never did."""
+    found = get(db, LOOKED)
+    return None if found is None else msgspec.convert(found, Looked)

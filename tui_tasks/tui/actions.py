@@ -1,0 +1,189 @@
+"""Everything that can be done, in one table: keys, footer, palette and help all come from it.
+
+An action belongs to a scope. Whatever has the focus, and what it stands in, up to the App, offers the actions of its
+`SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can be remapped by id in the configuration.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from textual.binding import Binding
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app import TaskApp
+
+READ_ONLY: Final = "read only"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to do. `needs` is what must be there: `task` (under the cursor or marked)."""
+
+    id: str
+    scope: str
+    keys: str
+    title: str
+    help: str = ""
+    short: str = ""
+    writes: bool = False
+    needs: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its first key as a person would write it."""
+        return show_key(self.keys.split(",")[0])
+
+
+_SHOWN: Final = {
+    "question_mark": "?",
+    "slash": "/",
+    "full_stop": ".",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+}
+
+
+def show_key(key: str) -> str:
+    """Return a key as a person would write it: `ctrl+p` is `^p`."""
+    return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
+
+
+def _a(
+    scope: str,
+    id: str,
+    keys: str,
+    title: str,
+    short: str = "",
+    help: str = "",
+    *,
+    writes: bool = False,
+    needs: str = "",
+) -> Action:
+    return Action(id, scope, keys, title, help, short, writes, needs)
+
+
+# Scopes: `app` everywhere; `rows` what has a cursor over rows; `tasks` what has a current task; then each pane's own.
+ACTIONS: Final[dict[str, Action]] = {
+    action.id: action
+    for action in (
+        _a("app", "pane_list", "1", "Go to the list"),
+        _a("app", "pane_board", "2", "Go to the board"),
+        _a("app", "pane_log", "3", "Go to the log"),
+        _a("app", "pane_schedule", "4", "Go to the schedule"),
+        _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
+        _a("app", "palette", "ctrl+p,colon", "Palette: every command by name", "Commands"),
+        _a("app", "asks", "a", "What needs you: questions of agents", "Asks"),
+        _a("app", "agents", "A", "Agents: what each is doing", "Agents"),
+        _a("app", "stats", "S", "Stats of this list", "Stats"),
+        _a("app", "undo", "u", "Undo your last change", "Undo", writes=True),
+        _a("app", "redo", "ctrl+r", "Redo what you undid", "Redo", writes=True),
+        _a("app", "attention", "exclamation_mark", "Go to the next that needs attention", "Next"),
+        _a("app", "seen", "full_stop", "All seen: no change is new any more", "Seen"),
+        _a("app", "previous_list", "left_square_bracket", "Previous list"),
+        _a("app", "next_list", "right_square_bracket", "Next list"),
+        _a("app", "quit", "q", "Quit", "Quit"),
+        _a("rows", "down", "j,down", "Down"),
+        _a("rows", "up", "k,up", "Up"),
+        _a("rows", "first", "g,home", "To the first"),
+        _a("rows", "last", "G,end", "To the last"),
+        _a("rows", "page_down", "ctrl+d,pagedown", "A page down"),
+        _a("rows", "page_up", "ctrl+u,pageup", "A page up"),
+        _a("tasks", "open", "enter", "Open the task", "Open", needs="task"),
+        _a("tasks", "filter", "slash", "Filter as you type", "Filter"),
+        _a("tasks", "new", "n", "New task below", "New", writes=True),
+        _a("tasks", "new_above", "N", "New task above", writes=True),
+        _a("tasks", "edit", "e", "Edit the task here", "Edit", writes=True, needs="task"),
+        _a("tasks", "edit_in_editor", "E", "Edit the task in $EDITOR", writes=True, needs="task"),
+        _a(
+            "tasks",
+            "status",
+            "s",
+            "Status: pending, in progress, done, failed, skipped",
+            "Status",
+            writes=True,
+            needs="task",
+        ),
+        _a(
+            "tasks", "note", "m", "Note into the task's log, or message to its agent", "Note", writes=True, needs="task"
+        ),
+        _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
+        _a("tasks", "mark_all", "V", "Mark all that match, or none"),
+        _a("tasks", "delete", "d", "Delete the task, or all that are marked", "Delete", writes=True, needs="task"),
+        _a("tasks", "copy", "y", "Copy the task's id or its Markdown", "Copy", needs="task"),
+        _a("list", "move_down", "J", "Move the task down", writes=True, needs="task"),
+        _a("list", "move_up", "K", "Move the task up", writes=True, needs="task"),
+        _a("board", "column_left", "h,left", "Column to the left"),
+        _a("board", "column_right", "l,right", "Column to the right"),
+        _a("board", "card_left", "H", "Move the card to the left", writes=True, needs="task"),
+        _a("board", "card_right", "L", "Move the card to the right", "Move", writes=True, needs="task"),
+        _a("board", "card_down", "J", "Move the card down", writes=True, needs="task"),
+        _a("board", "card_up", "K", "Move the card up", writes=True, needs="task"),
+    )
+}
+
+
+def bindings(*scopes: str) -> list[Binding]:
+    """Return the bindings of the scopes' actions, for a class's BINDINGS."""
+    return [
+        Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
+        for action in ACTIONS.values()
+        if action.scope in scopes
+    ]
+
+
+class Hosted:
+    """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type."""
+
+    @property
+    def host(self) -> TaskApp:
+        """The App."""
+        return cast("TaskApp", self.app)  # type: ignore[attr-defined]  # every widget, screen and App has it
+
+
+class Actor(Hosted):
+    """Mixed into widgets, screens and the App: offers the actions of its scopes and does them.
+
+    A class that names `SCOPES` gives `BINDINGS = bindings(*SCOPES)` too.
+    """
+
+    SCOPES: ClassVar[tuple[str, ...]] = ()
+
+    def offers(self) -> list[Action]:
+        """Its actions, in the order of the table."""
+        return [
+            action for action in ACTIONS.values() if action.scope in self.SCOPES and hasattr(self, f"do_{action.id}")
+        ]
+
+    def why_not(self, action: Action) -> str | None:
+        """Return what keeps the action from being done now, for people, or None."""
+        return READ_ONLY if action.writes and self.host.bridge.read_only else None
+
+    def action_act(self, id: str) -> None:
+        """Do an action by its id, or say why it cannot be done."""
+        action = ACTIONS[id]
+        why = self.why_not(action)
+        if why is not None:
+            self.host.say(f"{action.title}: {why}")
+            return
+        done = getattr(self, f"do_{id}")()
+        if inspect.iscoroutine(done):
+            self.host.flow(done)
+
+
+def unknown_ids(ids: Iterable[str]) -> list[str]:
+    """Return those of a configuration's ids that name no action."""
+    return [each for each in ids if each not in ACTIONS]

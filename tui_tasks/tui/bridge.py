@@ -1,0 +1,221 @@
+"""Between the state and the screen: what changed comes in as one message, what the human does goes out by one thread.
+
+Reads are made on the screen's loop with a connection of its own, where the write-ahead log lets no writer stop them.
+Writes wait for a lock for up to five seconds, so they are made by a thread with another connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tui_tasks.core import journal, pages, views
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.pages import Change
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.watch import Watch
+
+# Between two looks at a database that others write to all the time: the screen is drawn no more often.
+PACE: Final = 0.03
+# With more entries than this to catch up with, what is on screen is read anew instead.
+MOST_ENTRIES: Final = 500
+
+_Work = Callable[[Store], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was written after `since`, up to `seq`. `all`: too much to tell, everything may have changed."""
+
+    since: int
+    seq: int
+    entries: tuple[Change, ...]
+    all: bool = False
+
+    def touches(self, *entities: str) -> bool:
+        """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
+        return self.all or any(entry.entity in entities for entry in self.entries)
+
+    def tasks(self) -> set[str]:
+        """The uids of the tasks that the entries are about."""
+        return {entry.task for entry in self.entries if entry.task is not None}
+
+
+class Bridge:
+    """One database for one screen. Everything here is for the screen's thread; the writer is its own."""
+
+    def __init__(self, path: str, *, read_only: bool, clock: Callable[[], int]) -> None:
+        """Open the database.
+
+        Raises:
+            DatabaseRefused: it cannot be used, and was left as it is.
+        """
+        self.store = Store(path, read_only=read_only)
+        self.db = self.store.db
+        self.read_only = read_only
+        self.clock = clock
+        self.seq = journal.newest(self.db)
+        self._told: Callable[[Changes], None] = lambda changes: None
+        self._listener: _Listener | None = None
+        self._writer = _Writer(path) if not read_only else None
+
+    def start(self, told: Callable[[Changes], None]) -> None:
+        """Tell of changes from now on, by a call on the running loop for each batch of them."""
+        self._told = told
+        self._listener = _Listener(Watch(self.db), self.catch_up)
+
+    def catch_up(self) -> None:
+        """Look at once, and tell what there is."""
+        entries = pages.changes(self.db, self.seq, MOST_ENTRIES + 1)
+        if not entries:
+            return
+        since = self.seq
+        if len(entries) > MOST_ENTRIES:
+            self.seq = journal.newest(self.db)
+            self._told(Changes(since, self.seq, (), all=True))
+        else:
+            self.seq = entries[-1].seq
+            self._told(Changes(since, self.seq, tuple(entries)))
+
+    async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
+        """Write, as one change of the human's; return the operations' results once it is durable and was told.
+
+        Raises:
+            Refusal: nothing was written.
+        """
+        now = self.clock()
+        results: list[Any] = await self._write(lambda store: store.commit(*operations, actor=HUMAN, now=now, why=why))
+        self.catch_up()
+        return results
+
+    async def remember(self, key: str, value: Any) -> None:
+        """Keep a JSON value for the next time, where the database may be written to.
+
+        Raises:
+            StorageFailed: nothing was written.
+        """
+        if not self.read_only:
+            await self._write(lambda store: views.put(store.db, key, value))
+
+    async def _write(self, work: _Work) -> Any:
+        assert self._writer is not None, "a read-only screen offers no writes"
+        return await asyncio.wrap_future(self._writer.put(work))
+
+    def stop(self) -> None:
+        """Stop telling, let what was begun be written, and close."""
+        if self._listener is not None:
+            self._listener.stop()
+        if self._writer is not None:
+            self._writer.stop()
+        self.store.close()
+
+
+class _Listener:
+    """Hosts a watch on the running loop: it looks soon after a commit, no more often than `PACE`."""
+
+    def __init__(self, watch: Watch, look: Callable[[], None]) -> None:
+        self._watch = watch
+        self._look = look
+        self._events = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._looked_at = 0.0
+        self._listening = False
+        self._listen()
+        self._later(watch.wait(time.monotonic()))
+
+    def _listen(self) -> None:
+        if self._watch.fd is not None and not self._listening:
+            self._events.add_reader(self._watch.fd, self._heard)
+            self._listening = True
+
+    def _unlisten(self) -> None:
+        if self._watch.fd is not None and self._listening:
+            self._events.remove_reader(self._watch.fd)
+            self._listening = False
+
+    def _later(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._events.call_later(seconds, self._check)
+
+    def _heard(self) -> None:
+        now = time.monotonic()
+        rest = self._looked_at + PACE - now
+        if rest > 0:
+            # Deaf until then: the kernel keeps its word, and each would cost a turn of the loop.
+            self._unlisten()
+            self._later(rest)
+            return
+        self._watch.arm(now)
+        self._later(self._watch.wait(now))
+
+    def _check(self) -> None:
+        now = time.monotonic()
+        if not self._listening:
+            self._listen()
+            self._watch.arm(now)
+        if self._watch.changed(now):
+            self._looked_at = now
+            self._look()
+        self._later(self._watch.wait(time.monotonic()))
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._unlisten()
+        self._watch.close()
+
+
+class _Writer:
+    """The thread that writes, begun at the first write: what is put is done in order."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._queue: queue.SimpleQueue[tuple[_Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def put(self, work: _Work) -> Future[Any]:
+        """Have something written; the future ends with its result or what it raised."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+            self._thread.start()
+        future: Future[Any] = Future()
+        self._queue.put((work, future))
+        return future
+
+    def stop(self, patience: float = 6.0) -> None:
+        """End the thread after what was put."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(patience)
+
+    def _run(self) -> None:
+        store: Store | None = None
+        while (item := self._queue.get()) is not None:
+            work, future = item
+            try:
+                store = store or Store(self._path)
+                result = work(store)
+            except BaseException as error:
+                _settle(future, error=error)
+            else:
+                _settle(future, result)
+        if store is not None:
+            store.close()
+
+
+def _settle(future: Future[Any], result: Any = None, error: BaseException | None = None) -> None:
+    # Whoever waited may be gone with the screen.
+    with contextlib.suppress(Exception):
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)

@@ -1,0 +1,60 @@
+"""The theme's colours for widgets that draw their own lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+
+Part = tuple[str, str]
+"""Text that `format` has made safe, and its ink: "", "$state-done", "$muted", "$changed bold" ..."""
+
+
+class Ink:
+    """Rich styles by their names in the theme, for one theme; `of` asks for the App's theme of the moment."""
+
+    _made: dict[int, Ink] = {}
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self._variables = variables
+        self._known: dict[tuple[str, bool], Style] = {}
+        self._ground = self._colors("$background", "bgcolor")
+        self._cursor = self._colors("$cursor-background", "bgcolor") + self._word(variables.get("cursor-style", ""))
+
+    @classmethod
+    def of(cls, app: App[Any]) -> Ink:
+        """The inks of the theme that the App has now."""
+        variables = app.theme_variables
+        found = cls._made.get(id(variables))
+        if found is None or found._variables is not variables:
+            cls._made.clear()
+            found = cls._made[id(variables)] = cls(variables)
+        return found
+
+    def style(self, name: str, *, cursor: bool = False) -> Style:
+        """The style of an ink; as on the line that the cursor is on."""
+        known = self._known.get((name, cursor))
+        if known is None:
+            known = self._known[name, cursor] = self._make(name, cursor)
+        return known
+
+    def _make(self, name: str, cursor: bool) -> Style:
+        style = self._cursor if cursor else self._ground
+        style += self._colors("$cursor-text" if cursor else "$foreground", "color")
+        for word in name.split():
+            if not word.startswith("$"):
+                style += self._word(word)
+            elif not (cursor and word == "$muted"):
+                style += self._colors(word, "color")
+                style += self._word(self._variables.get(f"{word[1:]}-style", ""))
+        return style
+
+    def _colors(self, name: str, ground: str) -> Style:
+        color = Color.parse(self._variables[name[1:]]).rich_color
+        return Style(bgcolor=color) if ground == "bgcolor" else Style(color=color)
+
+    @staticmethod
+    def _word(words: str) -> Style:
+        return Style.parse(words) if words and words != "none" else Style()

@@ -1,0 +1,73 @@
+"""What the panes have in common: they are told what changed, offer actions, and sleep while they are not shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from tui_tasks.tui.actions import Action, Actor
+from tui_tasks.tui.bridge import Changes
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.window import RowWindow
+
+
+class Pane(Actor, Vertical):
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
+
+    NAME: ClassVar[str] = ""
+    FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
+    FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
+    stale = False
+
+    def changed(self, changes: Changes) -> None:
+        """Something was written; called only while the pane is shown. `app.situation` has taken it in already."""
+
+    def refreshed(self) -> None:
+        """Much may have changed while the pane was not shown, or marks of what is new were taken away: look anew."""
+
+    def focus_target(self) -> Widget:
+        """What gets the focus when the pane is shown."""
+        return self
+
+    def target(self) -> str | None:
+        """The uid of the task that keys are about."""
+        return None
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; what needs a task needs one here."""
+        if action.needs == "task" and self.target() is None:
+            return "no task here"
+        return super().why_not(action)
+
+
+class RowActions(Actor):
+    """Moving in a window of rows. `window` is the one that the keys move in."""
+
+    window: RowWindow[Any]
+
+    def do_down(self) -> None:
+        """Next row."""
+        self.window.move(1)
+
+    def do_up(self) -> None:
+        """Row before."""
+        self.window.move(-1)
+
+    def do_first(self) -> None:
+        """First row."""
+        self.window.move_first()
+
+    def do_last(self) -> None:
+        """Last row."""
+        self.window.move_last()
+
+    def do_page_down(self) -> None:
+        """A screen on."""
+        self.window.move_page(1)
+
+    def do_page_up(self) -> None:
+        """A screen back."""
+        self.window.move_page(-1)
