@@ -80,9 +80,7 @@ def falls_on(cron: Cron, day: date) -> bool:
     by_day = says("day", cron.day, day.day)
     by_weekday = says("weekday", cron.weekday, day.isoweekday() % 7)
     starred = cron.day[0] == "*" or cron.weekday[0] == "*"
-    return says("month", cron.month, day.month) and (
-        (by_day and by_weekday) if starred else (by_day or by_weekday)
-    )
+    return says("month", cron.month, day.month) and ((by_day and by_weekday) if starred else (by_day or by_weekday))
 
 
 class Oracle:

@@ -151,6 +151,7 @@ def test_any_five_texts_are_refused_in_words_or_fire(fields):
 def test_day_and_weekday_given_both_match_either():
     assert days_in_june("0 0 2 * mon") == [1, 2, 8, 15, 22, 29]
     assert days_in_june("0 0 31 * mon") == [1, 8, 15, 22, 29]
+    assert days_in_june("0 0 31 6 mon") == [1, 8, 15, 22, 29]
     assert days_in_june("0 0 1-31 * mon") == list(range(1, 31))
     assert days_in_june("0 0 3 * 0-6") == list(range(1, 31))
 
@@ -199,6 +200,7 @@ def test_reading_a_schedule_does_not_import_croniter():
         ("0 9 1 jan mon", "at 09:00, on day 1 of the month, or on Mon, in Jan"),
         ("0 0 */10 * mon", "at 00:00, on day 1, 11, 21, and 31 of the month, but only on Mon"),
         ("0 0 1-31 * mon", "00:00 daily"),
+        ("0 0 31 2 mon", "at 00:00, only on Monday, only in February"),
     ],
 )
 def test_a_schedule_is_told_in_words(text, words):

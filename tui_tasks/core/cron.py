@@ -108,9 +108,7 @@ class Cron:
                 raise ScheduleError(f"{name} is missing: a schedule has all five fields", field=name)
         for unknown in fields:
             if unknown not in FIELDS:
-                raise ScheduleError(
-                    f"{_quote(unknown)} is not a field of a schedule", field=str(unknown)[:40]
-                )
+                raise ScheduleError(f"{_quote(unknown)} is not a field of a schedule", field=str(unknown)[:40])
         return cls(*(_text(name, fields[name]) for name in FIELDS))
 
     @property
@@ -178,11 +176,14 @@ def describe(cron: Cron) -> str:
 def _rule(cron: Cron) -> _Rule:
     minutes, hours, days, months, weekdays = (_values(name, getattr(cron, name)) for name in FIELDS)
     either = not (cron.day.startswith("*") or cron.weekday.startswith("*"))
-    if not either and not any(days[0] <= _LONGEST[month] for month in months):
+    possible = any(days[0] <= _LONGEST[month] for month in months)
+    if not either and not possible:
         raise ScheduleError(f"this schedule never fires: there is no day {days[0]} in {_month_words(months)}")
+    # croniter takes a full list for `*` and joins by "and", and up to 6.0 gives up where one side is impossible.
     if either and (len(days) == 31 or len(weekdays) == 7):
-        # "Or" with a full list is every day; croniter takes a full list for `*` and joins by "and".
         days, weekdays, either = _values("day", "*"), _values("weekday", "*"), False
+    elif either and not possible:
+        days, either = _values("day", "*"), False
     asked = (_listed("day", days), _listed("month", months), _listed("weekday", weekdays))
     times = tuple(hour * 3600 + minute * 60 for hour in hours for minute in minutes)
     return _Rule(minutes, hours, days, months, weekdays, either, times, " ".join(("0", "0", *asked)))
@@ -322,11 +323,10 @@ def _long_words(cron: Cron, rule: _Rule) -> str:
         tail = f", {'or' if rule.either else 'but only'} on {_weekday_words(rule.weekdays)}"
         tail += "" if len(rule.months) == 12 else f", in {_month_words(rule.months)}"
         fields |= {"month": "*", "weekday": "*"}
-    elif len(rule.weekdays) == 7:
-        fields["weekday"] = "*"
-    options = Options()
-    options.use_24hour_time_format = True
-    options.locale_code = "en_US"
+    else:
+        full = {"day": len(rule.days) == 31, "weekday": len(rule.weekdays) == 7}
+        fields |= {name: "*" for name, is_full in full.items() if is_full}
+    options = Options(use_24hour_time_format=True, locale_code="en_US")
     words = str(get_description(" ".join(fields.values()), options))
     return words[:1].lower() + words[1:] + tail
 

@@ -196,11 +196,11 @@ def decide(
     """One Decision for each due time of one job, in their order.
 
     `due` are the instants since the last decided one, ascending, up to `now`. Those past
-    the start deadline, and where nothing is caught up the late ones, are missed. Of the
-    rest the latest run, as many as `catch_up` says (one if none is late), and those before
-    them are coalesced into the first that runs. What overlap or the hourly limit forbids
-    to run is skipped; where they forbid every run, nothing is coalesced but all is skipped.
-    Runs started together wait for each other unless overlap is "allow".
+    the start deadline, and with `catch_up` "none" the late ones, are missed. Of the rest
+    the last runs, with `catch_up` "all" the last `catch_up_cap` do, and those before are
+    coalesced into the first that runs. What overlap or the hourly limit forbids to run is
+    skipped; where they forbid every run, nothing is coalesced but all is skipped. Runs
+    started together wait for each other unless overlap is "allow".
 
     `job` is the job's uid, for its jitter. A backlog too long for one list is decided in
     parts, oldest first, with `later` due times known to follow this part: a count of
