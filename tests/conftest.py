@@ -67,7 +67,7 @@ class Talk:
         return reply["error"]
 
     def events(self) -> list[dict]:
-        return [json.loads(line) for line in self.session.events(blocked=False)]
+        return [json.loads(line) for line in self.session.subscription.events(blocked=False)]
 
     def seq(self) -> int:
         return self.ok("control:hello")["seq"]

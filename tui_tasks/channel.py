@@ -10,7 +10,7 @@ import logging
 import os
 import select
 import time
-from typing import Any, Final
+from typing import Final
 
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.session import Session
@@ -51,7 +51,7 @@ class Channel:
         try:
             while not self._stopped:
                 self._turn()
-                if self._ended and not self._session.waiting and not self._out.size:
+                if self._ended and not self._session.waits and not self._out.size:
                     break
         except BrokenPipeError:
             _log.info("the reader of the replies is gone")
@@ -94,13 +94,13 @@ class Channel:
         due = session.due()
         if due is not None:
             waits.append(max(0.0, (due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
-        if self._ended and session.waiting:
-            waits.append(0.0 if any(w.wait.deadline is None for w in session.waiting) else 1.0)
+        if self._ended and session.waits:
+            waits.append(0.0 if session.waits.endless else 1.0)
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
         """Whether it matters what other processes commit."""
-        return bool(self._session.waiting) or (self._session.cursor is not None and not self._lagging)
+        return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._lagging)
 
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
@@ -108,9 +108,9 @@ class Channel:
         due = session.due()
         is_due = due is not None and due <= session.clock() and time.monotonic() >= self._retry_at
         try:
-            if changed or is_due or session.waiting:
+            if changed or is_due or session.waits:
                 self._put(session.settle(ending=self._ended))
-            while self._out.size < EVENT_BACKLOG and (lines := session.events(blocked=self._lagging)):
+            while self._out.size < EVENT_BACKLOG and (lines := session.subscription.events(blocked=self._lagging)):
                 self._lagging = False
                 self._put(lines)
         except StorageFailed as failure:

@@ -57,7 +57,7 @@ class _Front:
                 await anyio.sleep(_PATIENCE)
                 self._keep(self._session.settle())
         except BaseException:
-            self._session.abandon(number)
+            self._session.waits.abandon(number)
             raise
         return _result(tool, self._replies.pop(number))
 

@@ -17,17 +17,30 @@ from tui_tasks.dialects.arguments import Arguments
 A = TypeVar("A", bound=Arguments)
 
 
+class Listener(Protocol):
+    """Where a subscription begins and ends."""
+
+    def begin(self, since: int | None) -> int:
+        """Send events after `since`, or from now on; return where they start."""
+
+    def end(self) -> None:
+        """Send no more events."""
+
+
 class Channel(Protocol):
     """What a tool may ask of the conversation it is called in."""
 
-    table: Table
-    identity: Identity
+    @property
+    def table(self) -> Table:
+        """The tools that are served."""
 
-    def subscribe(self, since: int | None) -> int:
-        """Send events after `since`, or from now on; return where they start."""
+    @property
+    def identity(self) -> Identity:
+        """Who speaks, by default."""
 
-    def unsubscribe(self) -> None:
-        """Send no more events."""
+    @property
+    def subscription(self) -> Listener:
+        """Its events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,7 @@ class Call:
         return queries.list_by_id(self.db, task.list_id).handle
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wait:
     """What a tool returns that waits: the reply is made later.
 

@@ -64,7 +64,7 @@ def subscribe(call: Call, given: _Since) -> dict[str, int]:
     if given.since is not None:
         _refuse_future(call, given.since)
         journal.since(call.db, given.since, 1)
-    return {"seq": call.channel.subscribe(given.since)}
+    return {"seq": call.channel.subscription.begin(given.since)}
 
 
 def _refuse_future(call: Call, since: int) -> None:
@@ -76,7 +76,7 @@ def _refuse_future(call: Call, since: int) -> None:
 @CONTROL.tool("control:unsubscribe", Nothing, while_paused=True)
 def unsubscribe(call: Call, given: Nothing) -> None:
     """Hear no more events. Returns null."""
-    call.channel.unsubscribe()
+    call.channel.subscription.end()
 
 
 class _History(Arguments):

@@ -1,0 +1,46 @@
+"""Requests that may come twice: the first reply is the reply to both (contract, section 2, `idempotency_key`)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core import kept
+from tui_tasks.core.database import Database
+from tui_tasks.core.errors import InvalidRequest
+from tui_tasks.inflight import InFlight
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _named(job: InFlight) -> tuple[str, str]:
+    """The key of a request, and what tells it from another request with the same key."""
+    assert job.request is not None
+    assert job.tool is not None
+    assert job.request.idempotency_key is not None
+    return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, job.request.arguments])).hexdigest()
+
+
+def find(db: Database, job: InFlight, agent: str) -> tuple[Any, int] | None:
+    """The result and seq of the first time, or None when this is the first.
+
+    Raises:
+        InvalidRequest: the key was used with another tool or other arguments.
+    """
+    key, fingerprint = _named(job)
+    stored = kept.find(db, agent, key)
+    if stored is None:
+        return None
+    was, reply = stored
+    if was != fingerprint:
+        raise InvalidRequest(f"the idempotency key {key[:100]} was used with another tool or other arguments")
+    held = msgspec.json.decode(reply)
+    return held["result"], held["seq"]
+
+
+def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, now: int) -> None:
+    """Keep a reply, within the transaction of what it tells of."""
+    key, fingerprint = _named(job)
+    kept.keep(db, agent, key, fingerprint, _encode({"result": result, "seq": seq}).decode(), now)

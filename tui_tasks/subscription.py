@@ -1,0 +1,61 @@
+"""Events for one subscriber: in order, none skipped, none twice (contract, section 7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core import journal
+from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.events import event
+
+_encode = msgspec.json.Encoder().encode
+
+# Behind by more than this after its reader stood still, a subscriber is told so and skipped to the present.
+LAG_LIMIT: Final = 1_000
+PAGE: Final = 200
+
+
+class Subscription:
+    """How far a subscriber has heard; nobody listens while `cursor` is None."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.cursor: int | None = None
+
+    def begin(self, since: int | None) -> int:
+        """Send events after `since`, or from now on; return where they start."""
+        self.cursor = journal.newest(self._store.db) if since is None else since
+        return self.cursor
+
+    def end(self) -> None:
+        """Send no more events."""
+        self.cursor = None
+
+    def events(self, *, blocked: bool) -> list[bytes]:
+        """The next events, a page at the most; `blocked`: the reader had stopped reading.
+
+        Raises:
+            StorageFailed: try again later.
+        """
+        if self.cursor is None:
+            return []
+        if blocked and journal.newest(self._store.db) - self.cursor > LAG_LIMIT:
+            return [self._lagged()]
+        try:
+            with self._store.db.transaction(write=False):
+                entries = journal.since(self._store.db, self.cursor, PAGE)
+                lines = [_encode(event(self._store.db, entry)) for entry in entries]
+        except CursorExpired:
+            return [self._lagged()]
+        if entries:
+            self.cursor = entries[-1].seq
+        return lines
+
+    def _lagged(self) -> bytes:
+        """Skip to the present, and say from where to subscribe again (contract, section 3)."""
+        lagged = {"event": "lagged", "since": self.cursor}
+        self.cursor = journal.newest(self._store.db)
+        return _encode(lagged)

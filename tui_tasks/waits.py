@@ -1,0 +1,119 @@
+"""Requests whose reply waits for something to happen: asked again after every change, until their deadline."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tui_tasks import repeats
+from tui_tasks.core import journal
+from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.dialects.base import Call, Wait
+from tui_tasks.inflight import DEFECT, InFlight
+
+if TYPE_CHECKING:
+    from tui_tasks.session import Session
+
+_log = logging.getLogger(__name__)
+
+# Microseconds until a wait is looked at again that could not be ended because the storage failed.
+RETRY: Final = 500_000
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request whose reply waits."""
+
+    job: InFlight
+    wait: Wait
+    not_before: int = 0
+
+
+class Waits:
+    """The waits of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._waiting: list[Waiting] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    @property
+    def endless(self) -> bool:
+        """Whether one of them has no deadline."""
+        return any(waiting.wait.deadline is None for waiting in self._waiting)
+
+    def add(self, waiting: list[Waiting]) -> None:
+        """Take more in."""
+        self._waiting += waiting
+
+    def due(self) -> int | None:
+        """When the first deadline is. Microseconds, or None."""
+        deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
+        return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
+
+    def settle(self, now: int, *, ending: bool) -> list[dict[str, Any]]:
+        """The replies of the waits that are over; with `ending` no more requests will come."""
+        replies = []
+        for waiting in list(self._waiting):
+            reply = self._reply(waiting, now, ending=ending)
+            if reply is not None:
+                self._waiting.remove(waiting)
+                replies.append(reply)
+        return replies
+
+    def abandon(self, id: str | int | None) -> None:
+        """Give up the waits of a request whose asker has gone; nobody is answered."""
+        now = self._session.clock()
+        for waiting in [waiting for waiting in self._waiting if waiting.job.id == id]:
+            self._waiting.remove(waiting)
+            waiting.wait.deadline = min(now, waiting.wait.deadline or now)
+            self._reply(waiting, now, ending=True)
+
+    def _reply(self, waiting: Waiting, now: int, *, ending: bool) -> dict[str, Any] | None:
+        job = waiting.job
+        try:
+            result = self._result(waiting, now, ending=ending)
+            if result is None:
+                return None
+            return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
+        except StorageFailed as failure:
+            _log.warning("%s", failure.message)
+            waiting.not_before = now + RETRY
+            return None
+        except Refusal as refusal:
+            return self._session.refused(job, refusal)
+        except Exception:
+            _log.exception("a wait failed")
+            return self._session.refused(job, Refusal(DEFECT))
+
+    def _result(self, waiting: Waiting, now: int, *, ending: bool) -> Any:
+        """What came of the wait; None while it goes on."""
+        job, wait, session = waiting.job, waiting.wait, self._session
+        assert job.request is not None
+        agent = job.request.agent or session.identity.agent
+        call = Call(db=session.store.db, now=now, agent=agent, channel=session)
+        result = wait.check(call)
+        is_over = wait.deadline <= now if wait.deadline is not None else ending
+        if result is None and is_over:
+            result = self._give_up(waiting, call)
+        if result is not None and job.request.idempotency_key is not None:
+            with session.store.db.transaction(write=True):
+                repeats.keep(session.store.db, job, agent, result, journal.newest(session.store.db), now)
+        return result
+
+    def _give_up(self, waiting: Waiting, call: Call) -> Any:
+        request = waiting.job.request
+        assert request is not None
+        refused: Refusal
+        with self._session.store.transaction(call.now) as transaction, transaction.change():
+            transaction.speak(call.agent, request.why)
+            call.transaction = transaction
+            try:
+                return waiting.wait.give_up(call)
+            except Refusal as refusal:
+                # What giving up writes (a question is closed) stands, though the reply is a refusal.
+                refused = refusal
+        raise refused
