@@ -12,9 +12,11 @@ from tui_tasks import __version__
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Store
+    from tui_tasks.dialects.base import Identity
     from tui_tasks.session import Session
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+PANES = ("list", "board", "log", "schedule")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     _shared(made, None)
-    made.set_defaults(run=_tui)
+    made.set_defaults(run=_tui, pane=PANES[0])
     commands = made.add_subparsers(title="commands", metavar="COMMAND")
     for name, help_, declare, run in _COMMANDS:
         command = commands.add_parser(name, help=help_, description=help_)
@@ -74,14 +76,19 @@ def _open(options: argparse.Namespace) -> Store:
     return Store(paths.database(options.db), read_only=options.read_only)
 
 
-def _session(options: argparse.Namespace, store: Store) -> Session:
-    from tui_tasks import clock, requests
+def _identity(options: argparse.Namespace) -> Identity:
+    from tui_tasks import requests
     from tui_tasks.dialects.base import Identity
+
+    return Identity(requests.agent_name(options.agent) or "agent", options.list, options.read_only)
+
+
+def _session(options: argparse.Namespace, store: Store) -> Session:
+    from tui_tasks import clock
     from tui_tasks.dialects.table import TABLE
     from tui_tasks.session import Session
 
-    agent = requests.agent_name(options.agent) or "agent"
-    return Session(store, TABLE, Identity(agent, options.list, options.read_only), clock.now)
+    return Session(store, TABLE, _identity(options), clock.now)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -94,6 +101,9 @@ def _serve(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     with _open(options) as store:
         claimed = claim_without_screen()
+        if claimed.input_fd is None or claimed.output_fd is None:
+            print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
+            return USAGE
         channel = Channel(_session(options, store), claimed.input_fd, claimed.output_fd)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda *_: channel.stop())
@@ -104,12 +114,22 @@ def _serve(options: argparse.Namespace) -> int:
 def _tui(options: argparse.Namespace) -> int:
     from tui_tasks import screen
 
-    return screen.run(options)
+    return screen.run(options.db, options.pane, _identity(options))
 
 
 def _watch(options: argparse.Namespace) -> int:
     options.read_only = True
     return _tui(options)
+
+
+def _declare_watch(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--pane", choices=PANES, default="list", help="the pane to begin with")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from tui_tasks import demo, screen
+
+    return demo.run(lambda db: screen.run(db, options.pane, _identity(options)))
 
 
 def _declare_call(command: argparse.ArgumentParser) -> None:
@@ -237,7 +257,8 @@ _COMMANDS: tuple[
     tuple[str, str, Callable[[argparse.ArgumentParser], None] | None, Callable[[argparse.Namespace], int]], ...
 ] = (
     ("serve", "the control channel alone, with no screen", None, _serve),
-    ("watch", "the screen, read only", None, _watch),
+    ("watch", "the screen, read only", _declare_watch, _watch),
+    ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
     ("call", "one tool call from a shell", _declare_call, _call),
     ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
     ("add", "add a task", _declare_add, _verb(_add)),

@@ -25,7 +25,7 @@ def run(screen: Callable[[str], int]) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="tui-tasks-demo-") as folder:
         command = [sys.executable, "-m", "tui_tasks.demo"]
-        agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert agent.stdin is not None
         assert agent.stdout is not None
         try:

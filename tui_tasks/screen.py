@@ -1,0 +1,111 @@
+"""The screen as a program: settings, terminal, the app, and beside it the channel on a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+from tui_tasks import clock, config, paths, terminal
+from tui_tasks.channel import Channel
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import Identity
+from tui_tasks.dialects.table import TABLE
+from tui_tasks.session import Session
+from tui_tasks.terminal import Claimed
+
+_log = logging.getLogger(__name__)
+# Seconds that the channel may take to write what is ready, once the screen has gone.
+PATIENCE = 2.0
+
+
+def run(db: str | None, pane: str, identity: Identity) -> int:
+    """Show the screen until the human leaves; return the exit status.
+
+    Raises:
+        DatabaseRefused: the database cannot be used.
+    """
+    path = paths.database(db)
+    file = paths.configuration()
+    settings, problems = config.load(file)
+    # Opened and closed again: what is wrong with it is told before the terminal is touched.
+    Store(path, read_only=identity.read_only).close()
+    try:
+        claimed = terminal.claim()
+    except terminal.NoTerminal as refused:
+        print(f"tui-tasks: {refused}", file=sys.stderr)
+        return 1
+    _log_to(claimed.log_fd)
+    for problem in problems:
+        _log.warning("%s", problem)
+
+    from tui_tasks.tui.app import TaskApp
+
+    app = TaskApp(
+        path,
+        read_only=identity.read_only,
+        config=settings,
+        user_themes=file.parent / "themes",
+        list_name=identity.list,
+        pane=pane,
+    )
+    with _channel(claimed, path, identity):
+        return terminal.run(app)
+
+
+def _log_to(fd: int | None) -> None:
+    """Logs never go to the screen: where standard error is the screen they go nowhere."""
+    if fd is None:
+        logging.basicConfig(handlers=[logging.NullHandler()])
+    else:
+        stream = os.fdopen(fd, "w", buffering=1, closefd=False)
+        logging.basicConfig(stream=stream, level=logging.WARNING, format="tui-tasks: %(message)s")
+
+
+@contextlib.contextmanager
+def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
+    """Serve the pipe, where there is one, while the screen runs."""
+    if claimed.input_fd is None or claimed.output_fd is None:
+        yield
+        return
+    engine = _Engine(path, identity, claimed.input_fd, claimed.output_fd)
+    engine.start()
+    try:
+        yield
+    finally:
+        engine.stop()
+
+
+class _Engine(threading.Thread):
+    """The channel's thread. The database connection is its own, so that neither waits for the other."""
+
+    def __init__(self, path: str, identity: Identity, input_fd: int, output_fd: int) -> None:
+        super().__init__(name="channel", daemon=True)
+        self._path = path
+        self._identity = identity
+        self._fds = input_fd, output_fd
+        self._channel: Channel | None = None
+        self._ready = threading.Event()
+
+    def run(self) -> None:
+        """Serve until the input ends or `stop` is called."""
+        try:
+            with Store(self._path, read_only=self._identity.read_only) as store:
+                session = Session(store, TABLE, self._identity, clock.now)
+                self._channel = Channel(session, *self._fds)
+                self._ready.set()
+                self._channel.run()
+        except Exception:
+            _log.exception("the channel has ended")
+        finally:
+            self._ready.set()
+
+    def stop(self) -> None:
+        """End the channel; replies that are ready are written."""
+        self._ready.wait(PATIENCE)
+        if self._channel is not None:
+            self._channel.stop()
+        self.join(PATIENCE)
