@@ -242,6 +242,39 @@ def _config(options: argparse.Namespace) -> int:
     return REFUSED if problems else 0
 
 
+def _doctor(options: argparse.Namespace) -> int:
+    from tui_tasks import clock, doctor, paths
+
+    options.read_only = True
+    with _open(options) as store:
+        print(doctor.summary(store))
+        found = list(doctor.findings(store, paths.configuration(), clock.now()))
+    for finding in found:
+        print(f"! {finding}")
+    print(f"{len(found)} things to look at" if found else "all is well")
+    return REFUSED if found else 0
+
+
+def _declare_backup(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tui_tasks.core.backup import backup
+
+    def told(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
+
+    options.read_only = True
+    with _open(options) as store:
+        newest = backup(store.db, Path(options.file), told)
+    print(f"{options.file}: whole up to entry {newest:,}")
+    return 0
+
+
 def _mcp(options: argparse.Namespace) -> int:
     try:
         from tui_tasks import mcp_server
@@ -268,5 +301,7 @@ _COMMANDS: tuple[
     ("log", "add to a task's log", _declare_log, _verb(_log)),
     ("done", "set a task done", _declare_task, _verb(_done)),
     ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
+    ("doctor", "check the database, its file, the clock and the settings", None, _doctor),
+    ("backup", "copy the database while it is in use", _declare_backup, _backup),
     ("config", "print where the settings are, each with its default and meaning", None, _config),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -170,6 +170,23 @@ class Database:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
+    def copy_to(self, path: Path, pages: int, progress: Callable[[int, int], None] | None) -> None:
+        """Write the database as it is at one moment into a new file, some pages at a step."""
+        _make_private(path)
+        copy = sqlite3.connect(str(path))
+
+        def told(_: int, left: int, total: int) -> None:
+            if progress is not None:
+                progress(total - left, total)
+
+        try:
+            # Within a read transaction the copy is of one moment, however many write meanwhile.
+            with self.transaction(write=False):
+                self.scalar("SELECT count(*) FROM sqlite_master")
+                self._connection.backup(copy, pages=pages, progress=told)
+        finally:
+            copy.close()
+
     def close(self) -> None:
         """Close the connection."""
         self._peewee.close()
@@ -182,6 +199,11 @@ def _casefold(text: str | None) -> str | None:
 
 def _has_tag(tags: str, tag: str) -> bool:
     return tag in json.loads(tags)
+
+
+def library_version() -> str:
+    """The version of the SQLite that is used."""
+    return str(sqlite3.sqlite_version)
 
 
 def refuse_faulty_library(version: tuple[int, int, int]) -> None:

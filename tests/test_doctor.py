@@ -1,0 +1,145 @@
+"""`doctor` and `backup`."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pysqlite3
+import pytest
+
+from tests.conftest import SECOND, START
+from tui_tasks import clock, doctor
+from tui_tasks.core import journal, queries
+from tui_tasks.core.backup import backup
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    home = queries.find_list(store.db, "tasklist")
+    assert home is not None
+    for number in range(20):
+        (task,) = store.commit(AddTask(f"Task {number}", home.uid), actor="agent", now=START + number)
+        store.commit(LogTask(task.uid, "begun"), EditTask(task.uid, {"status": "done"}), actor="agent", now=START)
+    return store
+
+
+def found(path: Path, settings: Path, now: int = START + SECOND) -> list[str]:
+    with Store(str(path), read_only=True) as opened:
+        return list(doctor.findings(opened, settings, now))
+
+
+def test_a_sound_database_has_no_findings(filled: Store, path: Path, tmp_path: Path) -> None:
+    assert found(path, tmp_path / "config.toml") == []
+
+
+def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
+    filled.close()
+    chance = random.Random(7)
+    columns = ["at", "actor", "kind", "entity", "uid", "task", "change", "old", "new", "image", "hash"]
+    for _ in range(40):
+        seq, column = chance.randrange(1, 40), chance.choice(columns)
+        raw = pysqlite3.connect(str(path))
+        (was,) = raw.execute(f"SELECT {column} FROM journal WHERE seq = ?", (seq,)).fetchone()
+        changed: object = 5 if was is None else was + 1 if isinstance(was, int) else was[:-1] + was[:1] + was[-1:]
+        raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (changed, seq))
+        raw.commit()
+        assert any("journal was altered" in said for said in found(path, tmp_path / "none")), (seq, column)
+        raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (was, seq))
+        raw.commit()
+        raw.close()
+    assert found(path, tmp_path / "none") == []
+
+
+def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
+    filled.close()
+    raw = pysqlite3.connect(str(path))
+    raw.execute("DELETE FROM journal WHERE seq = 30")
+    raw.commit()
+    raw.close()
+    assert "altered at or before entry 31" in found(path, tmp_path / "none")[0]
+
+
+def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
+    filled: Store, path: Path, tmp_path: Path
+) -> None:
+    filled.close()
+    raw = pysqlite3.connect(str(path))
+    raw.execute("UPDATE list SET done = done + 1 WHERE name = 'tasklist'")
+    raw.execute("DELETE FROM task WHERE uid = (SELECT min(uid) FROM task)")
+    raw.commit()
+    raw.close()
+    said = " ".join(found(path, tmp_path / "none"))
+    assert "miscount what is done" in said
+    assert "1 rows of log belong to nothing" in said
+
+
+def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
+    path.chmod(0o644)
+    (said,) = found(path, tmp_path / "none")
+    assert f"chmod 600 '{path}'" in said
+
+
+def test_a_clock_behind_the_newest_entry_is_told(filled: Store, path: Path, tmp_path: Path) -> None:
+    (said,) = found(path, tmp_path / "none", now=START - 7200 * SECOND)
+    assert "2:00:00" in said
+
+
+def test_a_fault_in_the_settings_is_told_with_its_line(filled: Store, path: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text("\nbogus = 1\n")
+    assert f"{settings}:2: " in found(path, settings)[0]
+
+
+def test_a_backup_is_whole_sound_and_private(filled: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert backup(filled.db, copy) == journal.newest(filled.db)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert [left.name for left in tmp_path.iterdir() if "copy" in left.name] == ["copy.db"]
+    with Store(str(copy)) as opened:
+        assert list(journal.all_entries(opened.db)) == list(journal.all_entries(filled.db))
+        assert found(copy, tmp_path / "none") == []
+
+
+def test_a_backup_never_overwrites(filled: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    copy.write_text("mine")
+    with pytest.raises(Conflict):
+        backup(filled.db, copy)
+    assert copy.read_text() == "mine"
+
+
+def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path, tmp_path: Path) -> None:
+    with Store(str(path)):
+        pass
+    command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        copies = []
+        for round_ in range(5):
+            for _ in range(200):
+                server.stdin.write(b'{"tool": "tasklist:add_task", "args": {"name": "x"}}\n')
+            server.stdin.flush()
+            server.stdout.readline()
+            copies.append(tmp_path / f"copy-{round_}.db")
+            with Store(str(path), read_only=True) as opened:
+                backup(opened.db, copies[-1])
+            for _ in range(199):
+                assert json.loads(server.stdout.readline())["ok"]
+        server.stdin.close()
+        server.wait(30)
+    with Store(str(path)) as whole:
+        entries = list(journal.all_entries(whole.db))
+    for copy in copies:
+        with Store(str(copy)) as opened:
+            held = list(journal.all_entries(opened.db))
+        assert held
+        assert held == entries[: len(held)]
+        assert found(copy, tmp_path / "none", now=clock.now()) == []

@@ -1,0 +1,85 @@
+"""Copies of a database that is in use, and checks that one is sound."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.core import journal, vocab
+from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.store import Store
+
+PAGES_A_STEP: Final = 2_000
+
+
+def backup(db: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
+    """Copy the database as it is at one moment; return the newest seq in the copy.
+
+    The copy is whole or not there: it gets its name when it is finished and on the disk.
+
+    Raises:
+        Conflict: the target exists already.
+        StorageFailed: it cannot be written.
+    """
+    if target.exists():
+        raise Conflict(f"{target} exists already: name another file", path=str(target))
+    part = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        with storage_errors(str(target)):
+            db.copy_to(part, PAGES_A_STEP, progress)
+        with Store(str(part)) as copy:
+            newest = journal.newest(copy.db)
+            copy.db.sql("PRAGMA journal_mode = delete")
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.rename(target)
+        folder = os.open(target.absolute().parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+        return newest
+    finally:
+        for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
+            left.unlink(missing_ok=True)
+
+
+def findings(db: Database) -> Iterator[str]:
+    """What is wrong in a database, a sentence each; nothing when it is sound."""
+    for (said,) in db.sql("PRAGMA integrity_check(20)"):
+        if said != "ok":
+            yield f"SQLite finds it damaged: {said}. Restore a backup"
+    broken = journal.broken_link(db)
+    if broken is not None:
+        yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
+    yield from _orphans(db)
+    yield from _miscounts(db)
+
+
+_ORPHANS: Final = {
+    "task": "list_id NOT IN (SELECT id FROM list)",
+    "log": "task_uid NOT IN (SELECT uid FROM task)",
+    "state": "uid NOT IN (SELECT uid FROM task)",
+    "claim": "task_uid NOT IN (SELECT uid FROM task)",
+    "edge": "task_uid NOT IN (SELECT uid FROM task)",
+    "run": "job_uid NOT IN (SELECT uid FROM job)",
+}
+
+
+def _orphans(db: Database) -> Iterator[str]:
+    for table, condition in _ORPHANS.items():
+        found = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
+        if found:
+            yield f"{found} rows of {table} belong to nothing. Restore a backup"
+
+
+def _miscounts(db: Database) -> Iterator[str]:
+    for status in vocab.STATUSES:
+        wrong = db.scalar(
+            f"SELECT count(*) FROM list WHERE {status} <> "
+            f"(SELECT count(*) FROM task WHERE list_id = list.id AND status = '{status}' AND deleted = 0)"
+        )
+        if wrong:
+            yield f"{wrong} lists miscount what is {status}. Restore a backup"
