@@ -92,6 +92,12 @@ class SwapTasks(Operation, frozen=True):
     uid2: str
 
 
+class OrderTasks(Operation, frozen=True):
+    """Let tasks of one list stand in the order given, moving as few as can be. Result: None."""
+
+    uids: tuple[str, ...]
+
+
 class DeleteTask(Operation, frozen=True):
     """Take a task out of its list; it can be restored. Result: the task as it was."""
 

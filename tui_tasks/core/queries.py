@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+import msgspec
 from peewee import SQL, fn
 
 from tui_tasks.core import models, vocab
@@ -223,6 +224,12 @@ def any_memory_of(db: Database, task_uid: str) -> Memory | None:
     return _read_memory(row) if row else None
 
 
+def memory_of(db: Database, task_uid: str) -> Memory | None:
+    """The memory of a task."""
+    found = any_memory_of(db, task_uid)
+    return None if found is None or found.deleted else found
+
+
 def memories(
     db: Database,
     *,
@@ -239,8 +246,10 @@ def memories(
         wanted &= MemoryRow.domain == domain
     if query is not None:
         folded = query.casefold()
+        # The content is kept as JSON: a text stands in it as JSON writes it.
+        within = msgspec.json.encode(folded).decode()[1:-1]
         wanted &= (fn.instr(fn.casefold(MemoryRow.title), folded) > 0) | (
-            fn.instr(fn.casefold(MemoryRow.content), folded) > 0
+            fn.instr(fn.casefold(MemoryRow.content), within) > 0
         )
     found = MemoryRow.select(*models.columns(MemoryRow).values()).where(wanted)
     total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
@@ -277,10 +286,18 @@ def next_lapse(db: Database) -> int | None:
     return row[0] if row else None
 
 
-def ready(db: Database, list_id: int | None, agent: str | None, *, claimable: bool = False) -> Task | None:
+def _whose(agent: str, *, alone: bool) -> Any:
+    mine: Any = TaskRow.agent == agent
+    return mine if alone else TaskRow.agent.is_null() | mine
+
+
+def ready(
+    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, claimable: bool = False
+) -> Task | None:
     """The next task to take up: pending and held up by nothing, most urgent first, then oldest.
 
-    It is `agent`'s or nobody's where an agent is named. With `claimable`, its list may take one more in progress.
+    It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only). With `claimable`, its list may take
+    one more in progress.
     Source: contract, section 6 `tasks`, section 7 `control:claim`.
     """
     wanted: Any = LIVE & (TaskRow.status == SQL("'pending'")) & (TaskRow.waiting_on == SQL("0"))
@@ -288,7 +305,7 @@ def ready(db: Database, list_id: int | None, agent: str | None, *, claimable: bo
     if list_id is not None:
         wanted &= TaskRow.list_id == list_id
     if agent is not None:
-        wanted &= TaskRow.agent.is_null() | (TaskRow.agent == agent)
+        wanted &= _whose(agent, alone=alone)
     if claimable:
         query = query.join(ListRow, on=(ListRow.id == TaskRow.list_id))
         wanted &= (ListRow.one_in_progress == 0) | (ListRow.in_progress == 0)
@@ -335,13 +352,16 @@ def board(
     return [read_task(row) for row in rows], total
 
 
-def open_tasks(db: Database, list_id: int | None, agent: str | None) -> list[Task]:
-    """The pending and in-progress tasks, in the order of lists (oldest first) and places; `agent`'s and nobody's."""
+def open_tasks(db: Database, list_id: int | None, agent: str | None, *, alone: bool = False) -> list[Task]:
+    """The pending and in-progress tasks, in the order of lists (oldest first) and places.
+
+    `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
+    """
     wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"])
     if list_id is not None:
         wanted &= TaskRow.list_id == list_id
     if agent is not None:
-        wanted &= TaskRow.agent.is_null() | (TaskRow.agent == agent)
+        wanted &= _whose(agent, alone=alone)
     rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.list_id, TaskRow.rank))
     return [read_task(row) for row in rows]
 

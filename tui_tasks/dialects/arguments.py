@@ -28,10 +28,17 @@ class Nothing(Arguments):
     """No arguments."""
 
 
+class Open(Arguments, forbid_unknown_fields=False, kw_only=True):
+    """Arguments of which some are for another tool to check: `rest` holds them all as they came."""
+
+    rest: dict[str, Any] = {}
+
+
 Name = Annotated[str, Meta(min_length=1, max_length=vocab.MAX_NAME, pattern=r"\S")]
 Text = Annotated[str, Meta(max_length=vocab.MAX_TEXT)]
 Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME)]
-Natural = Annotated[int, Meta(ge=1)]
+# As far as SQLite counts.
+Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 A = TypeVar("A", bound=Arguments)
 
@@ -46,6 +53,8 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
     Raises:
         InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
     """
+    if issubclass(kind, Open):
+        given = given | {"rest": given}
     try:
         return msgspec.convert(_mender(kind)(given, ""), kind)
     except msgspec.ValidationError as error:
@@ -139,9 +148,12 @@ def _held_in_string(kind: Any, text: str, path: str) -> Any:
                 raise InvalidArgument(path, f"{path}: {error.message}") from None
             return held
     info = msgspec.inspect
-    if isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), (info.StrType, info.LiteralType)):
+    if isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TAKES_TEXT):
         return [text]
     return text
+
+
+_TAKES_TEXT: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
 
 
 def _single_quoted(text: str) -> Any:
@@ -168,9 +180,12 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
             return part
         if "$ref" in part:
             return inline(definitions[part["$ref"].removeprefix(_REF)])
-        return {key: inline(value) for key, value in part.items() if key != "title"}
+        # A title that is no text is a property of that name.
+        return {key: inline(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
 
     inlined: dict[str, Any] = inline(made)
     inlined.pop("description", None)
     inlined.setdefault("properties", {})
+    if issubclass(kind, Open):
+        del inlined["properties"]["rest"]
     return inlined

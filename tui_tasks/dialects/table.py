@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tui_tasks.dialects.base import Table
+from tui_tasks.dialects.board import BOARD
 from tui_tasks.dialects.control import CONTROL
+from tui_tasks.dialects.plans import PLANS
 from tui_tasks.dialects.tasklist import TASKLIST
+from tui_tasks.dialects.todo import TODO
 
-TABLE = Table().add(CONTROL, TASKLIST)
+TABLE = Table().add(CONTROL, TASKLIST, BOARD, TODO, PLANS)

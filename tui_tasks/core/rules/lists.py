@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import CreatePlan, EnsureList, SetListRule
+from tui_tasks.core.operations import CreatePlan, EnsureList, MoveTask, OrderTasks, SetListRule
 from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks import move_task
 from tui_tasks.core.snapshots import TaskList
 
 if TYPE_CHECKING:
@@ -78,3 +81,31 @@ def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
         new={"one_in_progress": op.one_in_progress},
     )
     return queries.list_by_uid(tx.db, op.uid)
+
+
+@rule(OrderTasks)
+def order_tasks(tx: Transaction, op: OrderTasks) -> None:
+    """Those that stand in order among themselves stay; each other one goes right behind the one before it."""
+    stay = _longest_run([queries.task(tx.db, uid).rank for uid in op.uids])
+    for at, uid in enumerate(op.uids):
+        if at in stay:
+            continue
+        move = MoveTask(uid, after=op.uids[at - 1]) if at else MoveTask(uid, before=op.uids[min(stay)])
+        move_task(tx, move)
+
+
+def _longest_run(ranks: Sequence[str]) -> set[int]:
+    """Where the longest run of ranks stands that rises from left to right, with gaps."""
+    # ends[n] is where the run of n + 1 ends whose last rank is the least; before[at] is what it goes on from.
+    ends: list[int] = []
+    before: list[int | None] = []
+    for at, rank in enumerate(ranks):
+        length = bisect_left(ends, rank, key=ranks.__getitem__)
+        before.append(ends[length - 1] if length else None)
+        ends[length : length + 1] = [at]
+    run: set[int] = set()
+    last = ends[-1] if ends else None
+    while last is not None:
+        run.add(last)
+        last = before[last]
+    return run

@@ -168,7 +168,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
 
 def _same(name: str, old: Any, new: Any) -> bool:
     # True equals 1 in Python, but not in JSON.
-    return bool(old == new) and (name not in ("result", "metadata") or _encode(old) == _encode(new))
+    return bool(old == new) and (name not in ("result", "metadata", "content") or _encode(old) == _encode(new))
 
 
 def _instants(task: Task, status: str, now: int) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _remember(tx: Transaction, task: Task) -> None:
             **new,
         )
         tx.emit("memory.saved", "memory", made.uid, new=as_columns(made), task=task)
-    elif known.deleted or _encode(known.content) != _encode(task.result):
+    elif known.deleted or any(not _same(name, getattr(known, name), value) for name, value in new.items()):
         new |= {"updated_at": tx.now, "deleted": False}
         tx.emit("memory.saved", "memory", known.uid, old={n: getattr(known, n) for n in new}, new=new, task=task)
 

@@ -1,0 +1,340 @@
+"""`task`, the deprecated `agent`, and `memory` (seed 001): a task board whose results are remembered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.errors import NotFound, Refusal
+from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.snapshots import Memory, Task, iso
+from tui_tasks.dialects.actions import Actions
+from tui_tasks.dialects.arguments import Arguments, Name, Natural, Open, Text, Uid, decode
+from tui_tasks.dialects.base import Call, Table, Words, one_of
+
+BOARD = Table()
+
+WORDS = Words(
+    {
+        "pending": "open",
+        "in_progress": "in_progress",
+        "done": "completed",
+        "failed": "cancelled",
+        "skipped": "cancelled",
+        "cancelled": "cancelled",
+    }
+)
+_PRIORITY_SHOWN = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
+
+TaskId = Annotated[Uid, Meta(description="The id of the task.")]
+Title = Annotated[Name, Meta(description="The title.")]
+Description = Annotated[Text, Meta(description="What is to be done; an empty one empties it.")]
+Status = Annotated[Literal["open", "in_progress", "completed", "cancelled"], Meta(description="The status.")]
+Priority = Annotated[Literal["low", "medium", "high", "urgent"], Meta(description="The priority.")]
+Tags = Annotated[list[Name], Meta(description="Tags for categorization; a list keeps the tasks that have them all.")]
+Domain = Annotated[Name, Meta(description="The knowledge domain.")]
+Result = Annotated[dict[str, Any], Meta(description="The outcome, an object; kept as a memory once completed.")]
+Metadata = Annotated[dict[str, Any], Meta(description="An arbitrary object.")]
+Query = Annotated[Text, Meta(description="Text to look for, in any case.")]
+Limit = Annotated[Natural, Meta(description="How many at the most.")]
+
+
+def priority_word(priority: int) -> str:
+    """The word for a priority; 5 and up reads as low (contract, section 4)."""
+    return _PRIORITY_SHOWN[min(max(priority, vocab.URGENT), vocab.LOW)]
+
+
+def priority_meant(word: str, current: int) -> int:
+    """The priority that a word means; writing back the word just shown changes nothing (contract, section 4)."""
+    return current if priority_word(current) == word else vocab.PRIORITY_WORDS[word]
+
+
+def shown(task: Task) -> dict[str, Any]:
+    """A task as `structuredContent` has it (contract, section 6)."""
+    return {
+        "task_id": task.uid,
+        "title": task.name,
+        "description": task.description,
+        "status": WORDS.show(task.status),
+        "priority": priority_word(task.priority),
+        "tags": task.tags,
+        "domain": task.domain,
+        "result": task.result,
+        "metadata": task.metadata,
+    }
+
+
+def _told(text: str, structured: dict[str, Any] | None = None) -> dict[str, Any]:
+    content = {"content": [{"type": "text", "text": text}]}
+    return content if structured is None else {**content, "structuredContent": structured}
+
+
+def _refused(refusal: Refusal) -> dict[str, Any]:
+    """The dialect's own form of a refusal (contract, section 3)."""
+    return {**_told(refusal.message), "isError": True}
+
+
+TASK = Actions()
+
+
+class _Create(Arguments):
+    title: Title
+    description: Description = ""
+    status: Status = "open"
+    priority: Priority = "medium"
+    tags: Tags = []
+    domain: Domain | None = None
+    metadata: Metadata | None = None
+
+
+@TASK.action("create", _Create, writes=True)
+def create(call: Call, given: _Create) -> dict[str, Any]:
+    """Add a task; needs `title`. It is open and of medium priority unless said. Returns the task; keep its id."""
+    task = call.run(
+        AddTask(
+            given.title,
+            call.made_home("task").uid,
+            given.description,
+            status=WORDS.meant(given.status),
+            priority=vocab.PRIORITY_WORDS[given.priority],
+            tags=tuple(given.tags),
+            domain=given.domain,
+            metadata=given.metadata,
+        )
+    )
+    lines = [f"Task created: {task.name} ({task.uid})", f"Priority: {given.priority}", f"Status: {given.status}"]
+    if task.domain is not None:
+        lines.append(f"Domain: {task.domain}")
+    return _told("\n".join(lines), {"task": shown(task)})
+
+
+class _Update(Arguments):
+    task_id: TaskId
+    title: Title | None = None
+    status: Status | None = None
+    priority: Priority | None = None
+    domain: Domain | None = None
+    tags: Tags | None = None
+    description: Description | None = None
+    result: Result | None = None
+    metadata: Metadata | None = None
+
+
+@TASK.action("update", _Update, writes=True, subject="task_id")
+def update(call: Call, given: _Update) -> dict[str, Any]:
+    """Change the task `task_id`: at least one of its other fields.
+
+    Set status to completed when you are done, with a `result` object that says what came of it: it is kept as a
+    memory. Returns the task, and `memory_id` where its result is kept.
+    """
+    named = {name: value for name in _TOLD if (value := getattr(given, name)) is not None}
+    one_of("status", dict.fromkeys(_TOLD) | named)
+    before = queries.task(call.db, given.task_id)
+    task = call.run(EditTask(before.uid, _changes(before, named)))
+    memory = None
+    if (given.status == "completed" or given.result is not None) and task.status == "done":
+        memory = queries.memory_of(call.db, task.uid)
+    structured: dict[str, Any] = {"task": shown(task)}
+    if memory is not None:
+        structured["memory_id"] = memory.uid
+    return _told(_update_text(task.uid, named, memory), structured)
+
+
+# In the order in which the text tells of them; the last three by name alone (contract, section 6).
+_TOLD = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
+_TOLD_BY_NAME = frozenset({"description", "result", "metadata"})
+
+
+def _changes(before: Task, named: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the state that the named fields of the dialect set."""
+    changes = dict(named)
+    if "title" in changes:
+        changes["name"] = changes.pop("title")
+    if "status" in changes:
+        changes["status"] = WORDS.meant(changes["status"], before.status)
+    if "priority" in changes:
+        changes["priority"] = priority_meant(changes["priority"], before.priority)
+    if "tags" in changes:
+        changes["tags"] = tuple(changes["tags"])
+    return changes
+
+
+def _update_text(uid: str, named: dict[str, Any], memory: Memory | None) -> str:
+    parts = []
+    for name, value in named.items():
+        if name not in _TOLD_BY_NAME:
+            parts.append(f"{name} → {', '.join(value) if name == 'tags' else value}")
+        elif name != "result" or memory is None:
+            parts.append(name)
+    text = f"Task {uid} updated{': ' if parts else ''}{', '.join(parts)}."
+    if memory is None:
+        return text
+    domain = f" in domain: {memory.domain}" if memory.domain is not None else ""
+    return f"{text}\nResult saved as memory {memory.uid}{domain}."
+
+
+class _List(Arguments):
+    status: Status | None = None
+    domain: Domain | None = None
+    priority: Priority | None = None
+    tags: Tags = []
+    query: Query | None = None
+    limit: Limit | None = None
+
+
+@TASK.action("list", _List)
+def list_tasks(call: Call, given: _List) -> dict[str, Any]:
+    """Read the board, most urgent first, then oldest; every filter is optional, `query` looks in title and description.
+
+    Returns `tasks` and `total`, how many match though `limit` cut them.
+    """
+    home = call.home("task")
+    tasks: list[Task] = []
+    total = 0
+    if home is not None:
+        tasks, total = queries.board(
+            call.db,
+            home.id,
+            statuses=WORDS.statuses(given.status) if given.status else None,
+            priorities=_priorities(given.priority) if given.priority else None,
+            tags=given.tags,
+            domain=given.domain,
+            query=given.query,
+            limit=given.limit,
+        )
+    return _told(_list_text(given, tasks, total), {"tasks": [shown(task) for task in tasks], "total": total})
+
+
+def _priorities(word: str) -> tuple[int, int | None]:
+    """The numbers that read as that word: the lowest, and the highest where there is one."""
+    number = vocab.PRIORITY_WORDS[word]
+    return number, None if number == vocab.LOW else number
+
+
+def _list_text(given: _List, tasks: list[Task], total: int) -> str:
+    words = [
+        *([given.status.replace("_", " ")] if given.status else []),
+        *([f"{given.priority}-priority"] if given.priority else []),
+        "task" if total == 1 else "tasks",
+        *([f"in {given.domain}"] if given.domain else []),
+        *([f"tagged {', '.join(given.tags)}"] if given.tags else []),
+        *([f'matching "{given.query}"'] if given.query is not None else []),
+    ]
+    if not total:
+        return f"No {' '.join(words)}."
+    parts = [f"{total} {' '.join(words)}:"]
+    for number, task in enumerate(tasks, 1):
+        tags = f"\n Tags: {', '.join(task.tags)}" if task.tags else ""
+        parts.append(f"{number}. [{task.uid}] {task.name} ({priority_word(task.priority)}){tags}")
+    if len(tasks) < total:
+        parts.append(f"(showing {len(tasks)} of {total})")
+    return "\n\n".join(parts)
+
+
+TASK.make_tool(
+    BOARD,
+    "task",
+    "The task board: create, update and list tasks that have a priority, tags and a domain. Use it for work that is "
+    "sorted by urgency and topic, and whose results are worth keeping. Returns a text for reading, and the same as "
+    "`structuredContent`.",
+    refusal=_refused,
+)
+
+
+_ROUTED = {"create_task": "create", "update_task": "update", "list_tasks": "list"}
+
+
+class _Agent(Open):
+    action: Annotated[str, Meta(description="One of create_task, update_task, list_tasks.")]
+
+
+def _updated(given: _Agent) -> str | None:
+    uid = given.rest.get("task_id") if given.action == "update_task" else None
+    return uid if isinstance(uid, str) else None
+
+
+@BOARD.tool(
+    "agent",
+    _Agent,
+    writes=lambda given: given.action in ("create_task", "update_task"),
+    subject=_updated,
+    refusal=_refused,
+)
+def agent(call: Call, given: _Agent) -> dict[str, Any]:
+    """Deprecated: use `task`. The actions create_task, update_task and list_tasks are routed there.
+
+    Takes what the action of `task` takes, and returns what it returns; any other action gets a notice.
+    """
+    action = _ROUTED.get(given.action)
+    if action is None:
+        return _told(f"The agent tool is deprecated, its action {given.action[:100]} does nothing: use the task tool.")
+    tool = BOARD.tools["task"]
+    return dict(tool.handler(call, decode(tool.arguments, given.rest | {"action": action})))
+
+
+MEMORY = Actions()
+
+
+def _shown_memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "memory_id": memory.uid,
+        "task_id": memory.task_uid,
+        "title": memory.title,
+        "domain": memory.domain,
+        "content": memory.content,
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
+    }
+
+
+def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
+    found, total = queries.memories(call.db, query=query, domain=domain, limit=limit)
+    return {"memories": [_shown_memory(memory) for memory in found], "total": total}
+
+
+class _ListMemories(Arguments):
+    query: Query | None = None
+    domain: Domain | None = None
+    limit: Limit | None = None
+
+
+@MEMORY.action("list", _ListMemories)
+def list_memories(call: Call, given: _ListMemories) -> dict[str, Any]:
+    """Read the memories, last updated first. Returns `memories` and `total`."""
+    return _memories(call, given.query, given.domain, given.limit)
+
+
+class _SearchMemories(Arguments):
+    query: Query
+    domain: Domain | None = None
+    limit: Limit | None = None
+
+
+@MEMORY.action("search", _SearchMemories)
+def search_memories(call: Call, given: _SearchMemories) -> dict[str, Any]:
+    """Read those with `query` in their title or content. Returns `memories` and `total`."""
+    return _memories(call, given.query, given.domain, given.limit)
+
+
+class _GetMemory(Arguments):
+    memory_id: Annotated[Uid, Meta(description="The id of the memory.")]
+
+
+@MEMORY.action("get", _GetMemory)
+def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
+    """Read the one with that `memory_id`. Returns the memory."""
+    found, _ = queries.memories(call.db, uid=given.memory_id)
+    if not found:
+        raise NotFound("memory", given.memory_id)
+    return _shown_memory(found[0])
+
+
+MEMORY.make_tool(
+    BOARD,
+    "memory",
+    "The memories: results of completed tasks, kept though the task be deleted. Look here before you begin work that "
+    "may have been done before. A memory has `memory_id`, `task_id`, `title`, `domain`, `content` (the result as it "
+    "was given), `created_at` and `updated_at`.",
+)

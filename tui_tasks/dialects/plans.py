@@ -1,0 +1,328 @@
+"""`tasks` and the eight tools that it absorbed (seed 004): plans, who does what, and what it takes to resume."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.errors import InvalidArgument, NotFound
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
+from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
+from tui_tasks.dialects.actions import Actions
+from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid
+from tui_tasks.dialects.base import Call, Table, Words, one_of
+
+PLANS = Table()
+TASKS = Actions()
+HIGHEST = 1_000_000_000
+
+WORDS = Words(
+    {
+        "pending": "pending",
+        "in_progress": "in_progress",
+        "done": "done",
+        "failed": "cancelled",
+        "skipped": "cancelled",
+        "cancelled": "cancelled",
+    }
+)
+
+AgentId = Annotated[Name, Meta(description="An agent: whose plan, task or saved state it is, or whose tasks to read.")]
+TaskId = Annotated[Uid, Meta(description="The id of the task.")]
+PlanId = Annotated[Uid, Meta(description="The id of a plan: read its tasks alone.")]
+Suggest = Annotated[bool, Meta(description="Also say which pending task to take up next.")]
+Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes first; 3 unless said.")]
+
+
+def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
+    """A task as the dialect shows it (contract, section 6)."""
+    return {
+        "id": task.uid,
+        "plan_id": plan_id,
+        "title": task.name,
+        "description": task.description,
+        "status": WORDS.show(task.status),
+        "priority": task.priority,
+        "agent_id": task.agent,
+        "intent": task.intent,
+        "depends_on": task.depends_on,
+        "blocked": task.blocked,
+        "node_ids": task.node_ids,
+    }
+
+
+def _shown_all(call: Call, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Tasks with the ids of their plans; one of another list has none."""
+    lists = {number: queries.list_by_id(call.db, number) for number in {task.list_id for task in tasks}}
+    plans = {number: found.uid if found.kind == "plan" else None for number, found in lists.items()}
+    return [shown(task, plans[task.list_id]) for task in tasks]
+
+
+def _shown_one(call: Call, uid: str) -> dict[str, Any]:
+    return _shown_all(call, [queries.task(call.db, uid)])[0]
+
+
+class _NewTask(Arguments):
+    title: Annotated[Name, Meta(description="The title.")]
+    id: Annotated[Name, Meta(description="Your own word for it, for depends_on in this call.")] | None = None
+    description: Annotated[Text, Meta(description="What is to be done.")] = ""
+    priority: Priority = vocab.MEDIUM
+    agent_id: Annotated[Name, Meta(description="The agent that is to do it.")] | None = None
+    depends_on: Annotated[list[Uid], Meta(description="What comes first: ids of this call, or of existing tasks.")] = []
+
+
+class _CreatePlan(Arguments):
+    title: Annotated[Name, Meta(description="The title of the plan.")]
+    tasks: Annotated[list[_NewTask], Meta(description="Its tasks in order, an array or a string that holds it.")]
+    description: Annotated[Text, Meta(description="What the plan is for.")] = ""
+    agent_id: AgentId | None = None
+
+
+@TASKS.action("create_plan", _CreatePlan, writes=True)
+def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
+    """Make a plan, a list of its own whose tasks outlast the session; needs `title` and `tasks`.
+
+    The plan is `agent_id`'s, or yours; a task is nobody's unless it names an `agent_id` itself. A task waits for those
+    in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
+    """
+    plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent))
+    uids = _add_tasks(call, plan, given.tasks)
+    tasks = [shown(queries.task(call.db, uid), plan.uid) for uid in uids]
+    return {"plan_id": plan.uid, "title": plan.name, "tasks": tasks}
+
+
+def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask]) -> list[str]:
+    """Add tasks in order, and then join those that wait for one behind them; return their uids."""
+    words = _own_words(tasks)
+    made: dict[str, str] = {}
+    uids: list[str] = []
+    early: list[int] = []
+    for at, task in enumerate(tasks):
+        known = [made.get(on, on) for on in task.depends_on if on in made or on not in words]
+        if len(known) < len(task.depends_on):
+            early.append(at)
+        with _within(f"tasks[{at}]"):
+            uid = call.run(_new_task(task, plan, known)).uid
+        uids.append(uid)
+        if task.id is not None:
+            made[task.id] = uid
+    for at in early:
+        depends_on = tuple(dict.fromkeys(made.get(on, on) for on in tasks[at].depends_on))
+        with _within(f"tasks[{at}]"):
+            call.run(EditTask(uids[at], {"depends_on": depends_on}))
+    return uids
+
+
+def _new_task(task: _NewTask, plan: TaskList, depends_on: Sequence[str]) -> AddTask:
+    return AddTask(
+        task.title,
+        plan.uid,
+        task.description,
+        priority=task.priority,
+        agent=task.agent_id,
+        depends_on=tuple(depends_on),
+        key=task.id,
+    )
+
+
+def _own_words(tasks: Sequence[_NewTask]) -> set[str]:
+    """The caller's ids of the tasks, each of which may come but once."""
+    words: set[str] = set()
+    for at, task in enumerate(tasks):
+        if task.id in words:
+            raise InvalidArgument(f"tasks[{at}].id", f"tasks[{at}].id: {task.id[:100]!r} comes twice")
+        if task.id is not None:
+            words.add(task.id)
+    return words
+
+
+@contextlib.contextmanager
+def _within(path: str) -> Iterator[None]:
+    """Name the argument that is refused by its whole path."""
+    try:
+        yield
+    except InvalidArgument as refusal:
+        inner = refusal.data["argument"]
+        raise InvalidArgument(f"{path}.{inner}", f"{path}.{inner}: {refusal.message}") from None
+
+
+class _Nothing(Arguments):
+    agent_id: AgentId | None = None
+
+
+@TASKS.action("list_plans", _Nothing)
+def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
+    """Read all plans, oldest first, with how many tasks each has.
+
+    Returns `plans`: each with `plan_id`, `title`, `description`, `agent_id`, `total`, and `counts` by status.
+    """
+    return {"plans": [_shown_plan(found) for found in queries.lists(call.db) if found.kind == "plan"]}
+
+
+def _shown_plan(plan: TaskList) -> dict[str, Any]:
+    counts = dict.fromkeys(WORDS.shown.values(), 0)
+    for status, word in WORDS.shown.items():
+        counts[word] += getattr(plan, status)
+    return {
+        "plan_id": plan.uid,
+        "title": plan.name,
+        "description": plan.description,
+        "agent_id": plan.agent,
+        "total": plan.total,
+        "counts": counts,
+    }
+
+
+class _Pending(Arguments):
+    plan_id: PlanId | None = None
+    agent_id: AgentId | None = None
+    suggest_next: Suggest = False
+
+
+@TASKS.action("pending", _Pending)
+def pending(call: Call, given: _Pending) -> dict[str, Any]:
+    """Read the pending and in-progress tasks, of one plan or of all lists, in order.
+
+    With `agent_id` those of that agent and of nobody. Returns `tasks` and `suggested_next`: with `suggest_next` the
+    most urgent, then oldest pending one that waits for no other, else null. A task reads `id`, `plan_id`, `title`,
+    `description`, `status`, `priority`, `agent_id`, `intent`, `depends_on`, `blocked`, `node_ids`.
+    """
+    return _pending(call, given, given.agent_id)
+
+
+def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = False) -> dict[str, Any]:
+    scope = _scope(call, given.plan_id)
+    if scope is None and call.bound_list is not None:
+        return {"tasks": [], "suggested_next": None}
+    list_id = scope.id if scope else None
+    tasks = queries.open_tasks(call.db, list_id, agent, alone=alone)
+    suggested = queries.ready(call.db, list_id, agent, alone=alone) if given.suggest_next else None
+    return {
+        "tasks": _shown_all(call, tasks),
+        "suggested_next": _shown_all(call, [suggested])[0] if suggested else None,
+    }
+
+
+def _scope(call: Call, plan_id: str | None) -> TaskList | None:
+    """The plan that is named, else the list that the channel is bound to, None where there is none."""
+    if plan_id is None:
+        return queries.find_list(call.db, call.bound_list) if call.bound_list is not None else None
+    plan = queries.list_by_uid(call.db, plan_id, "plan")
+    if plan.kind != "plan":
+        raise NotFound("plan", plan_id)
+    return plan
+
+
+class _Update(Arguments):
+    id: TaskId
+    status: (
+        Annotated[Literal["pending", "in_progress", "done", "cancelled"], Meta(description="The status.")] | None
+    ) = None
+    notes: Annotated[Text, Meta(description="A note for the task's log.")] | None = None
+    intent: Annotated[Text, Meta(description="What you are about to do, for your peers to see.")] | None = None
+    agent_id: AgentId | None = None
+
+
+@TASKS.action("update", _Update, writes=True, subject="id")
+def update(call: Call, given: _Update) -> dict[str, Any]:
+    """Change the task `id`: at least one of `status`, `notes`, `intent`, `agent_id`.
+
+    A note goes into the task's log with the time; `agent_id` assigns the task to that agent. Returns the task.
+    """
+    named = {"status": given.status, "notes": given.notes, "intent": given.intent, "agent_id": given.agent_id}
+    one_of("status", named)
+    changes = {"intent": given.intent, "agent": given.agent_id}
+    if given.status is not None:
+        changes["status"] = WORDS.meant(given.status, queries.task(call.db, given.id).status)
+    call.run(EditTask(given.id, {name: value for name, value in changes.items() if value is not None}))
+    if given.notes is not None:
+        call.run(LogTask(given.id, given.notes))
+    return _shown_one(call, given.id)
+
+
+class _SaveState(Arguments):
+    task_id: TaskId
+    agent_id: AgentId | None = None
+    approach: Annotated[Text, Meta(description="The approach you follow.")] | None = None
+    files_modified: Annotated[list[Any], Meta(description="The files you have modified.")] | None = None
+    completed_steps: Annotated[list[Any], Meta(description="The steps done.")] | None = None
+    remaining_steps: Annotated[list[Any], Meta(description="The steps to be done.")] | None = None
+    blockers: Annotated[list[Any], Meta(description="What holds you up.")] | None = None
+    decisions: Annotated[list[Any], Meta(description="What was decided.")] | None = None
+    context_snapshot: Annotated[Text, Meta(description="Whatever else is needed to go on.")] | None = None
+
+
+_STATE_FIELDS = tuple(name for name in _SaveState.__struct_fields__ if name not in ("task_id", "agent_id"))
+
+
+@TASKS.action("save_state", _SaveState, writes=True, subject="task_id")
+def save_state(call: Call, given: _SaveState) -> dict[str, Any]:
+    """Save what is needed to resume the task `task_id`; what you leave out keeps its last value.
+
+    Use it before your context ends or you hand the task over. Returns the whole saved state.
+    """
+    fields = {name: value for name in _STATE_FIELDS if (value := getattr(given, name)) is not None}
+    frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    return _shown_state(call.run(SaveState(given.task_id, given.agent_id or call.agent, frozen)))
+
+
+def _shown_state(state: SavedState) -> dict[str, Any]:
+    fields = {name: getattr(state, name) for name in _STATE_FIELDS}
+    return {"task_id": state.uid, "agent_id": state.agent, **fields, "saved_at": iso(state.saved_at)}
+
+
+class _GetState(Arguments):
+    task_id: TaskId
+    agent_id: AgentId | None = None
+
+
+@TASKS.action("get_state", _GetState)
+def get_state(call: Call, given: _GetState) -> dict[str, Any] | None:
+    """Read the saved state of the task `task_id`, to resume it. Returns the state, or null where none was saved."""
+    state = queries.saved_state(call.db, queries.task(call.db, given.task_id).uid)
+    return _shown_state(state) if state else None
+
+
+class _LinkNodes(Arguments):
+    task_id: TaskId
+    node_ids: Annotated[list[Name], Meta(description="The ids of the graph nodes.")]
+    agent_id: AgentId | None = None
+
+
+@TASKS.action("link_nodes", _LinkNodes, writes=True, subject="task_id")
+def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
+    """Link the task `task_id` to graph nodes, beside those it is linked to.
+
+    Returns `task_id` and `node_ids`, all that are linked.
+    """
+    task: Task = call.run(LinkNodes(given.task_id, tuple(given.node_ids)))
+    return {"task_id": task.uid, "node_ids": task.node_ids}
+
+
+TASKS.make_tool(
+    PLANS,
+    "tasks",
+    "Plans, the tasks in them, who does what, the state to resume a task from, and links to graph nodes. Use it for "
+    "work of several tasks or agents that goes on across sessions. Arrays may come as arrays or as strings of JSON.",
+)
+
+PLANS.tool("create_plan", _CreatePlan, writes=True)(create_plan)
+PLANS.tool("get_plans", _Nothing)(list_plans)
+PLANS.tool("get_pending_tasks", _Pending)(pending)
+PLANS.tool("update_task", _Update, writes=True, subject="id")(update)
+PLANS.tool("save_session_state", _SaveState, writes=True, subject="task_id")(save_state)
+PLANS.tool("get_session_state", _GetState)(get_state)
+PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id")(link_nodes)
+
+
+@PLANS.tool("get_my_tasks", _Pending)
+def get_my_tasks(call: Call, given: _Pending) -> dict[str, Any]:
+    """Read the pending and in-progress tasks that are assigned to you alone (or to `agent_id`).
+
+    Returns `tasks` and `suggested_next`, as `tasks` with the action pending does.
+    """
+    return _pending(call, given, given.agent_id or call.agent, alone=True)

@@ -1,0 +1,233 @@
+"""`todo` (seed 002): a list that its agent writes as a whole, or merges into, with ids of its own.
+
+The checks and the writing take no channel: the class for programs in Python (`tui_tasks.todo_tool`) has them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, OrderTasks
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.store import Transaction
+from tui_tasks.dialects.arguments import Arguments, schema
+from tui_tasks.dialects.base import Call, Table, Words
+
+TODO = Table()
+LEAST = 2
+STATUSES = ("pending", "in_progress", "completed", "cancelled")
+
+WORDS = Words(
+    {
+        "pending": "pending",
+        "in_progress": "in_progress",
+        "done": "completed",
+        "failed": "cancelled",
+        "skipped": "cancelled",
+        "cancelled": "cancelled",
+    }
+)
+
+
+class _Item(Arguments):
+    """What an agent reads of an item; `check` is what checks it, in the words of the seed."""
+
+    id: Annotated[str, Meta(min_length=1, description="Your own id for it, unique in the list.")]
+    content: Annotated[str, Meta(min_length=1, description="What is to be done. A merge may leave it out.")] = ""
+    status: Annotated[
+        Literal["pending", "in_progress", "completed", "cancelled"], Meta(description="A merge may leave it out.")
+    ] = "pending"
+
+
+_ITEM_SCHEMA = schema(_Item)
+for _field in _ITEM_SCHEMA["properties"].values():
+    _field.pop("default", None)
+
+
+class TodoArguments(Arguments):
+    """The arguments of the tool."""
+
+    merge: Annotated[bool, Meta(description="true: update and add to what is there; false: replace the whole list.")]
+    todos: Annotated[
+        list[Annotated[dict[str, Any], Meta(extra_json_schema=_ITEM_SCHEMA)]],
+        Meta(description="The items, two or more.", extra_json_schema={"minItems": LEAST}),
+    ]
+    as_type: Annotated[
+        Literal["dict", "str", "pretty_str"], Meta(description="`str` and `pretty_str` add the result as `text`.")
+    ] = "dict"
+    filter_empty_fields: Annotated[bool, Meta(description="Leave out what is empty.")] = True
+    filter_metadata_fields: Annotated[bool, Meta(description="Leave out `metadata`.")] = False
+
+
+def shown(task: Task) -> dict[str, str]:
+    """A task as an item; one made elsewhere shows its uid as id (contract, section 4)."""
+    return {"id": task.key or task.uid, "content": task.name, "status": WORDS.show(task.status)}
+
+
+def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) -> list[dict[str, str]]:
+    """Return the items with their id, content and status, of which all but the id may be absent unless `whole`.
+
+    `at` is what holds them, for the messages. An item with another field is refused if `strict`, else the field is
+    passed over.
+
+    Raises:
+        InvalidArgument: the first that is wrong, in the words of the contract (section 6, `todo`).
+    """
+    checked = [_checked_item(item, f"{at}[{number}]", whole=whole, strict=strict) for number, item in enumerate(items)]
+    seen: set[str] = set()
+    for number, item in enumerate(checked):
+        if item["id"] in seen:
+            raise _wrong(f"{at}[{number}].id", f"the id {item['id'][:100]!r} comes twice")
+        seen.add(item["id"])
+    return checked
+
+
+def _wrong(path: str, message: str) -> InvalidArgument:
+    return InvalidArgument(path, f"{path}: {message}")
+
+
+def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str, str]:
+    if not isinstance(item, dict):
+        raise _wrong(at, "must be an object with id, content and status")
+    given = {name: value for name, value in item.items() if value is not None}
+    unknown = [name for name in given if name not in ("id", "content", "status")]
+    if unknown and strict:
+        raise InvalidArgument(f"{at}.{unknown[0]}", f"unknown argument {at}.{unknown[0]}")
+    for name in ("id", "content", "status") if whole else ("id",):
+        if name not in given:
+            raise InvalidArgument(f"{at}.{name}", f"{at} is missing required field: {name}")
+    for name in given.keys() & {"id", "content", "status"}:
+        if not isinstance(given[name], str):
+            raise _wrong(f"{at}.{name}", "must be a string")
+    for name in given.keys() & {"id", "content"}:
+        if not given[name].strip():
+            raise _wrong(f"{at}.{name}", "must not be empty")
+        if len(given[name]) > vocab.MAX_NAME:
+            raise _wrong(f"{at}.{name}", f"must be at most {vocab.MAX_NAME:,} characters long")
+    if "status" in given and given["status"] not in STATUSES:
+        raise _wrong(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}")
+    return {name: given[name] for name in ("id", "content", "status") if name in given}
+
+
+def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> list[Task]:
+    """Write checked items into a list and return all its tasks in order.
+
+    Merged items keep the places that those with their ids have; new ones go to the end. Replacing deletes what is not
+    among the items, keeps what has an id of theirs, and puts them in their order (contract, section 6, `todo`).
+
+    Raises:
+        InvalidArgument: two ids mean the same task, or a new one lacks its content or status.
+        Conflict: the list may not hold two in progress, or another agent has claimed one of the tasks.
+    """
+    there = queries.tasks(tx.db, home.id)
+    by_id = {task.uid: task for task in there} | {task.key: task for task in there if task.key is not None}
+    found = [by_id.get(item["id"]) for item in items]
+    _check_found(items, found, at)
+    kept = {task.uid for task in found if task is not None}
+    if not merge:
+        for task in there:
+            if task.uid not in kept:
+                tx.run(DeleteTask(task.uid))
+    edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit(item, task))]
+    # Where one task at a time may be in progress, the one that is must leave before the next enters.
+    for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):
+        tx.run(edit)
+    uids = [task.uid if task else tx.run(_new(item, home)).uid for item, task in zip(items, found, strict=True)]
+    if not merge:
+        tx.run(OrderTasks(tuple(uids)))
+    return queries.tasks(tx.db, home.id)
+
+
+def _check_found(items: Sequence[dict[str, str]], found: Sequence[Task | None], at: str) -> None:
+    seen: set[str] = set()
+    for number, (item, task) in enumerate(zip(items, found, strict=True)):
+        if task is None:
+            missing = [name for name in ("content", "status") if name not in item]
+            if missing:
+                raise InvalidArgument(
+                    f"{at}[{number}].{missing[0]}",
+                    f"{at}[{number}] is new, and a new item requires both content and status fields; "
+                    f"missing: {', '.join(missing)}",
+                )
+        elif task.uid in seen:
+            raise _wrong(f"{at}[{number}].id", f"{item['id']!r} is an item that has come before")
+        else:
+            seen.add(task.uid)
+
+
+def _edit(item: dict[str, str], task: Task) -> EditTask | None:
+    """What an item changes of its task; writing back what was shown changes nothing."""
+    status = WORDS.meant(item["status"], task.status) if "status" in item else task.status
+    changes = {"name": item.get("content", task.name), "status": status}
+    changes = {name: value for name, value in changes.items() if value != getattr(task, name)}
+    return EditTask(task.uid, changes) if changes else None
+
+
+def _new(item: dict[str, str], home: TaskList) -> AddTask:
+    return AddTask(item["content"], home.uid, status=WORDS.meant(item["status"]), key=item["id"])
+
+
+def success(tasks: Sequence[Task], checkpoint: str, *, merge: bool) -> dict[str, Any]:
+    """The result, before filters."""
+    done = sum(task.status in vocab.CLOSED for task in tasks)
+    return {
+        "success": True,
+        "content": f"Successfully {'merged' if merge else 'replaced'} the todos: {len(tasks)} in the list, "
+        f"{len(tasks) - done} open. Keep it true as you work: one item in_progress at a time, each completed as soon "
+        "as it is done; add or cancel items as the plan changes.",
+        "error": None,
+        "todos": [shown(task) for task in tasks],
+        "metadata": {"checkpoint_path": checkpoint, "merge": merge},
+    }
+
+
+def filtered(result: dict[str, Any], *, empty: bool, metadata: bool) -> dict[str, Any]:
+    """The result less its empty fields and its metadata, where that is asked for."""
+    dropped: tuple[Any, ...] = (None, "", [], {})
+    return {
+        name: value
+        for name, value in result.items()
+        if not (empty and value in dropped) and not (metadata and name == "metadata")
+    }
+
+
+def as_text(result: dict[str, Any], as_type: str) -> str:
+    """The result for reading: `pretty_str` a line for each field, else one line."""
+    if as_type == "pretty_str":
+        return "\n".join(f"{name}: {value}" for name, value in result.items())
+    return str(result)
+
+
+def _refused(refusal: Refusal) -> dict[str, Any]:
+    """The dialect's own form of a refusal (contract, section 3)."""
+    return {"success": False, "error": refusal.message}
+
+
+@TODO.tool("todo", TodoArguments, writes=True, refusal=_refused)
+def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
+    """Write your todo list: replace it, or merge items into it by their ids.
+
+    Use it for work of three and more steps, when you are given several things to do, and again whenever one of them
+    begins or ends; not for a single simple step. Replacing (`merge` false) makes the list exactly what you send, in
+    that order; an id that stays keeps its log and links. Merging (`merge` true) changes the items whose ids are there,
+    which may leave out content or status, adds the others at the end, and keeps the rest. At least 2 items a call.
+
+    Returns `success`, `content` (a message), `todos` (the whole list as it is then) and `metadata`.
+    """
+    if len(given.todos) < LEAST:
+        raise _wrong("todos", f"at least {LEAST} items are required")
+    items = check(given.todos, "todos", whole=not given.merge)
+    home = call.made_home("todo")
+    assert call.transaction is not None
+    tasks = write(call.transaction, home, items, "todos", merge=given.merge)
+    result = filtered(
+        success(tasks, call.db.path, merge=given.merge),
+        empty=given.filter_empty_fields,
+        metadata=given.filter_metadata_fields,
+    )
+    return result if given.as_type == "dict" else {**result, "text": as_text(result, given.as_type)}
