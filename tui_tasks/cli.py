@@ -119,11 +119,24 @@ def _tui(options: argparse.Namespace) -> int:
 
 def _watch(options: argparse.Namespace) -> int:
     options.read_only = True
-    return _tui(options)
+    return _watch_plain(options) if options.plain else _tui(options)
+
+
+def _watch_plain(options: argparse.Namespace) -> int:
+    from tui_tasks import plain
+    from tui_tasks.core import journal
+
+    with _open(options) as store:
+        newest = journal.newest(store.db)
+        print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
+        for said in plain.follow(store, newest):
+            print(said, flush=True)
+    return 0
 
 
 def _declare_watch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--pane", choices=PANES, default="list", help="the pane to begin with")
+    command.add_argument("--plain", action="store_true", help="no screen: one plain sentence an event")
 
 
 def _demo(options: argparse.Namespace) -> int:
