@@ -41,6 +41,7 @@ def put(db: Database, key: str, value: Any) -> None:
 
 def put_within(db: Database, key: str, value: Any) -> None:
     """As `put`, within the write transaction that is open."""
+    db.run(_DROP, {"key": key})
     db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
 
 
