@@ -114,6 +114,17 @@ def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str,
     return {name: given[name] for name in ("id", "content", "status") if name in given}
 
 
+def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
+    """The items of a call, as `check` returns them.
+
+    Raises:
+        InvalidArgument: one of them is wrong, or there are too few.
+    """
+    if len(given.todos) < LEAST:
+        raise _wrong("todos", f"at least {LEAST} items are required")
+    return check(given.todos, "todos", whole=not given.merge)
+
+
 def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> list[Task]:
     """Write checked items into a list and return all its tasks in order.
 
@@ -219,9 +230,7 @@ def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
 
     Returns `success`, `content` (a message), `todos` (the whole list as it is then) and `metadata`.
     """
-    if len(given.todos) < LEAST:
-        raise _wrong("todos", f"at least {LEAST} items are required")
-    items = check(given.todos, "todos", whole=not given.merge)
+    items = checked_todos(given)
     home = call.made_home("todo")
     assert call.transaction is not None
     tasks = write(call.transaction, home, items, "todos", merge=given.merge)

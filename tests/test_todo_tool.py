@@ -1,0 +1,445 @@
+"""`TodoTool` (seed 002; contract, section 6): the list, its todos.json, and the live state beside it."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock, Talk
+from tui_tasks.core.operations import EditTask, PauseAgent
+from tui_tasks.core.store import Store
+from tui_tasks.todo_tool import TodoItem, TodoStatusType, TodoTool, TodoToolResponse, ToolResponseType
+
+SEED_CREATE = [
+    {"id": "1", "content": "Implement user authentication", "status": "in_progress"},
+    {"id": "2", "content": "Add password reset feature", "status": "pending"},
+    {"id": "3", "content": "Write unit tests", "status": "pending"},
+]
+
+
+def item(id: str, content: str = "Do it", status: str = "pending") -> dict:
+    return {"id": id, "content": content, "status": status}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoints"
+
+
+@pytest.fixture
+def tool(folder: Path) -> TodoTool:
+    return TodoTool(checkpoint=folder)
+
+
+def execute(tool: TodoTool, *todos: object, merge: bool = True) -> TodoToolResponse:
+    response = tool.execute(merge=merge, todos=list(todos), as_type=ToolResponseType.INTACT)
+    assert isinstance(response, TodoToolResponse)
+    return response
+
+
+def done(tool: TodoTool, *todos: object, merge: bool = True) -> list[TodoItem]:
+    response = execute(tool, *todos, merge=merge)
+    assert response.success, response.error
+    return response.todos or []
+
+
+def in_file(folder: Path) -> list[dict]:
+    return json.loads((folder / "todos.json").read_text(encoding="utf-8"))
+
+
+def put_file(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "todos.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class Live:
+    """The state beside the file, as another program finds it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store(str(folder / "tasks.db"))
+        self.talk = Talk(self.store, Clock())
+
+    def __enter__(self) -> "Live":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def tasks(self) -> list[dict]:
+        return self.talk.ok("tasklist:display", {"list": "todo"})
+
+    def contents(self) -> list[str]:
+        return [task["name"] for task in self.tasks()]
+
+
+# The seed's examples
+
+
+def test_the_seeds_examples_one_after_the_other(tool: TodoTool, folder: Path):
+    assert done(tool, *SEED_CREATE, merge=False) == [TodoItem(**todo) for todo in SEED_CREATE]
+    todos = done(
+        tool,
+        item("1", "Implement user authentication", "completed"),
+        item("2", "Add password reset feature", "in_progress"),
+    )
+    assert [todo.status for todo in todos] == ["completed", "in_progress", "pending"]
+    todos = done(tool, item("4", "Update documentation"), item("5", "Deploy to staging"))
+    assert [todo.id for todo in todos] == ["1", "2", "3", "4", "5"]
+    new = [item("1", "New task 1"), item("2", "New task 2")]
+    assert done(tool, *new, merge=False) == [TodoItem(**todo) for todo in new]
+    assert in_file(folder) == new
+
+
+def test_the_response_object_has_the_seeds_fields(tool: TodoTool, folder: Path):
+    response = execute(tool, *SEED_CREATE, merge=False)
+    assert response.success is True
+    assert (response.content or "").startswith("Successfully ")
+    assert response.error is None
+    assert response.metadata is not None
+    assert response.metadata.checkpoint_path == str(folder / "todos.json")
+    assert response.metadata.merge is False
+
+
+def test_the_folder_may_be_a_string_and_both_files_are_private(tmp_path: Path):
+    folder = tmp_path / "deep" / "er"
+    tool = TodoTool(checkpoint=str(folder))
+    assert tool._initialized is True
+    assert not folder.exists()
+    done(tool, *SEED_CREATE, merge=False)
+    assert sorted(path.name for path in folder.iterdir() if not path.name.startswith("tasks.db-")) == [
+        "tasks.db",
+        "todos.json",
+    ]
+    assert {oct((folder / name).stat().st_mode)[-3:] for name in ("tasks.db", "todos.json")} == {"600"}
+    assert oct(folder.stat().st_mode)[-3:] == "700"
+
+
+def test_a_checkpoint_is_required_and_other_settings_are_ignored(folder: Path):
+    with pytest.raises(ValueError, match="checkpoint"):
+        TodoTool()
+    tool = TodoTool(checkpoint=folder, auto_initialize=True, verbose=3)
+    assert tool.execute(merge=False, todos=SEED_CREATE, session="x").startswith("success: True")
+
+
+def test_statuses_and_items_are_checked_as_in_the_seed():
+    assert TodoStatusType.values() == ["pending", "in_progress", "completed", "cancelled"]
+    assert TodoStatusType.IN_PROGRESS == "in_progress"
+    with pytest.raises(ValueError, match="Invalid status"):
+        TodoItem("1", "x", "done")
+
+
+# The forms of a response
+
+
+def test_pretty_str_is_the_form_unless_said(tool: TodoTool):
+    text = tool.execute(merge=False, todos=SEED_CREATE)
+    assert isinstance(text, str)
+    assert [line.split(": ")[0] for line in text.split("\n")] == ["success", "content", "todos", "metadata"]
+    again = tool.execute(merge=False, todos=SEED_CREATE, as_type="PRETTY_STR", filter_metadata_fields=True)
+    assert again == text.rsplit("\n", 1)[0]
+
+
+def test_dict_and_str_and_what_the_filters_drop(tool: TodoTool, folder: Path):
+    held = tool.execute(merge=False, todos=SEED_CREATE, as_type=ToolResponseType.DICT)
+    assert list(held) == ["success", "content", "todos", "metadata"]
+    assert held["todos"] == SEED_CREATE
+    assert held["metadata"] == {"checkpoint_path": str(folder / "todos.json"), "merge": False}
+    whole = tool.execute(merge=True, todos=SEED_CREATE, as_type="dict", filter_empty_fields=False)
+    assert (list(whole), whole["error"]) == (["success", "content", "error", "todos", "metadata"], None)
+    text = tool.execute(merge=False, todos=SEED_CREATE, as_type=ToolResponseType.STR)
+    assert isinstance(text, str)
+    assert "\n" not in text
+    failed = tool.execute(merge=False, todos=[], as_type="dict", filter_metadata_fields=True)
+    assert list(failed) == ["success", "error"]
+
+
+def test_an_unknown_form_is_told_before_anything_is_written(tool: TodoTool, folder: Path):
+    with pytest.raises(ValueError, match="Invalid as_type"):
+        tool.execute(merge=False, todos=SEED_CREATE, as_type="xml")
+    assert not folder.exists()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("merge", "says", "todos"),
+    [
+        (False, "2 items", [item("1")]),
+        (False, "Invalid status", [item("1"), item("2", status="nope")]),
+        (True, "Invalid status", [item("1"), item("2", status="nope")]),
+        (False, "missing required field: status", [item("1"), {"id": "2", "content": "x"}]),
+        (False, "missing required field: content", [item("1"), {"id": "2", "status": "pending"}]),
+        (True, "missing required field: id", [item("1"), {"content": "x", "status": "pending"}]),
+        (True, "requires both content and status fields", [item("1"), {"id": "2", "content": "x"}]),
+        (False, "must be a string", [item("1"), {**item("2"), "id": 2}]),
+        (False, "twice", [item("1"), item("1")]),
+        (False, "empty", [item("1"), item("2", "")]),
+        (False, "JSON", [item("1"), TodoItem("2", "x", "pending")]),
+        (False, "surrogate", [item("1"), item("2", "\ud800")]),
+        (False, "todos", None),
+        ("yes", "merge", [item("1"), item("2")]),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_written(
+    tool: TodoTool, folder: Path, merge: bool, says: str, todos: list
+):
+    kept = [item("z"), item("y")]
+    done(tool, *kept, merge=False)
+    response = tool.execute(merge=merge, todos=todos, as_type=ToolResponseType.INTACT)
+    assert (response.success, response.content, response.todos) == (False, None, None)
+    assert says in response.error
+    assert in_file(folder) == kept
+
+
+def test_errors_are_logged_to_the_logger_given(folder: Path, caplog: pytest.LogCaptureFixture):
+    tool = TodoTool(checkpoint=folder, logger=logging.getLogger("mine"))
+    with caplog.at_level(logging.ERROR, logger="mine"):
+        execute(tool, item("1"))
+    assert [record.name for record in caplog.records] == ["mine"]
+
+
+def test_the_callback_hears_of_updates_alone_and_cannot_undo_them(folder: Path):
+    heard: list[dict] = []
+
+    def callback(event: dict) -> None:
+        heard.append(event)
+        raise RuntimeError("no")
+
+    tool = TodoTool(checkpoint=folder, callback=callback)
+    assert execute(tool, item("1"), item("2"), merge=False).success
+    assert not execute(tool, item("1")).success
+    path = str(folder / "todos.json")
+    assert heard == [{"event": "todos_updated", "merge": False, "count": 2, "checkpoint_path": path}]
+    assert len(in_file(folder)) == 2
+
+
+# The file
+
+
+def test_the_file_is_an_indented_array_of_the_items_in_plain_text(tool: TodoTool, folder: Path):
+    done(tool, item("1", "完成 🎉"), item("2", "Line 1\nLine 2"), merge=False)
+    text = (folder / "todos.json").read_text(encoding="utf-8")
+    assert text.startswith('[\n    {\n        "id": "1",\n        "content": "完成 🎉",')
+    assert in_file(folder) == [item("1", "完成 🎉"), item("2", "Line 1\nLine 2")]
+
+
+def test_a_file_put_there_by_hand_is_taken(tool: TodoTool, folder: Path):
+    put_file(folder, json.dumps([{**item("a", "By hand", "completed"), "note": "of another program"}, item("b")]))
+    assert [(todo.id, todo.content) for todo in done(tool, {"id": "a"}, item("c"))] == [
+        ("a", "By hand"),
+        ("b", "Do it"),
+        ("c", "Do it"),
+    ]
+    put_file(folder, json.dumps([item("c", "Edited"), item("a")]))
+    assert done(tool, {"id": "a", "status": "completed"}, {"id": "c"}) == [
+        TodoItem("c", "Edited", "pending"),
+        TodoItem("a", "Do it", "completed"),
+    ]
+    with Live(folder) as live:
+        assert live.contents() == ["Edited", "Do it"]
+
+
+def test_a_file_by_hand_may_hold_fewer_than_two(tool: TodoTool, folder: Path):
+    put_file(folder, json.dumps([item("a")]))
+    assert [todo.id for todo in done(tool, item("b"), item("c"))] == ["a", "b", "c"]
+    put_file(folder, "[]")
+    assert [todo.id for todo in done(tool, item("b"), item("c"))] == ["b", "c"]
+
+
+def test_a_file_taken_by_hand_keeps_what_its_items_are_in_the_state(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b", status="cancelled"), merge=False)
+    with Live(folder) as live:
+        a, b = (task["uid"] for task in live.tasks())
+        live.store.commit(EditTask(b, {"status": "failed"}), actor="human", now=live.talk.clock.now)
+        live.talk.ok("tasklist:log_task_progress", uid=a, message="kept")
+    put_file(folder, json.dumps([item("b", status="cancelled"), item("a", "Renamed")]))
+    done(tool, {"id": "a"}, {"id": "b"})
+    with Live(folder) as live:
+        assert [task["uid"] for task in live.tasks()] == [b, a]
+        assert live.tasks()[0]["status"] == "failed"
+        assert live.talk.ok("tasklist:get_task_logs", uid=a)[0]["message"] == "kept"
+
+
+def test_a_file_that_was_removed_is_an_empty_list(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    (folder / "todos.json").unlink()
+    assert [todo.id for todo in done(tool, item("c"), item("d"))] == ["c", "d"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[{",
+        "not json",
+        '{"id": "a"}',
+        '"text"',
+        "[NaN]",
+        '["a"]',
+        '[{"id": "a", "content": "x"}]',
+        '[{"id": "a", "content": "x", "status": "done"}]',
+        '[{"id": 1, "content": "x", "status": "pending"}]',
+        '[{"id": "a", "content": "x", "status": "pending"}, {"id": "a", "content": "y", "status": "pending"}]',
+    ],
+)
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_file_that_holds_something_else_is_an_error_and_is_left_alone(
+    tool: TodoTool, folder: Path, text: str, merge: bool
+):
+    done(tool, item("z"), item("y"), merge=False)
+    path = put_file(folder, text)
+    response = execute(tool, item("a"), item("b"), merge=merge)
+    assert response.success is False
+    assert "todos.json" in (response.error or "")
+    assert path.read_text() == text
+    with Live(folder) as live:
+        assert len(live.contents()) == 2
+    path.unlink()
+    assert execute(tool, item("a"), item("b"), merge=merge).success
+
+
+def test_invalid_json_is_called_that(tool: TodoTool, folder: Path):
+    put_file(folder, "[{")
+    assert "Invalid JSON" in (execute(tool, *SEED_CREATE).error or "")
+    (folder / "todos.json").write_bytes(b'["\xff"]')
+    assert "Invalid JSON" in (execute(tool, *SEED_CREATE).error or "")
+
+
+def test_a_file_that_cannot_be_written_is_an_error_and_the_state_stays_in_step(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    (folder / ".todos.json.new").mkdir()
+    response = execute(tool, item("a", "Changed"), item("b"))
+    assert response.success is False
+    assert "todos.json" in (response.error or "")
+    with Live(folder) as live:
+        assert live.contents() == ["Do it", "Do it"]
+    (folder / ".todos.json.new").rmdir()
+    assert done(tool, item("a", "Changed"), item("b"))[0].content == "Changed"
+
+
+def test_the_file_keeps_its_mode_and_is_not_touched_when_nothing_changes(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    path = folder / "todos.json"
+    path.chmod(0o644)
+    before = path.stat().st_ino
+    done(tool, item("a"), item("b"))
+    assert path.stat().st_ino == before
+    done(tool, item("a", "Changed"), item("b"))
+    assert path.stat().st_ino != before
+    assert oct(path.stat().st_mode)[-3:] == "644"
+
+
+# The state beside it
+
+
+def test_what_the_human_changed_in_the_state_stays_and_reaches_the_file(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    with Live(folder) as live:
+        uid = live.tasks()[0]["uid"]
+        live.store.commit(EditTask(uid, {"status": "done"}), actor="human", now=live.talk.clock.now)
+        added = live.talk.ok("tasklist:add_task", {"list": "todo"}, name="By the human")["uid"]
+    todos = done(tool, {"id": "b", "status": "in_progress"}, item("c", "New"))
+    assert [(todo.id, todo.status) for todo in todos] == [
+        ("a", "completed"),
+        ("b", "in_progress"),
+        (added, "pending"),
+        ("c", "pending"),
+    ]
+    assert [todo["id"] for todo in in_file(folder)] == ["a", "b", added, "c"]
+    assert done(tool, {"id": added, "status": "completed"}, {"id": "a"})[2].status == "completed"
+
+
+def test_a_state_without_a_file_is_taken_as_it_is(tool: TodoTool, folder: Path):
+    with Live(folder) as live:
+        live.talk.ok("todo", merge=False, todos=[item("a"), item("b")])
+    assert [todo.id for todo in done(tool, {"id": "a"}, item("c"))] == ["a", "b", "c"]
+
+
+def test_each_call_is_one_change_that_the_human_can_take_back(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    done(tool, item("c"), item("d"), merge=False)
+    with Live(folder) as live:
+        live.talk.ok("control:undo")
+        assert len(live.contents()) == 2
+        assert {entry["actor"] for entry in live.talk.ok("control:history")["entries"]} == {"agent"}
+    assert [todo.id for todo in done(tool, {"id": "a"}, {"id": "b"})] == ["a", "b"]
+
+
+def test_a_paused_agent_is_refused_with_what_the_human_wrote(tool: TodoTool, folder: Path):
+    done(tool, item("a"), item("b"), merge=False)
+    with Live(folder) as live:
+        live.store.commit(PauseAgent("agent", "Wait for me"), actor="human", now=live.talk.clock.now)
+    assert execute(tool, item("a"), item("c")).error == "Wait for me"
+
+
+def test_a_database_that_cannot_be_used_is_an_error(tool: TodoTool, folder: Path):
+    folder.mkdir()
+    (folder / "tasks.db").write_text("something else entirely, and long enough to be no database at all")
+    response = execute(tool, *SEED_CREATE, merge=False)
+    assert response.success is False
+    assert "tasks.db" in (response.error or "")
+    assert not (folder / "todos.json").exists()
+
+
+# Many at once, and kills
+
+
+def test_no_merge_of_several_threads_is_lost(folder: Path):
+    def work(name: str) -> None:
+        tool = TodoTool(checkpoint=folder)
+        for number in range(5):
+            done(tool, item(f"{name}{number}"), item(f"{name}-last", str(number)))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = {f"{name}{number}" for name in "abcd" for number in range(5)} | {f"{name}-last" for name in "abcd"}
+    assert {todo["id"] for todo in in_file(folder)} == expected
+    assert [todo["content"] for todo in in_file(folder) if todo["id"].endswith("last")] == ["4"] * 4
+
+
+WRITER = """
+import sys
+from tui_tasks.todo_tool import TodoTool
+tool = TodoTool(checkpoint=sys.argv[1])
+number = 0
+while True:
+    number += 1
+    todos = [{"id": str(n), "content": f"{number} " + "x" * 2_000, "status": "pending"} for n in range(20)]
+    assert tool.execute(merge=False, todos=todos, as_type="dict")["success"]
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_leaves_the_file_whole_and_loses_nothing_that_was_told(tool: TodoTool, folder: Path):
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = [int(process.stdout.readline()) for _ in range(5)][-1]
+    process.kill()
+    rest = process.stdout.read().split()
+    process.wait()
+    told = max(told, *map(int, rest), 0)
+    todos = in_file(folder)
+    numbers = {int(todo["content"].split()[0]) for todo in todos}
+    assert len(todos) == 20
+    assert len(numbers) == 1
+    assert min(numbers) >= told
+    after = done(tool, {"id": "0"}, {"id": "1"})
+    assert [todo.content for todo in after] == [todo["content"] for todo in todos]
+
+
+def test_it_imports_no_screen():
+    script = "import sys, tui_tasks.todo_tool; print([name for name in ('textual', 'rich') if name in sys.modules])"
+    environment = {key: value for key, value in os.environ.items() if key != "COVERAGE_PROCESS_START"}
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert ran.stdout.strip() == "[]"

@@ -1,0 +1,307 @@
+"""`TodoTool` for programs in Python: it stands in for the class of seed 002 (contract, section 6, `todo`).
+
+    tool = TodoTool(checkpoint="./checkpoints")
+    print(tool.execute(merge=False, todos=[{"id": "1", "content": "Write tests", "status": "pending"}, ...]))
+
+The todos are kept in `{checkpoint}/todos.json`, and live beside it in `{checkpoint}/tasks.db`, where
+`tui-tasks --db {checkpoint}/tasks.db` shows them to a human who can change them too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from tui_tasks import clock, strictjson
+from tui_tasks.core import queries, views
+from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
+from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.store import Store, Transaction
+from tui_tasks.dialects import todo
+from tui_tasks.dialects.arguments import decode
+from tui_tasks.dialects.todo import TodoArguments
+
+AGENT: Final = "agent"
+_FILE: Final = "todos.json"
+_DATABASE: Final = "tasks.db"
+# Under this key the database keeps the hash of the file as it was written last.
+_WRITTEN: Final = "todos.json"
+
+
+class _Intact:
+    """Asks for the response object itself."""
+
+    def __repr__(self) -> str:
+        return "INTACT"
+
+
+class ToolResponseType:
+    """What `execute` returns: the response object, a dict, one line of text, or a line for each field."""
+
+    INTACT: Final = _Intact()
+    DICT: Final = "dict"
+    STR: Final = "str"
+    PRETTY_STR: Final = "pretty_str"
+
+
+class TodoStatusType:
+    """The statuses of a todo."""
+
+    PENDING: Final = "pending"
+    IN_PROGRESS: Final = "in_progress"
+    COMPLETED: Final = "completed"
+    CANCELLED: Final = "cancelled"
+
+    @classmethod
+    def values(cls) -> list[str]:
+        """All of them."""
+        return list(todo.STATUSES)
+
+
+@dataclass
+class TodoItem:
+    """One todo.
+
+    Raises:
+        ValueError: the status is none of `TodoStatusType`.
+    """
+
+    id: str
+    content: str
+    status: str
+
+    def __post_init__(self) -> None:
+        if self.status not in todo.STATUSES:
+            raise ValueError(f"Invalid status {self.status!r}: one of {', '.join(todo.STATUSES)}")
+
+
+@dataclass
+class TodoToolResponseMetadata:
+    """Where the todos are kept, and whether they were merged or replaced."""
+
+    checkpoint_path: str | None = None
+    merge: bool | None = None
+
+
+@dataclass
+class TodoToolResponse:
+    """What came of a call. `todos` are all there are after it."""
+
+    success: bool
+    content: str | None = None
+    error: str | None = None
+    todos: list[TodoItem] | None = None
+    metadata: TodoToolResponseMetadata | None = None
+
+    def dump(
+        self,
+        as_type: str | _Intact = ToolResponseType.PRETTY_STR,
+        filter_empty_fields: bool = True,
+        filter_metadata_fields: bool = False,
+    ) -> Any:
+        """The response in one of the forms of `ToolResponseType`.
+
+        Raises:
+            ValueError: `as_type` is none of them.
+        """
+        form = _form(as_type)
+        if isinstance(form, _Intact):
+            return self
+        result = todo.filtered(asdict(self), empty=filter_empty_fields, metadata=filter_metadata_fields)
+        return result if form == ToolResponseType.DICT else todo.as_text(result, form)
+
+
+def _form(as_type: str | _Intact) -> str | _Intact:
+    form = as_type.lower() if isinstance(as_type, str) else as_type
+    known = (ToolResponseType.DICT, ToolResponseType.STR, ToolResponseType.PRETTY_STR)
+    if not isinstance(form, _Intact) and form not in known:
+        raise ValueError(f"Invalid as_type {as_type!r}: ToolResponseType.INTACT or one of {', '.join(known)}")
+    return form
+
+
+class _CheckpointError(Exception):
+    """The file cannot be used; it was left alone."""
+
+
+class TodoTool:
+    """A todo list in a folder. Any number of these, in any number of processes and threads, may share the folder."""
+
+    name: ClassVar = "todo"
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str] | None = None,
+        logger: logging.Logger | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Name the folder; it is made at the first `execute`.
+
+        `callback` is called after every update with `{"event": "todos_updated", "merge", "count", "checkpoint_path"}`.
+        Other settings of the seed's base class are taken and ignored.
+
+        Raises:
+            ValueError: there is no checkpoint.
+        """
+        if checkpoint is None:
+            raise ValueError("TodoTool requires a checkpoint: the folder that the todos are kept in")
+        self.checkpoint = checkpoint
+        self.checkpoint_path = Path(checkpoint) / _FILE
+        self.logger = logger or logging.getLogger(type(self).__name__)
+        self.callback = callback
+        self._initialized = True
+
+    def execute(
+        self,
+        merge: bool,
+        todos: Sequence[dict[str, Any]],
+        as_type: str | _Intact = ToolResponseType.PRETTY_STR,
+        filter_empty_fields: bool = True,
+        filter_metadata_fields: bool = False,
+        **_: Any,
+    ) -> Any:
+        """Merge todos by their ids into the list, or replace the list by them.
+
+        What is wrong is told by the response (`success` false, `error`), and nothing is written then.
+
+        Raises:
+            ValueError: `as_type` is unknown; nothing was written.
+        """
+        _form(as_type)
+        response = self._respond(merge, todos)
+        if response.success:
+            self._call_back(response)
+        else:
+            self.logger.error("todos not updated: %s", response.error)
+        return response.dump(as_type, filter_empty_fields, filter_metadata_fields)
+
+    def _respond(self, merge: bool, todos: Any) -> TodoToolResponse:
+        path = str(self.checkpoint_path)
+        try:
+            tasks = self._update(merge, todos)
+        except Refusal as refusal:
+            error = refusal.message
+        except (_CheckpointError, DatabaseRefused) as refused:
+            error = str(refused)
+        except OSError as failure:
+            error = f"Checkpoint {path} failed: {failure}"
+        else:
+            done = todo.success(tasks, path, merge=merge)
+            items = [TodoItem(**item) for item in done["todos"]]
+            return TodoToolResponse(True, done["content"], None, items, TodoToolResponseMetadata(path, merge))
+        return TodoToolResponse(False, error=error, metadata=TodoToolResponseMetadata(path, merge))
+
+    def _call_back(self, response: TodoToolResponse) -> None:
+        if self.callback is None or response.metadata is None:
+            return
+        event = {"event": "todos_updated", **asdict(response.metadata), "count": len(response.todos or ())}
+        try:
+            self.callback(event)
+        except Exception:
+            # The todos are written; what the callback makes of it is its own affair.
+            self.logger.exception("the callback failed")
+
+    def _update(self, merge: bool, todos: Any) -> list[Task]:
+        given = decode(TodoArguments, {"merge": merge, "todos": _as_json(todos)})
+        items = todo.checked_todos(given)
+        database = str(self.checkpoint_path.parent / _DATABASE)
+        with Store(database) as store, store.transaction(clock.now()) as tx, tx.change():
+            tx.speak(AGENT)
+            _refuse_paused(tx)
+            home: TaskList = tx.run(EnsureList("todo", "todo"))
+            there = self._take_file(tx, home)
+            tasks = todo.write(tx, home, items, "todos", merge=merge)
+            # The file goes first: should the commit fail, the next call takes what it holds.
+            self._put_file(tx, tasks, there)
+        return tasks
+
+    def _take_file(self, tx: Transaction, home: TaskList) -> bytes | None:
+        """Let the list be what the file holds, where it is not as it was written last; return what it holds.
+
+        Raises:
+            _CheckpointError: it holds no JSON array.
+            InvalidArgument: one of its items is wrong.
+        """
+        try:
+            there = self.checkpoint_path.read_bytes()
+        except FileNotFoundError:
+            there = None
+        if _hash(there) == views.get(tx.db, _WRITTEN):
+            return there
+        items = [] if there is None else todo.check(self._array(there), _FILE, whole=True, strict=False)
+        todo.write(tx, home, items, _FILE, merge=False)
+        return there
+
+    def _array(self, content: bytes) -> list[Any]:
+        try:
+            items = strictjson.load_line(content)
+        except ParseError as error:
+            raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: {error.message}") from None
+        if not isinstance(items, list):
+            raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: it is to be an array of todos")
+        return items
+
+    def _put_file(self, tx: Transaction, tasks: Sequence[Task], there: bytes | None) -> None:
+        content = json.dumps([todo.shown(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
+        if content != there:
+            _replace_file(self.checkpoint_path, content)
+        views.put_within(tx.db, _WRITTEN, _hash(content))
+
+
+def _as_json(todos: Any) -> Any:
+    """The items as JSON would have them.
+
+    Raises:
+        InvalidArgument: they are not what JSON can hold.
+    """
+    try:
+        return strictjson.loads(json.dumps(todos))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument("todos", f"todos: {error}") from None
+    except ParseError as error:
+        raise InvalidArgument("todos", f"todos: {error.message}") from None
+
+
+def _refuse_paused(tx: Transaction) -> None:
+    """The human may have paused this agent (contract, section 3)."""
+    known = queries.agent(tx.db, AGENT)
+    if known is not None and known.paused:
+        raise Paused(known.message, agent=AGENT)
+
+
+def _hash(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    """Put a file in place of another so that every reader, and a crash, finds one or the other whole.
+
+    It keeps its mode; a new one is private. The caller holds the database's write lock, so the name beside it is free.
+    """
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
+            os.fchmod(handle, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        beside.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
