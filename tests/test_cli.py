@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tui_tasks
+from tui_tasks.dialects.table import TABLE
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def run(tmp_path: Path):
             text=True,
             timeout=60,
             stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     return run
@@ -158,6 +160,7 @@ def test_config_tells_its_place_and_every_setting(run, tmp_path) -> None:
 
 
 def test_without_a_terminal_the_screen_says_what_to_do_instead(run) -> None:
+    run("add", "one")
     done = run("watch")
     assert done.returncode == 1
     assert "serve" in done.stderr
@@ -180,7 +183,8 @@ HEADLESS = """
 import sys
 from tui_tasks.cli import main
 main(sys.argv[1:])
-found = {name.partition(".")[0] for name in sys.modules} & {"textual", "rich", "mcp", "pydantic", "croniter", "dateparser"}
+needless = {"textual", "rich", "mcp", "pydantic", "croniter", "dateparser"}
+found = {name.partition(".")[0] for name in sys.modules} & needless
 assert not found, found
 """
 
@@ -199,6 +203,18 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_help_of_call_is_the_tool_tables(run) -> None:
+    listed = run("call").stdout
+    for tool in TABLE.tools.values():
+        assert (f"\n{tool.name} " in f"\n{listed}") is not tool.human
+    told = run("call", "tasklist:update_task", "--help").stdout
+    assert TABLE.tools["tasklist:update_task"].description in told
+    assert "optional, one of done, failed, in_progress, pending, skipped: The new status." in told
+    assert "ARGUMENTS" in run("call", "--help").stdout
+    unknown = run("call", "bogus", "--help")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
 
 
 def test_the_version_is_the_packages(run) -> None:

@@ -49,17 +49,44 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     return 0
 
 
-def describe(name: str | None) -> int:
-    """Print what a tool does and takes; without a name, every tool in a line."""
-    if name is None:
-        for tool in TABLE.tools.values():
-            if not tool.human:
-                print(f"{tool.name:28} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}")
-        return 0
+def listing() -> str:
+    """Every tool in a line, and how to learn more."""
+    lines = [
+        f"{tool.name:34} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}"
+        for tool in TABLE.tools.values()
+        if not tool.human
+    ]
+    return "\n".join([*lines, "", "tui-tasks call TOOL --help tells what one takes and returns."])
+
+
+def describe(name: str) -> int:
+    """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
     found = TABLE.tools.get(name)
-    if found is None:
+    if found is None or found.human:
         print(f"tui-tasks call: no tool {name}; `tui-tasks call` lists them", file=sys.stderr)
         return 1
+    made = schema(found.arguments)
     print(f"{found.name}\n\n{found.description}\n")
-    print(json.dumps(schema(found.arguments), ensure_ascii=False, indent=2))
+    for argument, takes in made["properties"].items():
+        needed = "required" if argument in made.get("required", ()) else "optional"
+        print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
+    print("\nAs JSON Schema:\n" + json.dumps(made, ensure_ascii=False))
     return 0
+
+
+def _kind(takes: dict[str, Any]) -> str:
+    """A type in a word or two; a choice by its words."""
+    if "anyOf" in takes:
+        return " or ".join(_kind(one) for one in takes["anyOf"] if one.get("type") != "null")
+    if "enum" in takes:
+        return "one of " + ", ".join(map(str, takes["enum"]))
+    if takes.get("type") == "array":
+        return f"list of {_kind(takes.get('items', {}))}"
+    return str(takes.get("type", "any value"))
+
+
+def _meaning(takes: dict[str, Any]) -> str:
+    found = takes.get("description") or next(
+        (one["description"] for one in takes.get("anyOf", ()) if "description" in one), ""
+    )
+    return f": {found}" if found else ""

@@ -50,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     made.set_defaults(run=_tui, pane=PANES[0])
     commands = made.add_subparsers(title="commands", metavar="COMMAND")
     for name, help_, declare, run in _COMMANDS:
-        command = commands.add_parser(name, help=help_, description=help_)
+        # `call` tells of the tools in its help, which argparse cannot know.
+        command = commands.add_parser(name, help=help_, description=help_, add_help=name != "call")
         _shared(command, argparse.SUPPRESS)
         if declare is not None:
             declare(command)
@@ -148,13 +149,17 @@ def _demo(options: argparse.Namespace) -> int:
 def _declare_call(command: argparse.ArgumentParser) -> None:
     command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without one the tools are listed")
     command.add_argument("arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words")
-    command.add_argument("--describe", action="store_true", help="show what the tool does and takes")
+    command.add_argument("-h", "--help", action="store_true", help="show what the tool does and takes")
+    command.set_defaults(usage=command.format_help)
 
 
 def _call(options: argparse.Namespace) -> int:
     from tui_tasks import call
 
-    if options.tool is None or options.describe:
+    if options.tool is None:
+        print(options.usage() if options.help else call.listing())
+        return 0
+    if options.help:
         return call.describe(options.tool)
     try:
         arguments = call.words(options.arguments)
