@@ -1,10 +1,13 @@
 """`todo` (seed 002; contract, section 6)."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.conftest import Talk
+from tests.conftest import Clock, Talk
 from tui_tasks.core import queries
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import AddTask, EditTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.todo import TODO
@@ -118,6 +121,15 @@ def test_any_order_is_reached_by_replacing_and_moves_no_more_than_it_must(talk: 
     assert talk.seq() - before == {"dabc": 1, "bcda": 1, "dcba": 3, "acbd": 1, "badc": 2, "abcd": 0}[order]
 
 
+@given(order=st.permutations("abcdefgh"), steps=st.lists(st.permutations("abcdefgh"), max_size=3))
+@settings(max_examples=30)
+def test_the_order_is_the_one_given_last(order: list[str], steps: list[list[str]]):
+    with Store(":memory:") as store:
+        talk = Talk(store, Clock())
+        for wanted in (*steps, order):
+            assert ids(replace(talk, *map(item, wanted))) == wanted
+
+
 def test_replacing_is_taken_back_by_one_undo(talk: Talk):
     was = replace(talk, item("a"), item("b"), item("c"))
     replace(talk, item("z"), item("b", "Renamed"))
@@ -202,6 +214,20 @@ def test_an_id_that_came_back_is_a_new_task(talk: Talk, store: Store):
     replace(talk, item("b"), item("c"))
     assert ids(merge(talk, item("a"), item("b"))) == ["b", "c", "a"]
     assert uids(talk, store)["a"] != before
+
+
+def test_a_task_is_not_moved_beside_one_of_the_same_id(talk: Talk, store: Store):
+    replace(talk, item("a"), item("b"))
+    talk.ok("todo", {"list": "release"}, merge=False, todos=[item("a", "Other"), item("c")])
+    there, here = uids(talk, store, "release"), uids(talk, store)
+
+    def move(uid: str) -> None:
+        store.commit(MoveTask(uid, after=here["b"]), actor="human", now=talk.clock.now)
+
+    with pytest.raises(Conflict):
+        move(there["a"])
+    move(there["c"])
+    assert list(uids(talk, store)) == ["a", "b", "c"]
 
 
 def test_replacing_leaves_other_lists_alone(talk: Talk):

@@ -80,8 +80,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
-    if op.key is not None and (same := queries.task_by_key(tx.db, home.id, op.key)):
-        raise Conflict(f"{op.key!r} is task {same.uid} of this list already", id=same.uid)
+    _refuse_same_key(tx, home.id, op.key)
     for on in op.depends_on:
         if (found := queries.any_task(tx.db, on)) is None or found.deleted:
             raise InvalidArgument("depends_on", f"no task {on}", id=on)
@@ -123,6 +122,12 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     return task
 
 
+def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
+    """A caller's own id is unique in its list (contract, section 6, `todo`)."""
+    if key is not None and (same := queries.task_by_key(tx.db, list_id, key)):
+        raise Conflict(f"{key!r} is task {same.uid} of this list already", id=same.uid)
+
+
 def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
     found = [queries.any_task(tx.db, on) for on in dict.fromkeys(depends_on)]
     return sum(1 for on in found if on and not on.deleted and on.status not in vocab.RELEASING)
@@ -151,6 +156,8 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         new |= _instants(task, new["status"], tx.now)
     if "depends_on" in new:
         refuse_cycle(tx, task.uid, new["depends_on"])
+    if "list_id" in new:
+        _refuse_same_key(tx, new["list_id"], task.key)
     was_held = task.claimed_by is not None and "claimed_by" not in new
     ends = new.get("status", "in_progress") != "in_progress" or new.get("deleted", False)
     if was_held and ends:
