@@ -16,7 +16,7 @@ from textual.widgets import ContentSwitcher
 
 from tui_tasks import clock as system_clock
 from tui_tasks.config import Config
-from tui_tasks.core import pages
+from tui_tasks.core import glance, pages
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.pages import TaskLine
@@ -186,7 +186,7 @@ class TaskApp(Actor, App[None]):
 
     def place(self, task: TaskLine) -> int:
         """A task's number: its place in its list, counted from 1."""
-        return pages.ahead(self.bridge.db, task.list_id, task.rank) + 1
+        return self.situation.places.ahead(task.list_id, task.rank) + 1
 
     def place_of(self, uid: str) -> int:
         """The number of the task with that uid; 0 where there is none."""
@@ -227,7 +227,7 @@ class TaskApp(Actor, App[None]):
     def _first_list(self, name: str | None) -> int:
         lists = self.situation.lists
         wanted = next((found.id for found in lists.values() if found.name == name), None)
-        return wanted or pages.list_touched_last(self.bridge.db) or next(iter(lists), 0)
+        return wanted or glance.list_touched_last(self.bridge.db) or next(iter(lists), 0)
 
     # Actions
 

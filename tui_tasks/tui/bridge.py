@@ -16,9 +16,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tui_tasks.core import journal, pages, views
+from tui_tasks.core import glance, journal, views
+from tui_tasks.core.glance import Change
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.pages import Change
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.watch import Watch
@@ -74,7 +74,7 @@ class Bridge:
 
     def catch_up(self) -> None:
         """Look at once, and tell what there is."""
-        entries = pages.changes(self.db, self.seq, MOST_ENTRIES + 1)
+        entries = glance.changes(self.db, self.seq, MOST_ENTRIES + 1)
         if not entries:
             return
         since = self.seq

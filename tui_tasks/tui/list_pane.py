@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core import pages
-from tui_tasks.core.database import Database
 from tui_tasks.core.operations import MoveTask
-from tui_tasks.core.pages import Filter, TaskLine
+from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.actions import Hosted, bindings
+from tui_tasks.tui.actions import bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.format import age, age_lasts, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.sources import TasksOfList
 from tui_tasks.tui.task_actions import TaskActions
 from tui_tasks.tui.window import RowLook, RowWindow
 
@@ -26,52 +25,7 @@ if TYPE_CHECKING:
     pass
 
 
-class TasksOfList:
-    """The tasks of one list in order, those that are wanted: a `Source` of rows."""
-
-    def __init__(self, db: Database, list_id: int, only: Filter = pages.ALL) -> None:
-        self._db = db
-        self.list_id = list_id
-        self.only = only
-
-    def first(self, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return pages.first(self._db, self.list_id, limit, self.only)
-
-    def last(self, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return pages.last(self._db, self.list_id, limit, self.only)
-
-    def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return pages.after(self._db, self.list_id, row.rank, limit, self.only)
-
-    def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
-        """See `Source`."""
-        return pages.before(self._db, self.list_id, row.rank, limit, self.only)
-
-    def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
-        """See `Source`."""
-        return pages.lines(self._db, self.list_id, keys, self.only)
-
-    def key(self, row: TaskLine) -> str:
-        """See `Source`."""
-        return row.uid
-
-    def order(self, row: TaskLine) -> str:
-        """See `Source`."""
-        return row.rank
-
-    def place(self, row: TaskLine) -> int:
-        """See `Source`; rows that a filter leaves out count too, so there is no counting on from one row."""
-        return -1 if self.only else pages.ahead(self._db, self.list_id, row.rank)
-
-    def total(self) -> int:
-        """See `Source`."""
-        return -1
-
-
-class TaskWindow(Hosted, RowWindow[TaskLine]):
+class TaskWindow(RowWindow[TaskLine]):
     """Tasks, a line each."""
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
@@ -81,7 +35,7 @@ class TaskWindow(Hosted, RowWindow[TaskLine]):
         place = look_.place or app.place(row)
         self.lasts(age_lasts(row.updated_at, now))
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
-        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if seen.is_new(row.uid) else " "
+        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
         digits = max(3, len(str(place)))
         head = f"  {place:>{digits - 2}}  " if width >= 60 else f" {place:>{digits - 1}}  "
         who = self._who(row, width)
@@ -168,7 +122,7 @@ class ListPane(TaskActions):
         """Look anew, at another list where the App has another."""
         source = self.window.source
         if not isinstance(source, TasksOfList) or source.list_id != self.host.list_id:
-            self.window.show(TasksOfList(self.host.bridge.db, self.host.list_id))
+            self.window.show(TasksOfList(self.host.bridge.db, self.host.situation, self.host.list_id))
         else:
             self.window.reload()
             self.window.again()

@@ -114,7 +114,7 @@ class TopLine(Line):
     def right(self, width: int) -> Sequence[Part]:
         """`auth.db  live  2 agents`."""
         app = self.host
-        here = len(app.situation.agents_since(app.now() - HERE))
+        here = len(app.situation.speaking(app.now() - HERE))
         mode = "read only" if app.bridge.read_only else "live"
         agents = f"{here} agent{'' if here == 1 else 's'}" if here else "no agent"
         name = safe_line(Path(app.bridge.store.path).name, 24)
@@ -162,7 +162,7 @@ class NowLine(Line):
     def _active(self, width: int, full: bool, small: bool) -> list[Part]:
         app, task = self.host, self.host.situation.active
         if task is None:
-            here = app.situation.agents_since(app.now() - HERE)
+            here = app.situation.speaking(app.now() - HERE)
             return (
                 [("nothing in progress" if here else "no agent connected", "$muted")]
                 if not small
@@ -171,7 +171,7 @@ class NowLine(Line):
         now = app.now()
         mark = look("in_progress").mark(ascii_only=app.ascii_only)
         self.lasts(age_lasts(task.updated_at, now))
-        number = f"#{app.situation.active_place}"
+        number = f"#{app.place(task)}"
         old = age(task.updated_at, now)
         if small:
             return [(f"{mark} ", "$state-in-progress"), (f"{number} {old}", "")]

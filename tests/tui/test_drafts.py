@@ -1,0 +1,36 @@
+import pytest
+
+from tui_tasks.tui.drafts import Draft, fields, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "draft"),
+    [
+        ("", Draft()),
+        ("Rotate API keys", Draft("Rotate API keys")),
+        (
+            "Rotate API keys  #infra  !high  @claude-2  after #5",
+            Draft("Rotate API keys", ("infra",), 2, "claude-2", (5,)),
+        ),
+        ("x after #5, #7", Draft("x", after=(5, 7))),
+        ("look after the cat", Draft("look after the cat")),
+        ("fix #12 now", Draft("fix #12 now")),
+        (r"\#hash \!bang \@at", Draft("#hash !bang @at")),
+        ("hey! a@b ! # @", Draft("hey! a@b ! # @")),
+        ("x !u", Draft("x", priority=1)),
+        ("x !4", Draft("x", priority=4)),
+        ("#a #a #b t", Draft("t", ("a", "b"))),
+    ],
+)
+def test_a_quick_add_is_understood(text, draft):
+    assert parse(text) == draft
+
+
+def test_an_unknown_priority_is_told():
+    assert "huge" in parse("x !huge").problem
+
+
+def test_fields_are_written_as_they_are_read():
+    text = fields(("infra", "db"), 1, "claude-2", (3, 4))
+    assert parse(text) == Draft("", ("infra", "db"), 1, "claude-2", (3, 4))
+    assert fields((), 3, None, ()) == ""

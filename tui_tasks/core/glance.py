@@ -1,0 +1,172 @@
+"""Reads for what a screen tells at a glance: what changed, who works on what, what comes next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from peewee import JOIN, SQL, Case, fn
+
+from tui_tasks.core import models, vocab
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow
+from tui_tasks.core.pages import LINE, TaskLine, read_line
+from tui_tasks.core.queries import LIVE
+from tui_tasks.core.snapshots import LogEntry, reader
+
+J = JournalRow
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One journal entry, without what it says: what was touched.
+
+    `list_id`, `rank` and `status` are the task's as they are now; `was` its list and rank before it was moved.
+    """
+
+    seq: int
+    at: int
+    actor: str
+    kind: str
+    entity: str
+    uid: str
+    task: str | None
+    list_id: int | None = None
+    rank: str | None = None
+    status: str | None = None
+    was: tuple[int, str] | None = None
+
+
+class _Moved(msgspec.Struct):
+    list_id: int | None = None
+    rank: str | None = None
+
+
+_CHANGES = Statement(
+    J.select(
+        J.seq,
+        J.at,
+        J.actor,
+        J.kind,
+        J.entity,
+        J.uid,
+        J.task,
+        TaskRow.list_id,
+        TaskRow.rank,
+        TaskRow.status,
+        Case(None, [(J.kind == "task.moved", J.old)]),
+    )
+    .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
+    .where(J.seq > slot("since"))
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+_TOUCHED_LAST = Statement(
+    J.select(TaskRow.list_id)
+    .join(TaskRow, on=(TaskRow.uid == J.task))
+    .join(ListRow, on=(ListRow.id == TaskRow.list_id))
+    .where(ListRow.deleted == SQL("0"))
+    .order_by(J.seq.desc())
+    .limit(1)
+)
+_RECENT = Statement(J.select(J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(slot("limit")))
+_ACTIVE_LISTS = Statement(
+    ListRow.select(ListRow.id)
+    .where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
+    .order_by(ListRow.id)
+)
+_ACTIVE_OF_LIST = Statement(
+    TaskRow.select(*LINE)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_LINE_BY_UID = Statement(TaskRow.select(*LINE).where(TaskRow.uid == slot("uid")))
+_DEPENDENTS = Statement(
+    TaskRow.select(*LINE)
+    .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
+    .where((EdgeRow.on_uid == slot("uid")) & LIVE)
+    .order_by(TaskRow.id)
+    .limit(slot("limit"))
+)
+_OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
+_LOG_BEFORE = Statement(
+    LogRow.select(*models.columns(LogRow).values())
+    .where(_OF_LOG & (LogRow.id < slot("before")))
+    .order_by(LogRow.id.desc())
+    .limit(slot("limit"))
+)
+_LOG_COUNT = Statement(LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
+_NEXT_JOB = Statement(
+    JobRow.select(JobRow.name, JobRow.next_run)
+    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
+    .order_by(JobRow.next_run)
+    .limit(1)
+)
+# Each distinct actor by one step in the index on (actor, seq), however long the journal is.
+_ACTORS = """
+WITH RECURSIVE known(name) AS (
+    SELECT min(actor) FROM journal
+    UNION ALL
+    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
+)
+SELECT known.name, last.seq, last.at FROM known
+JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
+"""
+_read_log = reader(LogEntry, LogRow)
+_moved = msgspec.json.Decoder(_Moved).decode
+
+
+def changes(db: Database, since: int, limit: int) -> list[Change]:
+    """What the oldest `limit` journal entries after `since` touched."""
+    return [_read_change(row) for row in db.all(_CHANGES, since=since, limit=limit)]
+
+
+def _read_change(row: Any) -> Change:
+    seq, at, actor, kind, entity, uid, task, list_id, rank, status, old = row
+    before = None if old is None else _moved(old)
+    was = None if before is None else (before.list_id or list_id, before.rank or rank)
+    return Change(seq, at, actor, kind, entity, uid, task, list_id, rank, status, was)
+
+
+def list_touched_last(db: Database) -> int | None:
+    """The number of the list whose task was changed last, or None where no task ever was."""
+    row = db.one(_TOUCHED_LAST)
+    return row[0] if row else None
+
+
+def active(db: Database) -> TaskLine | None:
+    """A task in progress, of any list: the one touched last, where that was not long ago."""
+    for (uid,) in db.all(_RECENT, limit=200):
+        row = db.one(_LINE_BY_UID, uid=uid)
+        if row and (found := read_line(row)).status == "in_progress" and not found.deleted:
+            return found
+    found_lists = db.all(_ACTIVE_LISTS)
+    row = db.one(_ACTIVE_OF_LIST, list=found_lists[0][0]) if found_lists else None
+    return read_line(row) if row else None
+
+
+def speakers(db: Database) -> list[tuple[str, int, int]]:
+    """Every agent that has changed something: name, seq and instant of its last entry."""
+    return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
+
+
+def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
+    """The tasks that depend on a task, oldest first."""
+    return [read_line(row) for row in db.all(_DEPENDENTS, uid=uid, limit=limit)]
+
+
+def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
+    """A task's newest log entries before an entry's number, newest first."""
+    return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
+
+
+def log_count(db: Database, uid: str) -> int:
+    """How many log entries a task has."""
+    counted: int = db.one(_LOG_COUNT, task=uid)[0]
+    return counted
+
+
+def next_job(db: Database) -> tuple[str, int] | None:
+    """The job that runs next: its name, and when."""
+    row = db.one(_NEXT_JOB)
+    return (row[0], row[1]) if row else None

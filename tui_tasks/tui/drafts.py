@@ -1,0 +1,81 @@
+"""The words of a quick add: `Rotate API keys #infra !high @claude-2 after #5`. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tui_tasks.core import vocab
+
+_AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_SIGNS: Final = "#!@"
+_PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A task as it was typed. `after` are numbers in the list; `problem` is what in it means nothing, for people."""
+
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    priority: int | None = None
+    agent: str | None = None
+    after: tuple[int, ...] = ()
+    problem: str = ""
+
+
+def parse(text: str) -> Draft:
+    """Read a quick add. A backslash before `#`, `!` or `@` makes it plain text."""
+    after: list[int] = []
+
+    def take(match: re.Match[str]) -> str:
+        after.extend(int(number) for number in re.findall(r"\d+", match[1]))
+        return " "
+
+    tags: list[str] = []
+    priority: int | None = None
+    agent: str | None = None
+    words: list[str] = []
+    problem = ""
+    for word in _WORD.findall(_AFTER.sub(take, text)):
+        sign, rest = word[0], word[1:]
+        if sign == "\\" and rest[:1] in _SIGNS:
+            words.append(rest)
+        elif sign == "#" and rest and not rest.isdigit():
+            tags.append(rest)
+        elif sign == "@" and rest:
+            agent = rest
+        elif sign == "!" and rest.isalnum():
+            found = _priority(rest)
+            priority = found or priority
+            if found is None:
+                problem = f"no priority {rest!r}; there is {', '.join(vocab.PRIORITY_WORDS)}"
+        else:
+            words.append(word)
+    return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, tuple(dict.fromkeys(after)), problem)
+
+
+def _priority(word: str) -> int | None:
+    begun = [number for name, number in vocab.PRIORITY_WORDS.items() if name.startswith(word.casefold())]
+    if word.isdigit():
+        return int(word) if 1 <= int(word) <= vocab.LOW else None
+    return begun[0] if len(begun) == 1 else None
+
+
+def priority_word(priority: int) -> str:
+    """The word of a priority's number; what is lower still is low (contract, section 4)."""
+    return _PRIORITIES.get(priority, "low" if priority > vocab.LOW else "urgent")
+
+
+def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple[int, ...]) -> str:
+    """Write a task's fields as `parse` reads them: `#infra !high @claude-2 after #5`."""
+    parts = [f"#{tag}" for tag in tags]
+    if priority != vocab.MEDIUM:
+        parts.append(f"!{priority_word(priority)}")
+    if agent:
+        parts.append(f"@{agent}")
+    if after:
+        parts.append(f"after {', '.join(f'#{number}' for number in after)}")
+    return " ".join(parts)

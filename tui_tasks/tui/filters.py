@@ -1,0 +1,109 @@
+"""The words of a filter: `jwt status:open who:claude-1 -tag:later "two words"`. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.wanted import Term
+
+FIELDS: Final = ("status", "who", "list", "tag", "domain", "prio")
+STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
+# Under these the human is known in `who:`.
+YOU: Final = ("you", "me", vocab.HUMAN)
+
+_TOKEN = re.compile(r'-?(?:[a-z]+:)?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a filter says; `problem` is the first thing in it that means nothing, for people."""
+
+    terms: tuple[Term, ...] = ()
+    problem: str = ""
+
+    @property
+    def of_tasks(self) -> tuple[Term, ...]:
+        """The terms less those that name lists."""
+        return tuple(term for term in self.terms if term.field != "list")
+
+    @property
+    def lists(self) -> tuple[Term, ...]:
+        """The terms that name lists."""
+        return tuple(term for term in self.terms if term.field == "list")
+
+
+def parse(text: str, *, typing: bool = False) -> Parsed:
+    """Read the words of a filter. While `typing`, the last word may be the beginning of what is meant."""
+    terms: list[Term] = []
+    problem = ""
+    tokens = _TOKEN.findall(text)
+    for number, token in enumerate(tokens):
+        open_end = typing and number == len(tokens) - 1 and not text[-1:].isspace()
+        term = _term(token, open_end)
+        if isinstance(term, Term):
+            terms.append(term)
+        elif term and not problem:
+            problem = term
+    return Parsed(tuple(terms), problem)
+
+
+def _term(token: str, open_end: bool) -> Term | str:
+    """Return the term of a word, or what is wrong with it; an unfinished word is nothing yet: empty."""
+    negated = token.startswith("-") and len(token) > 1
+    body = token[1:] if negated else token
+    field, colon, value = body.partition(":")
+    if not colon or field not in FIELDS:
+        word = body.strip('"')
+        return Term("word", word, negated) if word else ""
+    value = value.strip('"')
+    if not value:
+        return "" if open_end else f"{field}: wants a value"
+    if field == "status":
+        return _choice(field, value.replace("-", "_"), STATUSES, negated, open_end)
+    if field == "prio":
+        return _choice(field, value, tuple(vocab.PRIORITY_WORDS), negated, open_end)
+    if field == "who" and value.casefold() in YOU:
+        value = vocab.HUMAN
+    return Term(field, value, negated, prefix=open_end)
+
+
+def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_end: bool) -> Term | str:
+    value = value.casefold()
+    if value in known:
+        return Term(field, value, negated)
+    begun = [each for each in known if each.startswith(value)]
+    if open_end and len(begun) == 1:
+        return Term(field, begun[0], negated)
+    if open_end and begun:
+        return ""
+    return f"no {field} {value!r}; there is {', '.join(known)}"
+
+
+def candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what the last word of `text` may become, in full; `known` has values by field, beyond the fixed ones."""
+    word = "" if not text or text[-1].isspace() else text.split()[-1]
+    sign, body = ("-", word[1:]) if word.startswith("-") else ("", word)
+    field, colon, value = body.partition(":")
+    if not colon:
+        return [f"{sign}{each}:" for each in FIELDS if each.startswith(body)]
+    values = {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)}.get(field, known.get(field, ()))
+    quoted = [f'"{each}"' if any(letter.isspace() for letter in each) else each for each in values]
+    begun = value.casefold()
+    return [f"{sign}{field}:{each}" for each in quoted if each.casefold().startswith(begun) and each != value]
+
+
+def complete(text: str, found: Sequence[str]) -> str:
+    """Return `text` with its last word taken as far as all that was `found` agrees."""
+    if not found:
+        return text
+    head = text if not text or text[-1].isspace() else text[: len(text) - len(text.split()[-1])]
+    common = found[0] if len(found) == 1 else os.path.commonprefix(list(found))
+    whole = head + common
+    if len(found) == 1 and not common.endswith(":"):
+        whole += " "
+    return whole if len(whole) > len(text) else text

@@ -1,0 +1,393 @@
+"""The rows around those on screen, read by key from a `Source`, and where the cursor and the screen stand in them.
+
+Nothing here knows a terminal. Only a few screens of rows are held, whatever the source has, and a change touches
+nothing but the rows it is about. The cursor and the place on screen belong to keys, so that nothing moves them but the
+human.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+R = TypeVar("R")
+
+# Rows are read up to a screen beyond those shown, a few screens at a time, and forgotten when farther off than that.
+AHEAD: Final = 1
+AT_ONCE: Final = 3
+KEPT: Final = 4
+
+
+class Page(list[R]):
+    """Rows that were read. `cut`: reading took long and was broken off; asking again goes on from there."""
+
+    cut: bool = False
+
+
+class Source(Protocol[R]):
+    """An ordered set of rows, read by key. Rows that are equal look alike."""
+
+    def first(self, limit: int) -> Sequence[R]:
+        """The first rows, in order."""
+
+    def last(self, limit: int) -> Sequence[R]:
+        """The last rows, in order."""
+
+    def after(self, row: R, limit: int) -> Sequence[R]:
+        """The rows that follow one, in order; the row itself may be gone by now."""
+
+    def before(self, row: R, limit: int) -> Sequence[R]:
+        """The rows that come right before one, in order."""
+
+    def find(self, keys: Collection[str]) -> dict[str, R]:
+        """Those of the keys that are in the set, with their rows."""
+
+    def key(self, row: R) -> str:
+        """What names a row for good."""
+
+    def order(self, row: R) -> Any:
+        """What sorts it."""
+
+    def place(self, row: R) -> int:
+        """How many rows come before it, where that is known at little cost; else -1."""
+
+    def total(self) -> int:
+        """How many rows there are, where that is known at little cost; else -1."""
+
+
+class Rows(Generic[R]):
+    """A few screens of a source's rows, `top` being the index of the first on screen, `height` how many are."""
+
+    def __init__(self) -> None:
+        self.source: Source[R] | None = None
+        self.rows: list[R] = []
+        self.top = 0
+        self.height = 0
+        self.cursor: str | None = None
+        self.base = -1  # how many rows come before `rows[0]`; -1: not known
+        self._cursor_row: R | None = None
+        self._at: dict[str, int] = {}
+        self._loaded = False
+        self._at_start = self._at_end = True
+        self.pending = False  # reading was broken off: `proceed`
+
+    def show(self, source: Source[R] | None, cursor: str | None = None) -> None:
+        """Take another source, with the cursor on the row of that key, else on the first."""
+        self.source, self.cursor, self._cursor_row = source, cursor, None
+        self.rows, self._at, self.top, self.base = [], {}, 0, -1
+        self._loaded = False
+        self.load()
+
+    def reload(self) -> None:
+        """Read again; the cursor's row stays on its line of the screen."""
+        line = self.cursor_line
+        self._loaded = False
+        self.load(line)
+
+    def resize(self, height: int) -> None:
+        """Show so many rows; the cursor stays on screen if it was."""
+        line, was = self.cursor_line, self.height
+        self.height = height
+        if not height:
+            return
+        self.load()
+        if line is not None and 0 <= line < was and line >= height:
+            self.top += line - height + 1
+        self._extend()
+        self._clamp()
+
+    @property
+    def row(self) -> R | None:
+        """The row that the cursor is on; as it was last seen, where it is far from the screen."""
+        at = self._at.get(self.cursor) if self.cursor is not None else None
+        return self._cursor_row if at is None else self.rows[at]
+
+    @property
+    def on_screen(self) -> list[R]:
+        """The rows on screen, from the top."""
+        return self.rows[self.top : self.top + self.height]
+
+    @property
+    def cursor_line(self) -> int | None:
+        """How many rows the cursor is below the top of the screen; None where it is far off."""
+        at = self._at.get(self.cursor) if self.cursor is not None else None
+        return None if at is None else at - self.top
+
+    def index(self, key: str) -> int | None:
+        """Where in `rows` a key is."""
+        return self._at.get(key)
+
+    def key(self, row: R) -> str:
+        """The key of a row."""
+        assert self.source is not None
+        return self.source.key(row)
+
+    # Moving
+
+    def move(self, by: int) -> None:
+        """Move the cursor by rows, as far as there are any."""
+        at = self._reach(by)
+        if at is not None:
+            self._put(at)
+
+    def page(self, by: int) -> None:
+        """Move the cursor and the screen by screens."""
+        line = self.cursor_line
+        at = self._reach(by * max(1, self.height - 1))
+        if at is not None:
+            self._put(at, line if line is not None and 0 <= line < self.height else self.height // 2)
+
+    def first(self) -> None:
+        """Put the cursor on the first row."""
+        self.load()
+        if self.source is not None and self.rows:
+            if not self._at_start:
+                self._take(self.source.first(self._wanted), start=True)
+            if self.rows:
+                self._put(0)
+
+    def last(self) -> None:
+        """Put the cursor on the last row."""
+        self.load()
+        if self.source is not None and self.rows:
+            if not self._at_end:
+                self._take(self.source.last(self._wanted), start=False)
+            if self.rows:
+                self._put(len(self.rows) - 1)
+
+    def go(self, key: str) -> bool:
+        """Put the cursor on the row of that key, wherever it is; False where there is none."""
+        self.load()
+        if key in self._at:
+            self._put(self._at[key])
+            return True
+        if self.source is None or key not in self.source.find([key]):
+            return False
+        self.cursor, self._cursor_row, self._loaded = key, None, False
+        self.load(self.height // 2)
+        return True
+
+    def scroll(self, by: int) -> None:
+        """Move the screen by rows; the cursor stays where it is, on screen or not."""
+        self.load()
+        self.top += by
+        self._extend()
+        self._clamp()
+
+    def neighbour(self, by: int) -> R | None:
+        """The row that many places from the cursor's, where there is one."""
+        here = self._at.get(self.cursor) if self.cursor is not None else None
+        at = self._reach(by)
+        if at is None or here is None or self._at.get(self.cursor or "", at) + by != at:
+            return None
+        return self.rows[at]
+
+    # What comes in
+
+    def change(self, keys: Iterable[str]) -> None:
+        """Rows of these keys may have come, changed or gone: see to them and to nothing else."""
+        if self.source is None or not self._loaded:
+            return
+        keys = set(keys)
+        found = self.source.find(keys)
+        moved = {key for key in keys if self._is_moved(key, found.get(key))}
+        for key in keys & self._at.keys() - moved:
+            self.rows[self._at[key]] = found[key]
+        if self.cursor in found:
+            self._cursor_row = found[self.cursor]
+        if moved:
+            self._rearrange(moved, found)
+        self._note_base()
+
+    def proceed(self) -> None:
+        """Go on where reading was broken off."""
+        if not self.pending or self.source is None:
+            return
+        self.pending = False
+        if self.rows:
+            self._extend()
+            self._clamp()
+        else:
+            self._take(self.source.first(self._wanted), start=True)
+        self._seat()
+
+    def load(self, line: int | None = None) -> None:
+        """Read the rows around the cursor, where none are read; the cursor goes to that line of the screen."""
+        if self._loaded or self.source is None or not self.height:
+            return
+        self._loaded, self.pending = True, False
+        row = self.source.find([self.cursor]).get(self.cursor) if self.cursor is not None else None
+        if row is not None:
+            self._cursor_row = row
+        if self._cursor_row is None:
+            self._take(self.source.first(self._wanted), start=True)
+        else:
+            self._take_around(self._cursor_row, row)
+        self._seat()
+        at = self._at.get(self.cursor, 0) if self.cursor is not None else 0
+        self.top = at - (line if line is not None else self.height // 2)
+        self._clamp()
+
+    # The rows that are held
+
+    @property
+    def _wanted(self) -> int:
+        return max(self.height, 1) * AT_ONCE
+
+    def _take(self, rows: Sequence[R], *, start: bool) -> None:
+        """Hold these rows, which are the first or the last."""
+        all_there = len(rows) < self._wanted and not self._was_cut(rows)
+        self.rows = list(rows)
+        self._at_start, self._at_end = start or all_there, not start or all_there
+        self.top = 0 if start else len(rows) - self.height
+        self._index()
+        self._note_base()
+        self._clamp()
+
+    def _take_around(self, place: R, row: R | None) -> None:
+        assert self.source is not None
+        before, after = self.source.before(place, self._wanted), self.source.after(place, self._wanted)
+        self._at_start = len(before) < self._wanted and not self._was_cut(before)
+        self._at_end = len(after) < self._wanted and not self._was_cut(after)
+        self.rows = [*before, *([row] if row is not None else []), *after]
+        self._index()
+        self._note_base()
+
+    def _was_cut(self, rows: Sequence[R]) -> bool:
+        cut: bool = getattr(rows, "cut", False)
+        self.pending = self.pending or cut
+        return cut
+
+    def _index(self) -> None:
+        self._at = {self.key(row): at for at, row in enumerate(self.rows)}
+
+    def _note_base(self) -> None:
+        assert self.source is not None
+        self.base = self.source.place(self.rows[0]) if self.rows else 0
+
+    def _extend(self) -> None:
+        """Read on where the screen comes near an end of what is held."""
+        if self.source is None or not self.rows:
+            return
+        near = self.height * AHEAD
+        if self.top < near and not self._at_start:
+            more = self.source.before(self.rows[0], self._wanted)
+            self._at_start = len(more) < self._wanted and not self._was_cut(more)
+            self.rows[:0] = more
+            self.top += len(more)
+            self.base = self.base - len(more) if self.base >= 0 else -1
+            self._index()
+        if self.top + self.height + near > len(self.rows) and not self._at_end:
+            more = self.source.after(self.rows[-1], self._wanted)
+            self._at_end = len(more) < self._wanted and not self._was_cut(more)
+            self.rows += more
+            self._index()
+        self._trim()
+
+    def _trim(self) -> None:
+        """Forget the rows that are far from the screen."""
+        far = self.height * KEPT
+        if len(self.rows) <= 2 * far + self.height + self._wanted:
+            return
+        low, high = max(0, self.top - far), self.top + self.height + far
+        if high < len(self.rows):
+            del self.rows[high:]
+            self._at_end = False
+        if low > 0:
+            del self.rows[:low]
+            self.top -= low
+            self.base = self.base + low if self.base >= 0 else -1
+            self._at_start = False
+        self._index()
+
+    def _clamp(self) -> None:
+        self.top = max(0, min(self.top, len(self.rows) - self.height))
+
+    def _reach(self, by: int) -> int | None:
+        """The index of the row `by` rows from the cursor's, or of the last that way; read first where need be."""
+        self.load()
+        if self.rows and self.cursor not in self._at:
+            self._loaded = False
+            self.load()
+        if not self.rows or self.cursor is None:
+            return None
+        top = self.top
+        while not 0 <= self._at[self.cursor] + by < len(self.rows):
+            held = len(self.rows)
+            self.top = self._at[self.cursor] + (by if by < 0 else by - self.height)
+            moved = self.top
+            self._extend()
+            top += self.top - moved
+            if len(self.rows) == held:
+                break
+        self.top = top
+        return min(max(self._at[self.cursor] + by, 0), len(self.rows) - 1)
+
+    def _put(self, at: int, line: int | None = None) -> None:
+        """Put the cursor on the row at an index, on that line of the screen, else where the screen need not move."""
+        self._cursor_row = self.rows[at]
+        self.cursor = self.key(self._cursor_row)
+        if line is not None:
+            self.top = at - line
+        else:
+            self.top = max(min(self.top, at), at - self.height + 1)
+        self._extend()
+        self._clamp()
+
+    def _seat(self) -> None:
+        """Put the cursor on a row, where its own is gone: on the one that took its place."""
+        if self.cursor not in self._at:
+            at = 0
+            if self._cursor_row is not None and self.source is not None:
+                at = bisect_left(self.rows, self.source.order(self._cursor_row), key=self.source.order)
+            at = min(at, len(self.rows) - 1)
+            self.cursor = self.key(self.rows[at]) if self.rows else None
+        self._cursor_row = self.rows[self._at[self.cursor]] if self.cursor is not None else None
+
+    def _is_moved(self, key: str, row: R | None) -> bool:
+        assert self.source is not None
+        at = self._at.get(key)
+        if at is None or row is None:
+            return at is not None or row is not None
+        return bool(self.source.order(self.rows[at]) != self.source.order(row))
+
+    def _rearrange(self, moved: Collection[str], found: dict[str, R]) -> None:
+        """Take rows out, put them in where they belong now; what the eye is on stays on its line."""
+        anchor, line = self._anchor(moved)
+        old, old_top = self.rows, self.top
+        self.rows = [row for row in old if self.key(row) not in moved]
+        for key in moved & found.keys():
+            self._insert(found[key])
+        self._index()
+        if self.cursor in found and self.cursor not in self._at:
+            # The human's own row has gone far: go with it.
+            self._loaded = False
+            self.load(line)
+            return
+        self._seat()
+        at = self._at.get(anchor) if anchor is not None else None
+        if at is None:
+            later = (self._at.get(self.key(row)) for row in old[old_top:])
+            at, line = next((at for at in later if at is not None), len(self.rows)), 0
+        self.top = at - line
+        if self.cursor in moved and self.cursor in found:
+            self.top = max(min(self.top, self._at[self.cursor]), self._at[self.cursor] - self.height + 1)
+        self._extend()
+        self._clamp()
+
+    def _insert(self, row: R) -> None:
+        assert self.source is not None
+        at = bisect_left(self.rows, self.source.order(row), key=self.source.order)
+        if (at > 0 or self._at_start) and (at < len(self.rows) or self._at_end):
+            self.rows.insert(at, row)
+
+    def _anchor(self, moved: Collection[str]) -> tuple[str | None, int]:
+        """The key that stays on its line, and the line: the cursor's, else the topmost that is not moved itself."""
+        line = self.cursor_line
+        if line is not None and 0 <= line < self.height and self.cursor not in moved:
+            return self.cursor, line
+        for at, row in enumerate(self.on_screen):
+            if self.key(row) not in moved:
+                return self.key(row), at
+        return None, 0
