@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.conftest import Talk
+from tui_tasks.core import queries
 from tui_tasks.core.operations import DeleteTask, EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.arguments import schema
@@ -279,7 +280,10 @@ def test_pending_of_one_plan_and_of_an_unknown_one(talk: Talk):
     talk.ok("tasklist:add_task", name="list")
     assert pending(talk, plan_id=one_plan["plan_id"]) == ["a"]
     assert talk.refused("tasks", action="pending", plan_id="nobody")["data"] == {"id": "nobody"}
-    assert talk.refused("tasks", action="pending", plan_id="tasklist")["code"] == "not_found"
+    home = queries.find_list(talk.store.db, "tasklist")
+    assert home is not None
+    for no_plan in ("tasklist", home.uid):
+        assert talk.refused("tasks", action="pending", plan_id=no_plan)["code"] == "not_found"
 
 
 def test_pending_of_an_agent_is_its_own_and_nobodys(talk: Talk):
