@@ -58,10 +58,10 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
     try:
         return msgspec.convert(_mender(kind)(given, ""), kind)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error)) from None
+        raise _refusal(str(error), kind) from None
 
 
-def _refusal(text: str) -> InvalidArgument:
+def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     at, field = _AT.search(text), _FIELD.search(text)
     path = at[1] if at else ""
     message = _AT.sub("", text)
@@ -70,7 +70,18 @@ def _refusal(text: str) -> InvalidArgument:
         message = f"unknown argument {path}" if "unknown" in text else f"missing argument {path}"
     if message == _BLANK:
         message = "must not be blank"
+    if message.startswith("Invalid enum value"):
+        message += f", it is one of {', '.join(_words(schema(kind), path))}"
     return InvalidArgument(path, message if field else f"{path}: {message}")
+
+
+def _words(part: dict[str, Any], path: str) -> list[str]:
+    """The words that a schema allows at a path."""
+    for step in re.findall(r"[A-Za-z_]\w*|\[", path):
+        kind = "items" if step == "[" else "properties"
+        holder = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
+        part = holder["items"] if step == "[" else holder["properties"].get(step, {})
+    return [str(word) for option in part.get("anyOf", [part]) for word in option.get("enum", ())]
 
 
 # Mends a value that stands at a path.
