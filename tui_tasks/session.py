@@ -199,7 +199,7 @@ class Session:
             channel=self,
         )
         if transaction is not None:
-            transaction.speak(agent, request.why)
+            transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
         if request.idempotency_key is not None and (stored := repeats.find(self.store.db, job, agent)) is not None:
             return stored
         if request.if_version is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from peewee import SQL, fn
 
-from tui_tasks.core import models, vocab
+from tui_tasks.core import apply_runs, models, vocab
 from tui_tasks.core.database import Database, Statement, slot
 from tui_tasks.core.models import EdgeRow, ListRow, TaskRow
 
@@ -82,6 +82,8 @@ _RECOUNT_DEPENDENTS = Statement(
 
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
     """Make the row `uid` of `entity` from `new` (where `old` is None), or set its columns to `new`."""
+    if entity == "run" and apply_runs.apply_many(db, uid, new):
+        return
     values = dict(new)
     for name in _json_columns(entity) & values.keys():
         if values[name] is not None:
@@ -94,6 +96,8 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
         _set(db, entity, uid, values)
         if entity == "list" and "one_in_progress" in new:
             db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
+    if entity == "run":
+        apply_runs.follow(db, uid, new)
 
 
 def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:

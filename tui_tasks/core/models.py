@@ -230,6 +230,7 @@ class JobRow(Model):
     last_result = TextField(null=True)
     failures = IntegerField(default=0)  # in a row
     decided_until = BigIntegerField()  # nominal times up to here have their run row
+    active = IntegerField(default=0)  # runs that wait to be started or run
     deleted = Flag(default=0)
 
     class Meta:
@@ -245,9 +246,11 @@ class RunRow(Model):
     trigger = TextField()  # schedule | plan | manual
     scheduled_for = BigIntegerField(null=True)
     attempt = IntegerField(default=1)
+    retry_of = TextField(null=True)  # the attempt before
     decision = TextField()
     outcome = TextField(null=True)
-    state = TextField()  # waiting | running | final
+    state = TextField()  # queued (behind a time or a run) | waiting (for its start) | running | final
+    dedicated = Flag(default=0)
     context = TextField(default="")
     requested_by = TextField()
     started_at = BigIntegerField(null=True)
@@ -258,7 +261,7 @@ class RunRow(Model):
     token_hash = TextField(null=True)
     deadline = BigIntegerField(null=True)
     not_before = BigIntegerField(null=True)
-    deleted = Flag(default=0)
+    stop_reason = TextField(null=True)  # set: its supervisor is to end it
 
     class Meta:
         table_name = "run"
@@ -301,6 +304,35 @@ class KeptReplyRow(Model):
         without_rowid = True
 
 
+class BeatRow(Model):
+    """Which process has a run in hand, and that it lives. It comes and goes with the process: no part of the state."""
+
+    run_uid = TextField(primary_key=True)
+    supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
+    boot = TextField()
+    namespace = TextField()
+    pid = IntegerField()
+    born = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "beat"
+        without_rowid = True
+
+
+class RunLogRow(Model):
+    """A piece of a run's output, by where it begins in the whole. Bounded, and rewritten: no part of the state."""
+
+    run_uid = TextField()
+    start = BigIntegerField()
+    data = BlobField()
+
+    class Meta:
+        table_name = "run_log"
+        primary_key = CompositeKey("run_uid", "start")
+        without_rowid = True
+
+
 class ViewRow(Model):
     """What a screen remembers for the human: last looked, saved filters. No part of the state."""
 
@@ -329,7 +361,7 @@ STATE: dict[str, type[Model]] = {
         RunRow,
     )
 }
-ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, ViewRow)
+ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, BeatRow, RunLogRow, ViewRow)
 
 
 def columns(model: type[Model]) -> dict[str, Field]:
@@ -380,7 +412,9 @@ def indexes() -> list[Any]:
             name="run_nominal",
         ),
         RunRow.index(RunRow.job_uid, RunRow.id, name="run_of_job"),
-        RunRow.index(RunRow.state, where=RunRow.state != SQL("'final'"), name="run_open"),
+        RunRow.index(RunRow.token_hash, where=RunRow.token_hash.is_null(False), name="run_token"),
+        RunRow.index(RunRow.state, RunRow.job_uid, where=RunRow.state != SQL("'final'"), name="run_open"),
+        RunRow.index(RunRow.retry_of, where=RunRow.retry_of.is_null(False), name="run_retry"),
         JournalRow.index(JournalRow.task, JournalRow.seq, where=JournalRow.task.is_null(False), name="journal_task"),
         JournalRow.index(JournalRow.actor, JournalRow.seq, name="journal_actor"),
         JournalRow.index(JournalRow.undoes, where=JournalRow.undoes.is_null(False), name="journal_undoes"),

@@ -185,7 +185,17 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     last_result: str | None
     failures: int
     decided_until: int
+    active: int
     deleted: bool
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in the seed's words: running, disabled, error (its last run was no success) or idle."""
+        if self.active:
+            return "running"
+        if not self.enabled:
+            return "disabled"
+        return "idle" if self.last_outcome in (None, "success") else "error"
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
@@ -197,9 +207,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     trigger: str
     scheduled_for: int | None
     attempt: int
+    retry_of: str | None
     decision: str
     outcome: str | None
     state: str
+    dedicated: bool
     context: str
     requested_by: str
     started_at: int | None
@@ -210,7 +222,19 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     token_hash: str | None
     deadline: int | None
     not_before: int | None
-    deleted: bool
+    stop_reason: str | None
+
+
+class Beat(msgspec.Struct, frozen=True, gc=False):
+    """The process that has a run in hand, told from any other that has had its number, and when it last said so."""
+
+    run_uid: str
+    supervised: bool
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+    at: int
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

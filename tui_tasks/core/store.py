@@ -33,6 +33,7 @@ class Transaction:
         self.now = now
         self.actor = ""
         self.seq, self._hash = journal.head(db)
+        self.inside_run = False
         self._why: str | None = None
         self._change: int | None = None
         self.undoes: int | None = None
@@ -52,9 +53,12 @@ class Transaction:
             self._lists.clear()
             raise
 
-    def speak(self, actor: str, why: Mapping[str, Any] | None = None) -> None:
-        """Begin a request of the change: who speaks, and the reasoning that goes into the journal."""
-        self.actor, self._why = actor, _text(why) if why else None
+    def speak(self, actor: str, why: Mapping[str, Any] | None = None, *, inside_run: bool = False) -> None:
+        """Begin a request of the change: who speaks, and the reasoning that goes into the journal.
+
+        `inside_run` says that the speaker was started by a run of a job (rule S1).
+        """
+        self.actor, self._why, self.inside_run = actor, _text(why) if why else None, inside_run
         self._touched.clear()
 
     def run(self, operation: Operation) -> Any:

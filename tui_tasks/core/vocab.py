@@ -22,9 +22,23 @@ DIALECT_LISTS: Final = ("tasklist", "task", "todo")
 MAX_NAME: Final = 10_000
 MAX_TEXT: Final = 1_000_000
 
-# What a task's journal entry carries beside the fields that were meant: hidden from `changes`, passed over by undo.
+# What an entry carries beside the fields that were meant: hidden from `changes`, passed over by undo.
 BOOKKEEPING: Final = frozenset(
-    {"version", "updated_at", "updated_by", "started_at", "finished_at", "claimed_by", "fenced", "waiting_on", "solo"}
+    {
+        "version",
+        "updated_at",
+        "updated_by",
+        "started_at",
+        "finished_at",
+        "claimed_by",
+        "fenced",
+        "waiting_on",
+        "solo",
+        # a job's
+        "next_run",
+        "decided_until",
+        "failures",
+    }
 )
 
 JOB_TYPES: Final = ("adhoc", "planned", "scheduled")

@@ -7,6 +7,7 @@ from typing import Any
 from tui_tasks.core import journal
 from tui_tasks.core.database import Database
 from tui_tasks.core.snapshots import Entry, iso
+from tui_tasks.dialects.job_shapes import event_body
 
 # Instants within a row: shown as text.
 _INSTANTS = frozenset(
@@ -25,6 +26,7 @@ _INSTANTS = frozenset(
         "last_run",
         "scheduled_for",
         "deadline",
+        "not_before",
     }
 )
 _HIDDEN = frozenset({"id", "deleted", "token_hash", "name_key", "rank", "list_id", "task_uid"})
@@ -37,6 +39,8 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
         told["task"] = journal.event_task(db, entry)
     if entry.kind == "message":
         told |= entry.new or {}
+    elif entry.entity in ("job", "run"):
+        told |= event_body(db, entry)
     elif entry.entity not in ("task", "log"):
         told[entry.entity] = {"uid": entry.uid, **_shown(entry.new or {})}
     elif entry.entity == "log" and entry.old is None and entry.new is not None:
@@ -47,16 +51,18 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: iso(value) if name in _INSTANTS and isinstance(value, int) else value
-        for name, value in row.items()
-        if name not in _HIDDEN
-    }
+    return {name: _shown_value(name, value) for name, value in row.items() if name not in _HIDDEN}
+
+
+def _shown_value(name: str, value: Any) -> Any:
+    if name in _INSTANTS and isinstance(value, int):
+        return iso(value)
+    return [iso(instant) for instant in value] if name == "plan" and value is not None else value
 
 
 def _shown_changes(entry: Entry) -> dict[str, list[Any]]:
     return {
-        name: [iso(value) for value in pair] if name in _INSTANTS else pair
+        name: [_shown_value(name, value) for value in pair]
         for name, pair in entry.changes.items()
         if name not in _HIDDEN
     }

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import journal, queries, vocab
+from tui_tasks.core import journal, queries, queries_jobs, vocab
 from tui_tasks.core.database import Database, Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
+from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
 from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, writable
 from tui_tasks.core.snapshots import Entry, Task
 
@@ -28,6 +31,13 @@ _UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).dist
 _TASK_LATER = Statement(
     J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.task == slot("task")) & (J.seq > slot("seq"))
+    )
+)
+
+
+_JOB_LATER = Statement(
+    J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
+        (J.entity == "job") & (J.uid == slot("uid")) & (J.seq > slot("seq"))
     )
 )
 
@@ -88,17 +98,24 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
     """Refuse where somebody has changed the same since (contract, section 7)."""
-    if entry.task is None or entry.new is None:
+    if entry.new is None or (entry.task is None and entry.entity != "job"):
         return
     made_or_gone = entry.old is None or "deleted" in entry.new
     fields = entry.new.keys() - vocab.BOOKKEEPING
-    for actor, later, undoes, entity, uid, new in tx.db.all(_TASK_LATER, task=entry.task, seq=entry.seq):
+    for actor, later, undoes, entity, uid, new in _later(tx.db, entry):
         if actor in (tx.actor, vocab.SYSTEM) or later == change or undoes is not None or not stands(tx.db, later):
             continue
         same_row = entity == entry.entity and uid == entry.uid
         overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
-        if overlap or (made_or_gone and entry.entity == "task"):
-            raise Conflict(f"{actor} has changed the same since", id=entry.task, seq=later)
+        if overlap or (made_or_gone and entry.entity in ("task", "job")):
+            raise Conflict(f"{actor} has changed the same since", id=entry.task or entry.uid, seq=later)
+
+
+def _later(db: Database, entry: Entry) -> list[Any]:
+    """What has happened since to the task or job that an entry is about."""
+    if entry.entity == "job":
+        return db.all(_JOB_LATER, uid=entry.uid, seq=entry.seq)
+    return db.all(_TASK_LATER, task=entry.task, seq=entry.seq)
 
 
 def _expect(entry: Entry, row: Any) -> dict[str, Any]:
@@ -112,7 +129,7 @@ def _expect(entry: Entry, row: Any) -> dict[str, Any]:
     return {name: _frozen(entry.old[name]) if name in _TUPLES else entry.old[name] for name in names}
 
 
-_TUPLES = frozenset({"tags", "depends_on", "node_ids"})
+_TUPLES = frozenset({"tags", "depends_on", "node_ids", "plan"})
 
 
 def _frozen(value: Any) -> Any:
@@ -188,10 +205,30 @@ def _invert_list(tx: Transaction, entry: Entry) -> None:
     tx.emit(kind, "list", home.uid, old=entry.new, new=back)
 
 
+def _invert_job(tx: Transaction, entry: Entry) -> None:
+    """Taking back a deletion or a switch-off starts a job as much as making one: rule S1 holds here too."""
+    refuse_inside_run(tx)
+    job = queries_jobs.any_job(tx.db, entry.uid)
+    assert job is not None
+    changes = {"deleted": True} if entry.old is None else _expect(entry, job)
+    if changes.get("deleted") is False:
+        restore_job(tx, job)
+    elif "deleted" in changes:
+        if not job.deleted:
+            delete_job(tx, DeleteJob(job.uid))
+    elif job.deleted:
+        raise Conflict(f"job {job.uid} was deleted", id=job.uid)
+    elif "enabled" in changes:
+        switch_on(tx, job) if changes["enabled"] else disable(tx, job, "the job was disabled before it began")
+    else:
+        change_job(tx, job, "job.updated", changes)
+
+
 _INVERSES = {
     "task": _invert_task,
     "log": _invert_beside,
     "state": _invert_beside,
     "memory": _invert_beside,
     "list": _invert_list,
+    "job": _invert_job,
 }

@@ -1,0 +1,71 @@
+"""What writing a run entails beyond its row: many at once, the job's last outcome, and old ones dropped."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+from uuid import UUID, uuid5
+
+from peewee import SQL, fn
+
+from tui_tasks.core import models, vocab
+from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.models import JobRow, RunLogRow, RunRow
+
+_COLUMNS = models.columns(RunRow)
+_INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))
+_JOB_OF = Statement(RunRow.select(RunRow.job_uid).where(RunRow.uid == slot("uid")))
+_SET_LAST_RUN = Statement(JobRow.update({JobRow.last_run: slot("at")}).where(JobRow.uid == slot("job")))
+_SET_LAST_OUTCOME = Statement(
+    JobRow.update({JobRow.last_outcome: slot("outcome"), JobRow.last_result: slot("result")}).where(
+        JobRow.uid == slot("job")
+    )
+)
+_OLD: Any = (RunRow.job_uid == slot("job")) & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))
+_DROP_LOGS = Statement(RunLogRow.delete().where(RunLogRow.run_uid << RunRow.select(RunRow.uid).where(_OLD)))
+_DROP_RUNS = Statement(RunRow.delete().where(_OLD))
+
+
+@cache
+def _count_active() -> Statement:
+    # Both conditions on the state, so that the index of the open runs serves.
+    states: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'waiting'"), SQL("'running'")])
+    active = RunRow.select(fn.COUNT(RunRow.id)).where((RunRow.job_uid == JobRow.uid) & states)
+    return Statement(JobRow.update({JobRow.active: active}).where(JobRow.uid == slot("job")))
+
+
+def nominal_uid(job_uid: str, scheduled_for: int) -> str:
+    """The uid of the first run for a nominal time: the same whoever decides it."""
+    return str(uuid5(UUID(job_uid), str(scheduled_for)))
+
+
+def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
+    """Write an entry that stands for many runs of a job; return whether it is one.
+
+    With `times`: those were decided, and nothing runs. With `below`: older runs are no longer kept.
+    """
+    if "times" in new:
+        blank = {name: field.default for name, field in _COLUMNS.items()}
+        blank |= {"job_uid": job_uid, "state": "final", "requested_by": vocab.SYSTEM}
+        blank |= {name: new[name] for name in ("trigger", "decision", "reason")}
+        for at, scheduled_for in enumerate(new["times"]):
+            row = {"id": new["first_id"] + at, "uid": nominal_uid(job_uid, scheduled_for)}
+            db.run(_INSERT, blank | row | {"scheduled_for": scheduled_for})
+        return True
+    if "below" in new:
+        values = {"job": job_uid, "below": new["below"]}
+        db.run(_DROP_LOGS, values)
+        db.run(_DROP_RUNS, values)
+        return True
+    return False
+
+
+def follow(db: Database, uid: str, new: dict[str, Any]) -> None:
+    """Keep up what a job shows of its runs, after the row of one was written."""
+    job_uid = new["job_uid"] if "job_uid" in new else db.one(_JOB_OF, uid=uid)[0]
+    if new.get("started_at") is not None:
+        db.run(_SET_LAST_RUN, {"job": job_uid, "at": new["started_at"]})
+    if new.get("outcome") is not None:
+        db.run(_SET_LAST_OUTCOME, {"job": job_uid, "outcome": new["outcome"], "result": new.get("result")})
+    if "state" in new:
+        db.run(_count_active(), {"job": job_uid})

@@ -1,0 +1,141 @@
+"""Jobs and runs as the channel shows them (contract, section 6, `scheduler`), in replies and in events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from tui_tasks.core import queries_jobs
+from tui_tasks.core.database import Database
+from tui_tasks.core.snapshots import Entry, Job, Run
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_RUN_INSTANTS: Final = ("scheduled_for", "started_at", "ended_at", "deadline", "not_before")
+_RUN_SHOWN: Final = (
+    "decision",
+    "outcome",
+    "exit_code",
+    "result",
+    "reason",
+    "trigger",
+    "context",
+    "attempt",
+    "retry_of",
+)
+_JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "timezone", "dedicated_context", "settings")
+
+
+def told(instant: int | None, zone: str) -> str | None:
+    """An instant as ISO 8601 with the offset that holds in the job's zone, no finer than it is; None as None."""
+    if instant is None:
+        return None
+    precision = "microseconds" if instant % 1_000 else "milliseconds" if instant % 1_000_000 else "seconds"
+    return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).isoformat(timespec=precision)
+
+
+def shown_job(job: Job) -> dict[str, Any]:
+    """A job as it reads, and its settings where some are not at their default."""
+    zone = job.timezone
+    shown: dict[str, Any] = {
+        "uuid": job.uid,
+        "name": job.name,
+        "type": job.type,
+        "state": job.state,
+        "system_prompt": job.system_prompt,
+        "prompt": job.prompt,
+    }
+    if job.schedule is not None:
+        shown["schedule"] = job.schedule
+    if job.plan is not None:
+        shown["plan"] = [told(instant, zone) for instant in job.plan]
+    shown |= {
+        "timezone": zone,
+        "dedicated_context": job.dedicated_context,
+        "next_run": told(job.next_run, zone),
+        "last_run": told(job.last_run, zone),
+        "last_result": job.last_result,
+        "created_at": told(job.created_at, zone),
+    }
+    if job.settings:
+        shown["settings"] = job.settings
+    return shown
+
+
+def shown_run(run: Run, zone: str) -> dict[str, Any]:
+    """A run, or a due time that was not run, as it reads."""
+    return {
+        "run_id": run.uid,
+        "uuid": run.job_uid,
+        "trigger": run.trigger,
+        "scheduled_for": told(run.scheduled_for, zone),
+        "decision": run.decision,
+        "outcome": run.outcome,
+        "started_at": told(run.started_at, zone),
+        "ended_at": told(run.ended_at, zone),
+        "exit_code": run.exit_code,
+        "result": run.result,
+        "reason": run.reason,
+    }
+
+
+def event_body(db: Database, entry: Entry) -> dict[str, Any]:
+    """What the event of an entry about a job or a run tells (contract, section 7)."""
+    new = entry.new or {}
+    if entry.entity == "run" and ("times" in new or "below" in new):
+        return {"job": _many(db, entry.uid, new)}
+    if entry.entity == "run":
+        return {"run": _requested(db, entry.uid) if entry.kind == "run.requested" else _run(db, entry.uid, new)}
+    job = queries_jobs.any_job(db, entry.uid)
+    zone = new.get("timezone") or (job.timezone if job else "UTC")
+    shown: dict[str, Any] = {name: new[name] for name in _JOB_SHOWN if name in new}
+    if new.get("plan") is not None:
+        shown["plan"] = [told(instant, zone) for instant in new["plan"]]
+    for name in ("next_run", "created_at"):
+        if name in new:
+            shown[name] = told(new[name], zone)
+    if "enabled" in new:
+        shown["enabled"] = bool(new["enabled"])
+    return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **shown}}
+
+
+def _many(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+    """Due times that were not run, or runs that are no longer kept."""
+    job = queries_jobs.any_job(db, job_uid)
+    assert job is not None
+    shown: dict[str, Any] = {"uuid": job_uid, "name": job.name}
+    if "times" in new:
+        first, last = (told(new["times"][at], job.timezone) for at in (0, -1))
+        shown |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
+        shown |= {"first": first, "last": last}
+    return shown
+
+
+def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+    """What an entry says of a run; what never changes of it is looked up."""
+    job_uid = new.get("job_uid")
+    run = queries_jobs.any_run(db, run_uid)
+    if job_uid is None and run is not None:
+        job_uid = run.job_uid
+    job = queries_jobs.any_job(db, job_uid) if job_uid is not None else None
+    zone = job.timezone if job else "UTC"
+    shown: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
+    shown |= {name: new[name] for name in _RUN_SHOWN if new.get(name) is not None}
+    return shown | {name: told(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
+
+
+def _requested(db: Database, run_uid: str) -> dict[str, Any]:
+    """All that whoever is to do the run needs (contract, section 6, "Who executes")."""
+    run = queries_jobs.any_run(db, run_uid)
+    job = queries_jobs.any_job(db, run.job_uid) if run else None
+    if run is None or job is None:
+        return {"run_id": run_uid}
+    return {
+        "run_id": run.uid,
+        "uuid": job.uid,
+        "name": job.name,
+        "system_prompt": job.system_prompt,
+        "prompt": job.prompt,
+        "context": run.context,
+        "for": job.created_by,
+    }

@@ -1,0 +1,352 @@
+"""`scheduler:*` (seed 003): jobs that run by a schedule, by a plan, or by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from tui_tasks.core import queries_jobs
+from tui_tasks.core.errors import InvalidArgument, TimedOut
+from tui_tasks.core.job_settings import YEAR
+from tui_tasks.core.operations_jobs import (
+    CreateJob,
+    DeleteJob,
+    DisableJob,
+    EditJob,
+    EnableJob,
+    FinishRun,
+    RunJob,
+)
+from tui_tasks.core.schedule import system_zone
+from tui_tasks.core.snapshots import Job, Run
+from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid
+from tui_tasks.dialects.base import Call, Table, Wait, one_of
+from tui_tasks.dialects.job_shapes import shown_job, shown_run
+
+SCHEDULER = Table()
+SECOND = 1_000_000
+DEFAULT_WAIT = 300
+MAX_RUNS = 100_000
+
+State = Literal["idle", "running", "disabled", "error"]
+Type = Literal["adhoc", "planned", "scheduled"]
+
+Uuid = Annotated[Uid, Meta(description="The UUID of the job.")]
+JobName = Annotated[Name, Meta(description="A descriptive name; no other job may have it, in any case.")]
+SystemPrompt = Annotated[Text, Meta(description="The system prompt for the job's execution context.")]
+Prompt = Annotated[Text, Meta(description="What the job is to do: its own objective, never to schedule more jobs.")]
+Timezone = Annotated[Text, Meta(description="The IANA time zone its times are meant in; left out: the system's.")]
+Dedicated = Annotated[
+    bool,
+    Meta(
+        description="true: each run is a process of its own, in a private, isolated context. "
+        "false: it runs in the current conversation, by the event run.requested."
+    ),
+]
+Plan = Annotated[
+    list[Text],
+    Meta(min_length=1, description="One or more ISO dates with a time, as 2026-03-01T09:00:00; none may be past."),
+]
+Field = str | int
+
+
+class Schedule(Arguments):
+    """The five fields of a cron."""
+
+    minute: Annotated[Field, Meta(description="0-59: a number, a-b, a list, * or a step such as */15.")]
+    hour: Annotated[Field, Meta(description="0-23")]
+    day: Annotated[Field, Meta(description="Day of the month, 1-31; with a weekday as well, either.")]
+    month: Annotated[Field, Meta(description="1-12 or jan-dec")]
+    weekday: Annotated[Field, Meta(description="0-7 (0 and 7 are Sunday) or sun-sat")]
+
+    def fields(self) -> dict[str, Field]:
+        """The fields by name."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class _Filter(Arguments):
+    state: Annotated[list[State], Meta(description="Keep those in one of these states; left out or empty: all.")] = []
+    type: Annotated[list[Type], Meta(description="Keep those of one of these types; left out or empty: all.")] = []
+
+
+@SCHEDULER.tool("scheduler:list_tasks", _Filter)
+def list_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
+    """List the jobs, oldest first. Do this (or find_task_by_name) before you create one, so that there is no duplicate.
+
+    `state` is idle, running, disabled, or error (its last run failed). Returns an array of jobs.
+    """
+    return [shown_job(job) for job in queries_jobs.jobs(call.db, states=given.state, types=given.type)]
+
+
+class _Named(Arguments):
+    name: Annotated[Name, Meta(description="The name or a part of it, in any case.")]
+
+
+@SCHEDULER.tool("scheduler:find_task_by_name", _Named)
+def find_task_by_name(call: Call, given: _Named) -> list[dict[str, Any]]:
+    """Find jobs by a part of their name. Returns an array of jobs, oldest first; empty when there is none."""
+    return [shown_job(job) for job in queries_jobs.jobs(call.db, name=given.name)]
+
+
+class _One(Arguments):
+    uuid: Uuid
+
+
+@SCHEDULER.tool("scheduler:show_task", _One)
+def show_task(call: Call, given: _One) -> dict[str, Any]:
+    """Read one job: what it does, when it runs next, and how it last ended. Returns the job."""
+    return shown_job(queries_jobs.job(call.db, given.uuid))
+
+
+class _Run(Arguments):
+    uuid: Uuid
+    context: Annotated[Text, Meta(description="Input for this run alone, put before the job's prompt.")] = ""
+    force: Annotated[
+        bool, Meta(description="true: the user asked to run it now though it has its times (rule S3).")
+    ] = False
+
+
+@SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
+def run_task(call: Call, given: _Run) -> dict[str, Any]:
+    """Start a job now; it goes on in the background. Meant for ad hoc jobs.
+
+    A scheduled or planned one runs at its times: only with `force`, if the user asked. Returns uuid, run_id and the
+    state "running" at once; scheduler:wait_for_task or scheduler:get_runs tells how it ended.
+    """
+    run = call.run(RunJob(given.uuid, given.context, given.force))
+    return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
+
+
+@SCHEDULER.tool("scheduler:delete_task", _One, writes=True)
+def delete_task(call: Call, given: _One) -> dict[str, Any]:
+    """Delete a job for good; what it runs is ended first. Returns the job as it was."""
+    return shown_job(call.run(DeleteJob(given.uuid)))
+
+
+class _Adhoc(Arguments, kw_only=True):
+    name: JobName
+    system_prompt: SystemPrompt
+    prompt: Prompt
+    timezone: Timezone | None = None
+    dedicated_context: Dedicated = False
+
+
+class _Scheduled(_Adhoc, kw_only=True):
+    schedule: Annotated[Schedule, Meta(description="A cron: all five fields.")]
+
+
+class _Planned(_Adhoc, kw_only=True):
+    plan: Plan
+
+
+def _created(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any]:
+    job = call.run(
+        CreateJob(
+            given.name,
+            kind,
+            given.system_prompt,
+            given.prompt,
+            given.timezone if given.timezone is not None else system_zone(),
+            dedicated_context=given.dedicated_context,
+            **when,
+        )
+    )
+    return shown_job(job)
+
+
+@SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
+def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
+    """Create a job that runs again and again by a cron schedule, such as every 15 minutes or Tuesdays at 9.
+
+    Look first whether there is one like it. Its prompt must not schedule more jobs. Day of the month and weekday
+    combine as in cron (either). Returns the job, with its next run.
+    """
+    return _created(call, given, "scheduled", schedule=given.schedule.fields())
+
+
+@SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
+def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
+    """Create a job that runs at one or more given moments, such as tomorrow at 18:25.
+
+    Look first whether there is one like it. Returns the job, with its plan sorted and its next run.
+    """
+    return _created(call, given, "planned", plan=tuple(given.plan))
+
+
+@SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True)
+def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
+    """Create a job that runs only when scheduler:run_task or the user starts it: a template to be used again.
+
+    Look first whether there is one like it. Returns the job.
+    """
+    return _created(call, given, "adhoc")
+
+
+class _Wait(Arguments):
+    uuid: Uuid
+    timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds to wait at the most.")] = DEFAULT_WAIT
+
+
+@SCHEDULER.tool("scheduler:wait_for_task", _Wait, waits=True)
+def wait_for_task(call: Call, given: _Wait) -> Any:
+    """Wait until a running job has ended, retries included. Only for jobs with dedicated_context.
+
+    Meanwhile other requests are served. Returns uuid, run_id, the job's state, the run's outcome (success, error or
+    interrupted; null if it never ran) and its result; of the last run at once where the job is not running.
+    """
+    job = queries_jobs.job(call.db, given.uuid)
+    if not job.dedicated_context:
+        raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
+    active = [run for run in queries_jobs.open_runs(call.db, job.uid) if run.state != "queued"]
+    if not active:
+        return _ended(job, queries_jobs.last_ended(call.db, job.uid))
+    awaited = active[-1].uid
+    deadline = call.now + int(given.timeout * SECOND)
+
+    def check(later: Call) -> dict[str, Any] | None:
+        run = _newest_attempt(later, awaited)
+        if run is None or run.state == "final":
+            now = queries_jobs.any_job(later.db, given.uuid) or job
+            return _ended(now, run or queries_jobs.last_ended(later.db, given.uuid))
+        # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
+        return give_up(later) if later.now >= deadline else None
+
+    def give_up(later: Call) -> Any:
+        raise TimedOut(f"job {job.name!r} is still running", uuid=job.uid, run_id=awaited, state="running")
+
+    return Wait(check, give_up, deadline)
+
+
+def _newest_attempt(call: Call, run_id: str) -> Run | None:
+    """The run, or the last of the attempts made after it; None where it is no longer kept."""
+    run = queries_jobs.any_run(call.db, run_id)
+    while run is not None and run.state == "final" and (retry := queries_jobs.retry_of(call.db, run)) is not None:
+        run = retry
+    return run
+
+
+def _ended(job: Job, run: Run | None) -> dict[str, Any]:
+    return {
+        "uuid": job.uid,
+        "run_id": run.uid if run else None,
+        "state": job.state,
+        "outcome": run.outcome if run else None,
+        "result": run.result if run else None,
+    }
+
+
+# Beyond the seed (contract, section 6)
+
+Seconds = Annotated[int, Meta(ge=0, le=YEAR)]
+
+
+class _Update(Arguments):
+    uuid: Uuid
+    name: JobName | None = None
+    system_prompt: SystemPrompt | None = None
+    prompt: Prompt | None = None
+    schedule: Annotated[Schedule, Meta(description="Of a scheduled job: the new cron, all five fields.")] | None = None
+    plan: Annotated[list[Text], Meta(min_length=1, description="Of a planned job: all its moments.")] | None = None
+    timezone: Annotated[Text, Meta(description="The IANA time zone its times are meant in.")] | None = None
+    dedicated_context: Dedicated | None = None
+    catch_up: (
+        Annotated[
+            Literal["none", "one", "all"],
+            Meta(description="Of the times missed while nothing ran, start none, one (the latest; default) or all."),
+        ]
+        | None
+    ) = None
+    catch_up_cap: Annotated[int, Meta(description='With catch_up "all", at most so many (default 10).')] | None = None
+    stagger: Annotated[Seconds, Meta(description="Seconds between starts that are caught up (default 10).")] | None = (
+        None
+    )
+    start_deadline: (
+        Annotated[Seconds, Meta(description="Seconds after which a due time is given up; 0: never (default).")] | None
+    ) = None
+    overlap: (
+        Annotated[
+            Literal["skip", "queue", "allow"],
+            Meta(description="When due while it still runs: skip (default), queue one, or allow both."),
+        ]
+        | None
+    ) = None
+    starts_per_hour: Annotated[int, Meta(description="At most so many starts; 0: no limit (default).")] | None = None
+    jitter: Annotated[Seconds, Meta(description="Spread starts over so many seconds (default 0).")] | None = None
+    timeout: (
+        Annotated[Seconds, Meta(description="Seconds after which a run is ended; 0: as configured (default).")] | None
+    ) = None
+    retries: Annotated[int, Meta(description="Try a failed run again, so often (default 0).")] | None = None
+    retry_delay: (
+        Annotated[Seconds, Meta(description="Seconds before the first retry, doubled each time (default 60).")] | None
+    ) = None
+    pause_after: (
+        Annotated[int, Meta(description="Disable after so many failures in a row; 0: never (default).")] | None
+    ) = None
+    keep_runs: Annotated[int, Meta(description="How many runs are kept (default 100).")] | None = None
+    runner: (
+        Annotated[Text, Meta(description="Which of the human's configured runners to use; empty: the default.")] | None
+    ) = None
+
+
+_CHANGES = ("name", "system_prompt", "prompt", "plan", "timezone", "dedicated_context")
+_SETTINGS = tuple(_Update.__struct_fields__[_Update.__struct_fields__.index("catch_up") :])
+
+
+@SCHEDULER.tool("scheduler:update_task", _Update, writes=True)
+def update_task(call: Call, given: _Update) -> dict[str, Any]:
+    """Change a job, or how it is scheduled and run; what is left out stays. At least one field besides the uuid.
+
+    Its type stays: a scheduled job takes a schedule, a planned one a plan (moments it has already may be past). Returns
+    the job, with `settings` where some are not at their default.
+    """
+    fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
+    one_of("name", fields)
+    changes = {name: fields[name] for name in _CHANGES if fields[name] is not None}
+    if given.schedule is not None:
+        changes["schedule"] = given.schedule.fields()
+    settings = {name: fields[name] for name in _SETTINGS if fields[name] is not None}
+    return shown_job(call.run(EditJob(given.uuid, changes, settings)))
+
+
+@SCHEDULER.tool("scheduler:enable_task", _One, writes=True)
+def enable_task(call: Call, given: _One) -> dict[str, Any]:
+    """Switch a disabled job on again: from now on it runs at its times. Returns the job."""
+    return shown_job(call.run(EnableJob(given.uuid)))
+
+
+@SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
+def disable_task(call: Call, given: _One) -> dict[str, Any]:
+    """Switch a job off without deleting it: it starts no more; a run that has begun goes on. Returns the job."""
+    return shown_job(call.run(DisableJob(given.uuid)))
+
+
+class _Runs(Arguments):
+    uuid: Uuid
+    limit: Annotated[int, Meta(ge=1, le=MAX_RUNS, description="How many at the most.")] = 20
+
+
+@SCHEDULER.tool("scheduler:get_runs", _Runs)
+def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
+    """Read a job's history: each run, and each due time not run, with the reason. Returns `runs`, newest first.
+
+    `decision` is ran, missed, skipped or coalesced (a later run stands for it); `outcome` success, error, interrupted,
+    or null while it runs.
+    """
+    job = queries_jobs.job(call.db, given.uuid)
+    return {"runs": [shown_run(run, job.timezone) for run in queries_jobs.runs(call.db, job.uid, given.limit)]}
+
+
+class _Finish(Arguments):
+    run_id: Annotated[Uid, Meta(description="The run_id that run.requested told.")]
+    outcome: Annotated[Literal["success", "error", "interrupted"], Meta(description="How it ended.")]
+    result: Annotated[Text, Meta(description="What came of it, or what went wrong.")] | None = None
+
+
+@SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True)
+def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
+    """Say how a run ended that you were asked to do by the event run.requested. Returns the run."""
+    run = call.run(FinishRun(given.run_id, given.outcome, given.result))
+    job = queries_jobs.any_job(call.db, run.job_uid)
+    assert job is not None
+    return shown_run(run, job.timezone)
