@@ -40,16 +40,14 @@ _NEWLINES = "\n\x85\u2028\u2029"
 # Marks of direction: with them one line can be made to look like another.
 _BIDI = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 # Format characters that do not join or hide, but are drawn around others.
-_DRAWN = frozenset(
-    map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD))
-)
+_DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
 # Printable to Python, but nothing to see or a change to their neighbour's width, on which terminals disagree.
 _DROPPED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
 )
 # Vowels and finals of Hangul join the character before them, as marks do.
-_JAMO = re.compile("[\u1161-\u11ff\ud7b0-\ud7ff]")
+_JAMO = re.compile("[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]")
 _REGIONAL_A = 0x1F1E6
 _MARK = "mark"
 

@@ -1,8 +1,8 @@
 """Themes as data: one TOML file each, shipped in `themes/` or the user's own.
 
-A file has four tables. `[colors]` are Textual's own (`primary`, `background` ...); `[states]` the colours of the
-states and `[parts]` those of what is not a state, as named in `STATES` and `PARTS`; `[variables]` any other of
-Textual's theme variables. Only `primary`, `foreground` and `background` are required: the rest follows from
+A file has four tables. `[colors]` are Textual's own (`primary`, `background` ...); `[states]` the colours of
+the states and `[parts]` those of what is not a state, as named in `STATES` and `PARTS`; `[variables]` any other
+of Textual's theme variables. Only `primary`, `foreground` and `background` are required: the rest follows from
 them. All of it is at hand in TCSS and in Content styles: `$state-done`, `$muted`, `$cursor-background`.
 """
 
@@ -16,10 +16,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 DEFAULT: Final = "dark"
 NO_COLOR: Final = "ansi"
@@ -41,7 +44,9 @@ REQUIRED: Final = ("primary", "foreground", "background")
 STATES: Final = ("pending", "in-progress", "needs-you", "blocked", "done", "failed", "skipped", "overdue")
 PARTS: Final = ("muted", "changed", "rule", "cursor-text", "cursor-background")
 STYLES: Final = ("muted-style", "cursor-style")
-"""Text styles of our own, for themes without the colours to say it: `text-style: $muted-style`."""
+"""Text styles, for themes without the colours to say it: `text-style: $muted-style`."""
+OWN: Final = frozenset({*(f"state-{state}" for state in STATES), *PARTS, *STYLES})
+"""Every variable that is ours and not Textual's."""
 
 _MAX_BYTES: Final = 64 * 1024
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -83,7 +88,7 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[Proble
 
 
 def shipped_folder() -> Traversable:
-    """Return the folder of shipped themes: in the installed package, else beside the checkout's pyproject.toml."""
+    """Return the folder of shipped themes: in the installed package, else in the checkout."""
     packaged = importlib.resources.files("tui_tasks") / "themes"
     checkout = Path(__file__).parents[2]
     if not packaged.is_dir() and (checkout / "pyproject.toml").is_file():
@@ -96,7 +101,7 @@ def variable_defaults() -> dict[str, str]:
 
     The App reads its CSS before it has any theme of ours.
     """
-    return _own_defaults(BUILTIN_THEMES["textual-dark"])
+    return _own_variables(BUILTIN_THEMES["textual-dark"])
 
 
 def _files(folder: Traversable | None, problems: list[Problem]) -> list[Traversable]:
@@ -150,7 +155,8 @@ class _Reader:
 
     def wrong(self, table: str, key: str, message: str) -> None:
         """Add a problem at the line of `key`, else of its table, else the first."""
-        line = self.lines.get((table, key)) or self.lines.get((table, "")) or self.lines.get(("", table)) or 1
+        places = ((table, key), (table, ""), ("", table)) if table else (("", key), (key, ""))
+        line = next((self.lines[place] for place in places if place in self.lines), 1)
         self.problems.append(Problem(self.path, line, message))
 
     def theme(self, stem: str, document: dict[str, Any]) -> Theme | None:
@@ -203,11 +209,7 @@ class _Reader:
         for key in entries:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)
-                hint = (
-                    f"; did you mean {near[0]!r}?"
-                    if near
-                    else f"; known are {', '.join(known)}" * (len(known) < 20)
-                )
+                hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}" * (len(known) < 20)
                 self.wrong(table, key, f"unknown key {key!r}{hint}")
 
     def colors(self, document: Mapping[str, Any], name: str, known: Iterable[str]) -> dict[str, str]:
@@ -223,10 +225,10 @@ class _Reader:
 
     def variables(self, document: Mapping[str, Any], like: Theme) -> dict[str, str]:
         """Return the entries of [variables] that Textual has a use for and that would not break its CSS."""
-        known = {*like.to_color_system().generate(), *like.variables}
+        usual = like.variables | replace(like, variables={}).to_color_system().generate()
         good = {}
-        for key, value in self.table(document, "variables", known).items():
-            fault = _variable_fault(key, value)
+        for key, value in self.table(document, "variables", usual).items():
+            fault = _variable_fault(key, value, usual[key])
             if fault:
                 self.wrong("variables", key, f"{key}: {fault}")
             else:
@@ -245,15 +247,14 @@ def _color_fault(value: str, ansi: bool) -> str:
     return "a colour here is opaque" if color.a < 1 else ""
 
 
-def _variable_fault(key: str, value: str) -> str:
+def _variable_fault(key: str, value: str, usual: str) -> str:
+    """Return what keeps `value` from taking the place of the `usual` one in Textual's CSS, or nothing."""
     if key.endswith("-style") or "-style-" in key:
-        return (
-            ""
-            if _STYLE.fullmatch(value)
-            else "a text style: none, bold, dim, italic, underline, reverse, strike"
-        )
+        fits = _STYLE.fullmatch(value)
+        return "" if fits else "a text style: none, bold, dim, italic, underline, reverse or strike"
     shape = _COLOR_VALUE.fullmatch(value)
-    if shape and shape["color"] in ("auto", "initial", "transparent"):
+    # Where Textual itself does not write these words, its CSS has places that cannot take them.
+    if shape and shape["color"] in ("auto", "initial") and usual.startswith(shape["color"]):
         return ""
     try:
         Color.parse(shape["color"] if shape else value)
@@ -276,77 +277,120 @@ def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
     return lines
 
 
+# What each of our variables takes where a theme does not say, and Textual's own variables from ours or its others.
+_ROLES: Final = {
+    "state-pending": "foreground",
+    "state-in-progress": "primary",
+    "state-needs-you": "warning",
+    "state-blocked": "secondary",
+    "state-done": "success",
+    "state-failed": "error",
+    "state-skipped": "muted",
+    "state-overdue": "accent",
+    "changed": "accent",
+    "cursor-text": "foreground",
+}
+_WIDGETS: Final = {
+    "text-muted": "muted",
+    "text-disabled": "muted",
+    "foreground-muted": "muted",
+    "foreground-disabled": "muted",
+    "border": "primary",
+    "border-blurred": "rule",
+    "scrollbar": "rule",
+    "scrollbar-hover": "muted",
+    "scrollbar-active": "primary",
+    "scrollbar-background": "background",
+    "scrollbar-background-hover": "background",
+    "scrollbar-background-active": "background",
+    "scrollbar-corner-color": "background",
+    "footer-background": "background",
+    "footer-foreground": "foreground",
+    "footer-key-foreground": "changed",
+    "footer-description-foreground": "muted",
+    "block-cursor-foreground": "cursor-text",
+    "block-cursor-background": "cursor-background",
+    "block-cursor-blurred-foreground": "cursor-text",
+    "block-cursor-blurred-background": "cursor-background",
+    "block-hover-background": "panel",
+    "input-cursor-foreground": "background",
+    "input-cursor-background": "foreground",
+    "input-selection-foreground": "cursor-text",
+    "input-selection-background": "cursor-background",
+    "screen-selection-foreground": "cursor-text",
+    "screen-selection-background": "cursor-background",
+    "button-color-foreground": "background",
+    "link-color": "foreground",
+    "link-color-hover": "cursor-text",
+    "link-background-hover": "cursor-background",
+}
+# Where there are no shades to be had, and for what Textual's CSS needs but its ANSI themes leave out.
+_ANSI: Final = {
+    "surface-active": "transparent",
+    "ansi-background": "ansi_default",
+    "ansi-foreground": "ansi_default",
+    "block-cursor-text-style": "reverse",
+    "block-cursor-blurred-text-style": "bold",
+    "input-selection-foreground": "ansi_black",
+    "input-selection-background": "ansi_white",
+    "screen-selection-foreground": "ansi_black",
+    "screen-selection-background": "ansi_white",
+}
+
+
 def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:
-    """Return `theme` with a value for every variable of ours, and with Textual's own widgets dressed to match.
+    """Return `theme` with a value for every variable of ours, and with Textual's widgets dressed to match.
 
     What the theme says stands; `overrides` stand above all.
     """
-    given = theme.variables
-    own = _own_defaults(theme) | given
-    return replace(theme, variables=_widget_variables(theme, own) | own | given | dict(overrides or {}))
+    own = _own_variables(theme)
+    values = theme.to_color_system().generate() | own
+    widgets = {name: values[source] for name, source in _WIDGETS.items()} | (_ANSI if theme.ansi else {})
+    return replace(theme, variables=widgets | own | theme.variables | dict(overrides or {}))
 
 
-def _own_defaults(theme: Theme) -> dict[str, str]:
-    """Return our variables as they follow from the colours."""
-    generated = theme.to_color_system().generate()
-    foreground, background, primary = (generated[name] for name in ("foreground", "background", "primary"))
+def _own_variables(theme: Theme) -> dict[str, str]:
+    """Return every variable of ours: as given, else as it follows from the colours."""
+    values = theme.to_color_system().generate()
     if theme.ansi:
-        muted = rule = cursor = foreground
+        shades = dict.fromkeys(("muted", "rule", "cursor-background"), values["foreground"])
     else:
-        ground = Color.parse(background)
-        muted = Color.parse(foreground).blend(ground, 0.25).hex6
-        rule = ground.blend(Color.parse(foreground), 0.25).hex6
-        cursor = ground.blend(Color.parse(primary), 0.15).hex6
-    roles = dict(
-        zip(
-            STATES,
-            ("foreground", "primary", "warning", "secondary", "success", "error", "", "accent"),
-            strict=True,
-        )
-    )
-    states = {f"state-{state}": generated[role] if role else muted for state, role in roles.items()}
-    parts = (muted, generated["accent"], rule, foreground, cursor)
-    styles = ("dim", "bold") if theme.ansi else ("none", "none")
-    return states | dict(zip(PARTS, parts, strict=True)) | dict(zip(STYLES, styles, strict=True))
+        front, ground, primary = (Color.parse(values[name]) for name in ("foreground", "background", "primary"))
+        shades = {
+            "muted": front.blend(ground, 0.25).hex6,
+            "rule": ground.blend(front, 0.25).hex6,
+            "cursor-background": ground.blend(primary, 0.15).hex6,
+        }
+    styles = {"muted-style": "dim" if theme.ansi else "none", "cursor-style": "bold" if theme.ansi else "none"}
+    values |= shades | styles | theme.variables
+    roles = {name: values[source] for name, source in _ROLES.items()}
+    return shades | styles | roles | {name: value for name, value in theme.variables.items() if name in OWN}
 
 
-def _widget_variables(theme: Theme, own: Mapping[str, str]) -> dict[str, str]:
-    """Return Textual's variables for its own widgets, in our colours and readable."""
-    generated = theme.to_color_system().generate()
-    foreground, background, primary = (generated[name] for name in ("foreground", "background", "primary"))
-    muted, rule = own["muted"], own["rule"]
-    text, cursor = own["cursor-text"], own["cursor-background"]
-    quiet = (
-        "text-muted",
-        "text-disabled",
-        "foreground-muted",
-        "foreground-disabled",
-        "footer-description-foreground",
-    )
-    empty = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
-    return {
-        **dict.fromkeys(quiet, muted),
-        **dict.fromkeys((*empty, "scrollbar-corner-color", "footer-background"), background),
-        "scrollbar": rule,
-        "scrollbar-hover": muted,
-        "scrollbar-active": primary,
-        "border": primary,
-        "border-blurred": rule,
-        "footer-foreground": foreground,
-        "footer-key-foreground": own["changed"],
-        "block-cursor-foreground": text,
-        "block-cursor-background": cursor,
-        "block-cursor-blurred-foreground": text,
-        "block-cursor-blurred-background": cursor,
-        "block-hover-background": generated["panel"],
-        "input-cursor-foreground": background,
-        "input-cursor-background": foreground,
-        "input-selection-foreground": text,
-        "input-selection-background": cursor,
-        "screen-selection-foreground": text,
-        "screen-selection-background": cursor,
-        "button-color-foreground": background,
-        "link-color": foreground,
-        "link-color-hover": text,
-        "link-background-hover": cursor,
-    }
+def install(app: App[object], themes: Mapping[str, Theme], chosen: str = DEFAULT) -> None:
+    """Give `app` these themes in place of all others, and put on `chosen`, else the first.
+
+    Called after `App.__init__`, and again when files have changed. With no themes, the app keeps what it has.
+    """
+    if not themes:
+        return
+    name = chosen if chosen in themes else next(iter(themes))
+    for theme in themes.values():
+        app.register_theme(theme)
+    if app.theme != name:
+        app.theme = name
+    elif app.is_running:
+        app.refresh_css(animate=False)
+    for other in set(app.available_themes) - set(themes):
+        app.unregister_theme(other)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two opaque colours, from 1 to 21, as WCAG 2 defines it."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]

@@ -1,0 +1,425 @@
+"""A screen and a pipe share one process, and the terminal comes back as it was. On real pseudo-terminals."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyte
+import pytest
+
+from tui_tasks import terminal
+
+WAIT = 30.0
+"""Seconds after which something that has not happened never will."""
+
+# Run by a Python of its own; its first argument is the terminal to take for its controlling one, or -1 for none.
+APP = """
+import fcntl, json, os, signal, sys, termios, threading, time
+if int(sys.argv[1]) >= 0:
+    fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
+    os.close(int(sys.argv[1]))
+if "ignore-hup" in sys.argv:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+if "block-hup" in sys.argv:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+
+from tui_tasks import terminal
+claimed = terminal.claim()
+
+from textual.app import App
+from textual.widgets import Static
+
+class Demo(App):
+    keys = ""
+
+    def compose(self):
+        yield Static("starting", markup=False)
+
+    def on_mount(self):
+        self.query_one(Static).update(f"ready {self.size.width}x{self.size.height}")
+        if claimed.input_fd is not None:
+            threading.Thread(target=self.serve, daemon=True).start()
+        if claimed.log_fd is not None:
+            os.write(claimed.log_fd, b"a line of the log\\n")
+
+    def serve(self):
+        while data := os.read(claimed.input_fd, 65536):
+            for line in data.splitlines():
+                os.write(claimed.output_fd, json.dumps({"echo": json.loads(line)}).encode() + b"\\n")
+
+    def on_key(self, event):
+        print("a stray print")
+        if event.key == "q":
+            self.exit(return_code=3)
+        elif event.key == "x":
+            raise RuntimeError("boom")
+        elif event.key == "z":
+            os.write(claimed.output_fd, b"stuck\\n")
+            time.sleep(600)
+        elif event.key == "f":
+            self.set_interval(0.001, self.flood)
+        else:
+            self.keys += event.character or ""
+            self.query_one(Static).update(f"keys {self.keys}")
+
+    def flood(self):
+        self.query_one(Static).update("".join(chr(33 + (time.monotonic_ns() + i) % 90) for i in range(2000)))
+
+sys.exit(terminal.run(Demo(), patience=1.0))
+"""
+
+
+class Emulator(pyte.Screen):
+    """A terminal that notes which private modes are on, the alternate screen among them."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.modes_on: set[int] = set()
+        super().__init__(columns, lines)
+
+    def set_mode(self, *modes: int, **kwargs: Any) -> None:
+        if kwargs.get("private"):
+            self.modes_on |= set(modes)
+        super().set_mode(*modes, **kwargs)
+
+    def reset_mode(self, *modes: int, **kwargs: Any) -> None:
+        if kwargs.get("private"):
+            self.modes_on -= set(modes)
+        super().reset_mode(*modes, **kwargs)
+
+
+class Terminal:
+    """A pseudo-terminal with a program on it, as a terminal window would have it."""
+
+    def __init__(self, *flags: str, piped: bool = True, controlling: bool = True, log: IO[bytes] | None = None) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.screen = Emulator(60, 20)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        self.draining = True
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", APP, str(self.slave if controlling else -1), *flags],
+            stdin=subprocess.PIPE if piped else self.slave,
+            stdout=subprocess.PIPE if piped else self.slave,
+            stderr=log or self.slave,
+            pass_fds=[self.slave] if controlling else [],
+            start_new_session=True,
+            env={**os.environ, "COLUMNS": "7", "LINES": "3", "TERM": "xterm-256color"},
+        )
+        self.thread = threading.Thread(target=self.drain, daemon=True)
+        self.thread.start()
+
+    def drain(self) -> None:
+        while self.draining:
+            if select.select([self.master], [], [], 0.02)[0]:
+                try:
+                    data = os.read(self.master, 65536)
+                except OSError:
+                    return
+                self.raw += data
+                self.stream.feed(data)
+
+    def stop_draining(self) -> None:
+        self.draining = False
+        self.thread.join()
+
+    def wait_for(self, what: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT
+        while not what():
+            assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
+            time.sleep(0.01)
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.screen.display)
+
+    def wait_to_show(self, text: str) -> None:
+        self.wait_for(lambda: self.shows(text))
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def ends(self, within: float = WAIT) -> int:
+        """Return the exit status, once all that was written has been drained."""
+        status = self.process.wait(within)
+        deadline = time.monotonic() + WAIT
+        while self.draining and select.select([self.master], [], [], 0)[0]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return status
+
+    def assert_given_back(self) -> None:
+        assert termios.tcgetattr(self.slave) == self.before
+        assert self.screen.modes_on - {7, 25} == set(), "modes left on, 1049 being the alternate screen"
+        assert not self.screen.cursor.hidden
+        assert self.raw.count(b"\x1b[>") == self.raw.count(b"\x1b[<u"), "the keyboard protocol is left on"
+        assert re.search(rb"\x1b\[\?1049h", self.raw)
+
+    def close(self) -> None:
+        self.stop_draining()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for file in (self.process.stdin, self.process.stdout):
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()
+        for fd in (self.master, self.slave):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Terminal]]:
+    running: list[Terminal] = []
+
+    def start(*flags: str, **how: Any) -> Terminal:
+        running.append(Terminal(*flags, **how))
+        running[-1].wait_to_show("ready 60x20")
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+Start = Callable[..., Terminal]
+
+
+def test_keys_reach_the_app_and_json_goes_through_the_pipe_untouched(start: Start) -> None:
+    term = start()
+    stdin, stdout = term.process.stdin, term.process.stdout
+    assert stdin is not None and stdout is not None
+    term.type("hello")
+    term.wait_to_show("keys hello")
+    for request in ({"tool": "keys", "arguments": {"a": "\u001b[2J q x"}}, {"id": 2}):
+        stdin.write(json.dumps(request).encode() + b"\n")
+        stdin.flush()
+        assert json.loads(stdout.readline()) == {"echo": request}
+    term.type("!")
+    term.wait_to_show("keys hello!")
+    term.type("q")
+    assert term.ends() == 3
+    assert stdout.read() == b"", "the protocol's output has something else in it"
+    term.assert_given_back()
+
+
+def test_with_a_terminal_everywhere_the_keyboard_is_standard_input(start: Start) -> None:
+    term = start(piped=False)
+    term.type("abc")
+    term.wait_to_show("keys abc")
+    term.type("q")
+    assert term.ends() == 3
+    term.assert_given_back()
+
+
+def test_a_log_in_a_file_leaves_the_screen_on_the_terminal(start: Start, tmp_path: Any) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        term = start(log=log)
+        term.type("q")
+        assert term.ends() == 3
+    assert (tmp_path / "log").read_text() == "a line of the log\n"
+    term.assert_given_back()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_gives_the_terminal_back(start: Start, number: signal.Signals) -> None:
+    term = start()
+    term.process.send_signal(number)
+    term.process.send_signal(number)
+    assert term.ends() == 128 + number
+    term.assert_given_back()
+
+
+def test_an_exception_gives_the_terminal_back_and_is_told(start: Start) -> None:
+    term = start()
+    term.type("x")
+    assert term.ends() == 1
+    term.assert_given_back()
+    assert b"RuntimeError" in term.raw[term.raw.rindex(b"\x1b[?1049l") :]
+    assert term.shows("boom")
+
+
+def test_an_app_that_is_stuck_is_ended_and_gives_the_terminal_back(start: Start) -> None:
+    term = start()
+    assert term.process.stdout is not None
+    term.type("z")
+    assert term.process.stdout.readline() == b"stuck\n"
+    term.process.send_signal(signal.SIGTERM)
+    assert term.ends() == 128 + signal.SIGTERM
+    term.assert_given_back()
+
+
+def test_a_terminal_that_takes_no_more_does_not_keep_the_app(start: Start) -> None:
+    term = start()
+    term.type("f")
+    term.wait_for(lambda: len(term.raw) > 20_000)
+    term.stop_draining()
+    full = select.poll()
+    full.register(term.slave, select.POLLOUT)
+    term.wait_for(lambda: not full.poll(50))
+    term.process.send_signal(signal.SIGTERM)
+    assert term.ends() == 128 + signal.SIGTERM
+    assert termios.tcgetattr(term.slave) == term.before
+    term.draining = True
+    threading.Thread(target=term.drain, daemon=True).start()
+    term.wait_for(lambda: 1049 not in term.screen.modes_on and not term.screen.cursor.hidden)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        ((), {}),
+        (("ignore-hup",), {}),
+        (("block-hup",), {}),
+        ((), {"piped": False, "controlling": False}),
+    ],
+    ids=["SIGHUP", "SIGHUP ignored", "SIGHUP blocked", "no signal at all"],
+)
+def test_a_closed_terminal_ends_the_app_at_once(start: Start, flags: tuple[str, ...], how: dict[str, bool]) -> None:
+    term = start(*flags, **how)
+    term.stop_draining()
+    os.close(term.master)
+    started = time.monotonic()
+    assert term.process.wait(WAIT) == 128 + signal.SIGHUP
+    assert time.monotonic() - started < 3
+
+
+def test_an_app_that_paints_while_its_terminal_closes_ends_too(start: Start) -> None:
+    term = start("ignore-hup")
+    term.type("f")
+    term.wait_for(lambda: len(term.raw) > 20_000)
+    term.stop_draining()
+    os.close(term.master)
+    started = time.monotonic()
+    assert term.process.wait(WAIT) == 128 + signal.SIGHUP
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_watching_the_terminal_costs_next_to_nothing(start: Start) -> None:
+    term = start()
+    before = cpu_seconds(term.process.pid)
+    with pytest.raises(subprocess.TimeoutExpired):
+        term.process.wait(1.5)
+    assert cpu_seconds(term.process.pid) - before < 0.3
+
+
+def python(code: str, *how: str, **kwargs: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run Python code with no controlling terminal; words before it are a shell's redirections."""
+    command = ["sh", "-c", f'exec "$0" -c "$1" {" ".join(how)}', sys.executable, code]
+    return subprocess.run(command, start_new_session=True, capture_output=True, timeout=WAIT, **kwargs)
+
+
+def test_without_a_terminal_it_says_what_to_do_and_touches_nothing() -> None:
+    done = python(
+        "import os, sys\nfrom tui_tasks import terminal\n"
+        "try: terminal.claim()\n"
+        "except terminal.NoTerminal as error: sys.stderr.write(str(error))\n"
+        "sys.stdout.write(os.environ['COLUMNS'] + sys.stdin.read())",
+        input=b"requests",
+        env={**os.environ, "COLUMNS": "7"},
+    )
+    assert b"tui-tasks serve" in done.stderr
+    assert done.stdout == b"7requests"
+
+
+def test_under_another_driver_nothing_is_touched() -> None:
+    done = python(
+        "import os\nfrom tui_tasks import terminal\n"
+        "print(terminal.claim() == terminal.Claimed(None, None, 2), os.environ['COLUMNS'], input())",
+        input=b"a packet",
+        env={**os.environ, "COLUMNS": "7", "TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"},
+    )
+    assert (done.stdout, done.stderr) == (b"True 7 a packet\n", b"")
+
+
+SERVE = """
+import os, subprocess, sys
+print("before")
+from tui_tasks import terminal
+claimed = terminal.claim_without_screen()
+print("stray")
+subprocess.run(["echo", "a child's"])
+os.write(claimed.output_fd, os.read(claimed.input_fd, 100))
+assert sys.stdin is None or sys.stdin.read() == ""
+assert min(claimed.input_fd, claimed.output_fd) > 2
+assert not os.get_inheritable(claimed.input_fd) and not os.get_inheritable(claimed.output_fd)
+assert "textual" not in sys.modules
+"""
+
+
+def test_without_a_screen_no_stray_print_reaches_the_protocol() -> None:
+    done = python(SERVE, input=b"request")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"before\nrequest"
+    assert sorted(done.stderr.splitlines()) == [b"a child's", b"stray"]
+
+
+def test_without_a_screen_a_closed_standard_error_breaks_nothing() -> None:
+    done = python(SERVE, "2>&-", input=b"request")
+    assert (done.returncode, done.stdout) == (0, b"before\nrequest")
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "0<&- 1>&- 2>&-"])
+def test_without_a_screen_what_is_closed_is_none(closed: str) -> None:
+    code = (
+        "import os, sys\nfrom tui_tasks import terminal\nclaimed = terminal.claim_without_screen()\n"
+        "assert all(os.fstat(fd) for fd in (0, 1, 2))\nprint('stray')\n"
+        "sys.exit((claimed.input_fd is None) + 2 * (claimed.output_fd is None) + 10)"
+    )
+    assert python(code, closed, input=b"").returncode == 10 + ("0<" in closed) + 2 * ("1>" in closed)
+
+
+def test_a_screen_comes_up_with_standard_input_closed(start: Start) -> None:
+    code = APP.replace(
+        "from tui_tasks import terminal",
+        "os.close(0); sys.__stdin__ = sys.stdin = None\nfrom tui_tasks import terminal",
+    )
+    assert code != APP
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "APP", code)
+        term = start()
+    term.type("abc")
+    term.wait_to_show("keys abc")
+    term.type("q")
+    assert term.ends() == 3
+    term.assert_given_back()
+
+
+def test_an_app_that_fails_to_start_leaves_handlers_as_they_were() -> None:
+    class Broken:
+        return_code = 5
+
+        def run(self) -> None:
+            raise ValueError("broken")
+
+        def exit(self, result: Any = None, return_code: int = 0, message: Any = None) -> None:
+            pass
+
+    before = [signal.getsignal(number) for number in terminal.SIGNALS]
+    with pytest.raises(ValueError, match="broken"):
+        terminal.run(Broken())
+    assert [signal.getsignal(number) for number in terminal.SIGNALS] == before
+    assert not [thread for thread in threading.enumerate() if thread.name == "terminal"]

@@ -1,0 +1,426 @@
+"""Themes come from files, can be read by everyone, and break nothing when a file is broken."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.color import Color
+from textual.content import Content
+from textual.strip import Strip
+from textual.theme import Theme
+from textual.visual import RenderOptions
+from textual.widget import Widget
+from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
+
+from tui_tasks.tui import format as fmt
+from tui_tasks.tui import themes
+
+THEMES, PROBLEMS = themes.load()
+COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
+STATES = tuple(f"state-{state}" for state in themes.STATES)
+
+# Every pair that is drawn as text: what our panes write, on every ground of theirs, and what Textual's widgets write.
+GROUNDS = ("background", "surface", "panel", "cursor-background", "focused")
+OURS = (
+    "foreground",
+    "muted",
+    "changed",
+    "cursor-text",
+    "primary",
+    "secondary",
+    "accent",
+    "success",
+    "warning",
+    "error",
+)
+ROLES = ("text-primary", "text-secondary", "text-accent", "text-success", "text-warning", "text-error")
+PAIRS = (
+    *itertools.product((*OURS, *STATES), GROUNDS),
+    *itertools.product(ROLES, ("background", "surface", "panel", "panel-lighten-1")),
+    *itertools.product(("text-muted", "text-disabled", "link-color"), ("background", "surface", "panel", "focused")),
+    ("foreground", "panel-lighten-1"),
+    ("block-cursor-foreground", "block-cursor-background"),
+    ("block-cursor-blurred-foreground", "block-cursor-blurred-background"),
+    ("input-cursor-foreground", "input-cursor-background"),
+    ("input-selection-foreground", "input-selection-background"),
+    ("screen-selection-foreground", "screen-selection-background"),
+    ("footer-foreground", "footer-background"),
+    ("footer-key-foreground", "footer-background"),
+    ("footer-description-foreground", "footer-background"),
+    ("link-color-hover", "link-background-hover"),
+    ("foreground", "block-hover-background"),
+    *(("button-color-foreground", ground) for ground in ("primary", "success", "warning", "error")),
+)
+
+
+def palette(theme: Theme) -> dict[str, Color]:
+    """Return every variable of a theme that is a colour, as the app would have it."""
+    values = theme.to_color_system().generate() | theme.variables
+    colors = {}
+    for name, value in values.items():
+        if value.startswith(("#", "ansi_")):
+            colors[name] = Color.parse(value.split()[0])
+    # Inputs and lists with the focus are tinted.
+    colors["focused"] = (
+        colors["surface"].tint(colors["foreground"].with_alpha(0.05)) if not theme.ansi else Color(0, 0, 0)
+    )
+    return colors
+
+
+def test_the_shipped_themes_are_whole() -> None:
+    assert PROBLEMS == []
+    assert next(iter(THEMES)) == themes.DEFAULT
+    assert {"dark", "light", "high-contrast-dark", "high-contrast-light", "ansi"} < set(THEMES)
+    assert {"okabe-ito-dark", "okabe-ito-light", "tokyo-night", "gruvbox", "nord"} < set(THEMES)
+    assert {theme.dark for theme in THEMES.values()} == {True, False}
+    for name, theme in THEMES.items():
+        assert theme.name == name
+        assert set(theme.variables) >= themes.OWN
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_text_has_the_contrast_that_wcag_asks_for(name: str) -> None:
+    colors = palette(THEMES[name])
+    least = 7.0 if name.startswith("high-contrast") else 4.5
+    weak = []
+    for text, ground in PAIRS:
+        assert colors[ground].a == 1, ground
+        ratio = themes.contrast(colors[ground] + colors[text], colors[ground])
+        # What Textual derives by itself is held to AA in every theme.
+        if ratio < (4.5 if text in ROLES or text.startswith("button") else least):
+            weak.append((text, ground, round(ratio, 2)))
+    assert weak == []
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_rules_can_be_seen(name: str) -> None:
+    colors = palette(THEMES[name])
+    least = 3.0 if name.startswith("high-contrast") else 1.4
+    assert themes.contrast(colors["rule"], colors["background"]) >= least
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_states_differ_from_one_another(name: str) -> None:
+    colors = palette(THEMES[name])
+    assert len({colors[state].hex for state in STATES}) == len(STATES)
+
+
+# Machado, Oliveira and Fernandes (2009), full severity, on linear light.
+VISION = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+
+
+def lab_as_seen(color: Color, vision: str) -> tuple[float, float, float]:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized]
+    seen = [min(1.0, max(0.0, sum(a * b for a, b in zip(row, linear, strict=True)))) for row in VISION[vision]]
+    to_xyz = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
+    xyz = [sum(a * b for a, b in zip(row, seen, strict=True)) for row in to_xyz]
+    x, y, z = (
+        ratio ** (1 / 3) if ratio > 216 / 24389 else (24389 / 27 * ratio + 16) / 116
+        for ratio in (xyz[0] / 0.95047, xyz[1], xyz[2] / 1.08883)
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize("name", ["okabe-ito-dark", "okabe-ito-light"])
+def test_the_colour_blind_themes_keep_the_states_apart(name: str, vision: str) -> None:
+    colors = palette(THEMES[name])
+    for one, other in itertools.combinations(STATES, 2):
+        seen = zip(lab_as_seen(colors[one], vision), lab_as_seen(colors[other], vision), strict=True)
+        assert sum((a - b) ** 2 for a, b in seen) ** 0.5 >= 10, (one, other)
+
+
+def test_the_ansi_theme_names_no_colour_but_the_terminals_own() -> None:
+    theme = THEMES["ansi"]
+    assert theme.ansi
+    for name in (*themes.OWN, "foreground", "background", "primary", "accent"):
+        value = (theme.to_color_system().generate() | theme.variables)[name]
+        assert value.startswith("ansi_") or name in themes.STYLES, name
+    # Blue is hard to read on most dark terminals, and bright colours on light ones.
+    assert not any("blue" in theme.variables[state] or "bright" in theme.variables[state] for state in STATES)
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert themes.contrast(Color.parse("#000"), Color.parse("#fff")) == 21
+    assert themes.contrast(Color.parse("#fff"), Color.parse("#fff")) == 1
+    assert round(themes.contrast(Color.parse("#777777"), Color.parse("#ffffff")), 2) == 4.48
+
+
+class Rows(Widget):
+    """A pane as ours are made: strips of segments, styled by component classes."""
+
+    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in themes.STATES)}
+    DEFAULT_CSS = """
+    Rows { color: $foreground; background: $background; }
+    Rows > .rows--cursor { color: $cursor-text; background: $cursor-background; text-style: $cursor-style; }
+    Rows > .rows--muted { color: $muted; text-style: $muted-style; }
+    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in themes.STATES)
+
+    def render_line(self, y: int) -> Strip:
+        state = themes.STATES[y % len(themes.STATES)]
+        cursor = ("rows--cursor",) if y == 1 else ()
+        style = self.get_visual_style(*cursor, f"rows--{state}").rich_style
+        age = self.get_visual_style(*cursor, "rows--muted").rich_style
+        return Strip([Segment(fmt.fit(state, self.size.width - 3), style), Segment("40s", age)])
+
+    def as_content(self, state: str) -> Strip:
+        content = fmt.plain("x", f"$state-{state}")
+        return content.render_strips(1, 1, self.visual_style, RenderOptions(self._get_style, self.styles))[0]
+
+
+class Wardrobe(App[None]):
+    """Wears every theme, with every widget of Textual's that the app uses."""
+
+    def __init__(self, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        themes.install(self, THEMES, themes.NO_COLOR if self.no_color else themes.DEFAULT)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return themes.variable_defaults()
+
+    def compose(self) -> ComposeResult:
+        yield Rows()
+        yield Input(placeholder="filter")
+        yield OptionList("one", Content("two"))
+        yield from (
+            Button("b"),
+            TextArea("t"),
+            ProgressBar(),
+            DataTable(),
+            Tree("t"),
+            Markdown("# h"),
+            Static("s"),
+            Footer(),
+        )
+
+
+@pytest.fixture(autouse=True)
+def colourful(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+
+
+def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None:
+    async def main() -> None:
+        app = Wardrobe()
+        async with app.run_test(size=(40, 60)) as pilot:
+            assert set(app.available_themes) == set(THEMES)
+            assert app.theme == themes.DEFAULT
+            rows = app.query_one(Rows)
+            for name, theme in THEMES.items():
+                app.theme = name
+                await pilot.pause()
+                await pilot.pause()
+                wanted = {state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in themes.STATES}
+                for y, state in enumerate(themes.STATES):
+                    first, age = list(rows.render_line(y))[:2]
+                    assert first.style is not None and first.style.color == wanted[state], (name, state)
+                    assert age.style is not None
+                    assert age.style.color == Color.parse(theme.variables["muted"]).rich_color
+                    content = next(iter(rows.as_content(state)))
+                    assert content.style is not None and content.style.color == wanted[state], (name, state)
+                ground = next(iter(rows.render_line(1))).style
+                assert ground is not None
+                assert ground.bgcolor == Color.parse(theme.variables["cursor-background"]).rich_color
+
+    asyncio.run(main())
+
+
+def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def main() -> None:
+        app = Wardrobe(ansi_color=True)
+        async with app.run_test(size=(40, 60)):
+            assert app.theme == themes.NO_COLOR
+            for strip in app.screen._compositor.render_strips():
+                for segment in strip.apply_filter(app._filters[-1], Color(0, 0, 0)):
+                    for color in (segment.style and segment.style.color, segment.style and segment.style.bgcolor):
+                        assert not color or color.is_default, segment
+
+    asyncio.run(main())
+
+
+def test_a_theme_whose_file_changed_is_seen_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        app = Wardrobe()
+        async with app.run_test(size=(40, 60)) as pilot:
+            (tmp_path / "dark.toml").write_text(GOOD.replace("mine", "dark"))
+            changed, problems = themes.load(tmp_path)
+            assert problems == []
+            themes.install(app, changed, "dark")
+            await pilot.pause()
+            style = next(iter(app.query_one(Rows).render_line(0))).style
+            assert style is not None and style.color == Color.parse("#123456").rich_color
+
+    asyncio.run(main())
+
+
+GOOD = """\
+name = "mine"
+dark = false
+
+[colors]
+primary = "#0000ff"
+foreground = "black"
+background = "#fff"
+
+[states]
+pending = "#123456"
+"""
+
+
+def load(folder: Path, text: str | bytes, name: str = "mine.toml") -> tuple[Theme | None, list[str]]:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    found, problems = themes.load(folder)
+    assert set(found) >= set(THEMES)
+    for problem in problems:
+        assert problem.path == str(folder / name)
+    return found.get("mine"), [f"{problem.line}: {problem.message}" for problem in problems]
+
+
+def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
+    theme, problems = load(tmp_path, GOOD)
+    assert problems == []
+    assert theme is not None and not theme.dark
+    assert theme.variables["state-pending"] == "#123456"
+    assert theme.variables["state-in-progress"].lower() == "#0000ff"
+    assert set(theme.variables) >= themes.OWN
+
+
+def test_a_file_without_a_name_is_called_after_itself(tmp_path: Path) -> None:
+    theme, problems = load(tmp_path, GOOD.replace('name = "mine"', ""))
+    assert problems == []
+    assert theme is not None
+
+
+def test_ones_own_theme_takes_the_place_of_a_shipped_one(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(GOOD.replace("mine", "nord"))
+    found, problems = themes.load(tmp_path)
+    assert problems == []
+    assert found["nord"].variables["state-pending"] == "#123456"
+    assert list(found) == list(THEMES)
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "told"),
+    [
+        ("dark = false", "dark = maybe", "2: Invalid value (at line 2, column 8)"),
+        ('pending = "#123456"', 'pending = "#12', "10: "),
+        ('name = "mine"', 'name = "No Good"', "1: a name has small letters"),
+        ('name = "mine"', 'name = "mine', "1: Illegal character"),
+        ('primary = "#0000ff"', "", "4: [colors] needs primary"),
+        ("[colors]", "[colours]", "4: unknown key 'colours'; did you mean 'colors'?"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_with_its_line(tmp_path: Path, change: str, to: str, told: str) -> None:
+    theme, problems = load(tmp_path, GOOD.replace(change, to))
+    assert theme is None
+    assert problems[0].startswith(told), problems
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "told"),
+    [
+        ("dark = false", "dark = 0", "2: dark is true or false"),
+        ("dark = false", "drak = false", "2: unknown key 'drak'; did you mean 'dark'?"),
+        ('pending = "#123456"', "pending = 7", "10: pending is a string"),
+        ('pending = "#123456"', 'pending = "#12345678"', "10: pending: a colour here is opaque"),
+        ('pending = "#123456"', 'pending = "ansi_red"', "10: pending: ansi_ colours need ansi = true"),
+        (
+            'pending = "#123456"',
+            'pending = "bleu"',
+            "10: pending: failed to parse 'bleu' as a color; did you mean 'blue'?",
+        ),
+        ('pending = "#123456"', 'pendign = "#123456"', "10: unknown key 'pendign'; did you mean 'pending'?"),
+        ("[states]", "[[states]]", "9: states is a table: [states]"),
+        ("[states]", '[variables]\nscrollbar = "}"\n[states]', "10: scrollbar: failed to parse '}' as a color"),
+        ("[states]", '[variables]\nfooter-background = "auto 9%"\n[states]', "10: footer-background: failed to parse"),
+        ("[states]", '[variables]\nlink-style = "on fire"\n[states]', "10: link-style: a text style"),
+        ("[states]", '[variables]\nprimray-muted = "red"\n[states]', "10: unknown key 'primray-muted'; did you mean"),
+        ("[states]", '[parts]\n"rule"   = ""\n[states]', "10: rule: failed to parse '' as a color"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_told_with_its_line_and_left_out(
+    tmp_path: Path, change: str, to: str, told: str
+) -> None:
+    theme, problems = load(tmp_path, GOOD.replace(change, to))
+    assert theme is not None
+    assert len(problems) == 1, problems
+    assert problems[0].startswith(told), problems
+    theme.to_color_system().generate()
+
+
+def test_variables_of_textuals_can_be_set(tmp_path: Path) -> None:
+    text = GOOD + '\n[variables]\nborder = "rgb(1, 2, 3) 50%"\ntext = "auto 90%"\nlink-style = "bold not underline"\n'
+    theme, problems = load(tmp_path, text)
+    assert problems == []
+    assert theme is not None
+    assert theme.variables["border"] == "rgb(1, 2, 3) 50%"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\xff\xfe\x00", b"\x00", b"[" * 50_000, b"a = 1\n" * 20_000, b"x = " + b"[" * 30_000, b"", b"states = 3"],
+    ids=["not text", "NUL", "brackets", "large", "deep", "empty", "no table"],
+)
+def test_garbage_breaks_nothing(tmp_path: Path, data: bytes) -> None:
+    theme, problems = load(tmp_path, data)
+    assert theme is None
+    assert problems
+
+
+def test_the_line_of_a_byte_that_is_no_text_is_told(tmp_path: Path) -> None:
+    theme, problems = load(tmp_path, GOOD.encode().replace(b"mine", b"mi\xffne"))
+    assert theme is None
+    assert problems == ["1: not UTF-8"]
+    assert load(tmp_path, GOOD.encode() + b"\xff")[1] == ["11: not UTF-8"]
+
+
+def test_what_is_not_a_file_of_ours_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "folder.toml").mkdir()
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "gone.toml").symlink_to("nowhere")
+    assert themes.load(tmp_path) == (THEMES, [])
+    assert themes.load(tmp_path / "missing") == (THEMES, [])
+
+
+def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(GOOD)
+    (tmp_path / "b.toml").write_text(GOOD.replace("#123456", "#654321"))
+    found, problems = themes.load(tmp_path)
+    assert found["mine"].variables["state-pending"] == "#123456"
+    assert [str(problem) for problem in problems] == [f"{tmp_path / 'b.toml'}:1: another file here is named 'mine' too"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").symlink_to("/proc/self/mem")
+    _, problems = themes.load(tmp_path)
+    assert [problem.message for problem in problems] == ["cannot be read: Input/output error"]
+
+
+def test_every_variable_is_there_before_any_theme_is() -> None:
+    assert set(themes.variable_defaults()) == themes.OWN
+
+
+def test_each_shipped_file_says_what_it_is() -> None:
+    for file in themes.shipped_folder().iterdir():
+        text = file.read_text()
+        assert text.startswith("# "), file
+        assert set(tomllib.loads(text)) <= {"name", "dark", "ansi", "colors", "states", "parts", "variables"}

@@ -1,0 +1,310 @@
+"""Shares one process between a screen and a pipe: who has which file descriptor, and how the terminal is given back.
+
+Textual reads keys from descriptor 0, paints on 2 and asks 1 for the size of the screen. Where standard input is the
+control channel, `claim` moves the pipe out of the way before the app runs and puts the terminal in its place; `run`
+then runs the app so that no signal and no lost terminal leaves a mess or a process behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import sys
+import termios
+import threading
+import time
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any, Final, Protocol
+
+STANDARD: Final = (0, 1, 2)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+PATIENCE: Final = 3.0
+"""Seconds that an app told to leave may take before it is ended."""
+PATIENCE_GONE: Final = 0.8
+"""The same where there is no terminal left to be tidied."""
+
+# The other half of what Textual's driver writes at the start: paste, wrap, resize reports, mouse, keyboard protocol,
+# focus, alternate screen, cursor, colours.
+_LEAVE: Final = (
+    b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1016l\x1b[?1006l"
+    b"\x1b[<u\x1b[?1004l\x1b[?1049l\x1b[?25h\x1b[0m"
+)
+
+
+class NoTerminal(Exception):
+    """There is no terminal to draw on."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """Descriptors that were moved out of the screen's way, closed on exec; None where there is nothing to use."""
+
+    input_fd: int | None
+    """Where requests come in; None where standard input is the keyboard."""
+    output_fd: int | None
+    """Where replies go; None where standard output is the screen."""
+    log_fd: int | None
+    """Where logs go; None where standard error is the screen."""
+
+
+def claim() -> Claimed:
+    """Put the controlling terminal on descriptors 0 to 2 and return what was there, before a screen is run.
+
+    Terminals stay: with all three on one there is nothing to do. Under another driver (textual-serve sets
+    TEXTUAL_DRIVER, and speaks to the app on these descriptors) nothing is touched. COLUMNS and LINES are dropped from
+    the environment, as they would hold the screen at one size.
+
+    Raises:
+        NoTerminal: Something must be moved, but the process has no controlling terminal. Nothing has been touched.
+    """
+    if os.environ.get("TEXTUAL_DRIVER"):
+        return Claimed(None, None, 2)
+    claimed = Claimed(None, None, None)
+    if not all(map(os.isatty, STANDARD)):
+        claimed = _move_standard(_open_terminal())
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
+    return claimed
+
+
+def claim_without_screen() -> Claimed:
+    """Take descriptors 0 and 1 for the channel of a process with no screen, and return where they are now.
+
+    Descriptor 1 then leads where 2 does, so that a stray print never reaches the protocol, and 0 reads nothing.
+    """
+    _flush()
+    claimed = Claimed(_copy(0), _copy(1), 2)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    _put(nothing, 0)
+    if not _is_open(2):
+        _put(nothing, 2)
+    _put(2, 1)
+    if nothing not in STANDARD:
+        os.close(nothing)
+    return claimed
+
+
+def _open_terminal() -> int:
+    try:
+        return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError as error:
+        raise NoTerminal(
+            f"there is no terminal to draw on ({error.strerror}); "
+            "to serve the channel on standard input and output with no screen, run: tui-tasks serve"
+        ) from error
+
+
+def _move_standard(tty: int) -> Claimed:
+    _flush()
+    claimed = Claimed(*(None if os.isatty(fd) else _copy(fd) for fd in STANDARD))
+    for fd in STANDARD:
+        _put(tty, fd)
+    if tty not in STANDARD:
+        os.close(tty)
+    _reopen_streams()
+    return claimed
+
+
+def _copy(fd: int) -> int | None:
+    """Return another descriptor for `fd`, above the standard ones, closed on exec; None where it is closed."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    except OSError:
+        return None
+
+
+def _put(fd: int, place: int) -> None:
+    """Make `place` a copy of `fd` that children get, even where the two are one."""
+    if fd != place:
+        os.dup2(fd, place)
+    os.set_inheritable(place, True)
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _flush() -> None:
+    """Write out what was printed before, to where it was meant to go."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
+def _reopen_streams() -> None:
+    """Give Python the standard streams that it did not make, because their descriptors were closed at the start."""
+    for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, f"__{name}__") is None:
+            stream = open(fd, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, f"__{name}__", stream)
+            setattr(sys, name, stream)
+
+
+class Screen(Protocol):
+    """What is needed of a Textual app."""
+
+    @property
+    def return_code(self) -> int | None:
+        """The exit status that the app was left with."""
+
+    def run(self) -> object:
+        """Run the app to its end."""
+
+    def exit(self, result: Any = None, return_code: int = 0, message: Any = None) -> None:
+        """Ask the app to end."""
+
+
+def run(app: Screen, patience: float = PATIENCE) -> int:
+    """Run `app` to its end, give the terminal back as it was, and return the exit status for the process.
+
+    SIGTERM, SIGHUP and SIGINT make the app leave by `app.exit`, with 128 and the signal's number. So does the end of
+    the terminal, as SIGHUP would, for that signal may be ignored or go elsewhere. An app that has not left `patience`
+    seconds later is ended: its loop is stuck, most often on a terminal that takes no more. For the main thread.
+    """
+    with _Guard(app, patience) as guard:
+        app.run()
+    return (app.return_code or 0) if guard.status is None else guard.status
+
+
+class _Guard:
+    """Watches over the terminal while an app runs on it.
+
+    Signal handlers only take note: the rest is done by the app's loop or, where that is stuck, by a thread.
+    """
+
+    def __init__(self, app: Screen, patience: float) -> None:
+        self.app = app
+        self.patience = patience
+        self.status: int | None = None
+        self.gone = False
+        self.done = False
+        self.before = _attributes(0)
+        self.screens = [fd for fd in STANDARD if os.isatty(fd)]
+        self.handlers: dict[signal.Signals, Any] = {}
+        self.woken, self.wake = os.pipe()
+        self.thread = threading.Thread(target=self._watch, name="terminal", daemon=True)
+
+    def __enter__(self) -> _Guard:
+        os.set_blocking(self.wake, False)
+        for number in SIGNALS:
+            self.handlers[number] = signal.signal(number, self._on_signal)
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        self.done = True
+        self._rouse()
+        self.thread.join()
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+        os.close(self.wake)
+        os.close(self.woken)
+        if not self.gone and self.before is not None and _attributes(0) != self.before:
+            with contextlib.suppress(OSError), open(_open_again(0), "wb") as screen:
+                _give_back(screen.fileno(), self.before)
+        # What fails because the terminal is gone is no news.
+        return self.gone and isinstance(error, OSError)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        # A terminal that closes sends more than one.
+        self.status = self.status or 128 + number
+        self._rouse()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise SystemExit(self.status) from None
+        loop.call_soon_threadsafe(self._leave)
+
+    def _leave(self) -> None:
+        self.app.exit(return_code=self.status or 0)
+
+    def _rouse(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.wake, b"!")
+
+    def _watch(self) -> None:
+        """Wait for the end of the terminal, and for that of an app that was told to leave."""
+        poller = select.poll()
+        poller.register(self.woken, select.POLLIN)
+        if self.before is not None:
+            poller.register(0, 0)
+        told: float | None = None
+        while not self.done:
+            wait = 1.0
+            if told is not None:
+                wait = told + (PATIENCE_GONE if self.gone else self.patience) - time.monotonic()
+                if wait <= 0:
+                    self._end()
+            events = dict(poller.poll(wait * 1000))
+            if self.woken in events:
+                os.read(self.woken, 64)
+            if 0 in events:
+                poller.unregister(0)
+            # Not every system can poll a terminal: there a look each second must do.
+            if self.before is not None and not self.gone and _attributes(0) is None:
+                self._lose_terminal()
+            if told is None and self.status is not None:
+                told = time.monotonic()
+
+    def _lose_terminal(self) -> None:
+        """Leave as on SIGHUP; what is still painted goes to nothing, so that it holds up nobody."""
+        self.gone = True
+        _silence(self.screens)
+        self.status = self.status or 128 + signal.SIGHUP
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
+
+    def _end(self) -> None:
+        """End the process at once, with the terminal as it was."""
+        if not self.gone and self.before is not None:
+            with contextlib.suppress(OSError):
+                screen = _open_again(0)
+                _silence(self.screens)
+                _give_back(screen, self.before)
+        os._exit(self.status or 1)
+
+
+def _silence(fds: list[int]) -> None:
+    """Let what is written to `fds` from now on go nowhere."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in fds:
+        os.dup2(nothing, fd)
+    os.close(nothing)
+
+
+def _attributes(fd: int) -> list[Any] | None:
+    """Return the settings of a terminal; None where `fd` is none, or not any more."""
+    try:
+        return termios.tcgetattr(fd)
+    except termios.error:
+        return None
+
+
+def _open_again(fd: int) -> int:
+    """Open the terminal behind `fd` so that writes do not wait: O_NONBLOCK on `fd` would be for all who share it."""
+    return os.open(os.ttyname(fd), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+
+
+def _give_back(screen: int, before: list[Any]) -> None:
+    """Set a terminal as it was and leave the alternate screen, though it may not take what was sent before."""
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(screen, termios.TCSANOW, before)
+    for _ in range(50):
+        with contextlib.suppress(termios.error):
+            # A write that waits for room has the terminal to itself. Stopping and starting is what makes it look
+            # again, and find the room that there is.
+            termios.tcflow(screen, termios.TCOOFF)
+            termios.tcflush(screen, termios.TCOFLUSH)
+            termios.tcflow(screen, termios.TCOON)
+        with contextlib.suppress(OSError):
+            os.write(screen, _LEAVE)
+            return
+        time.sleep(0.01)
