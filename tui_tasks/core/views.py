@@ -49,3 +49,17 @@ def looked(db: Database) -> Looked | None:
     """When the human last looked, None where they never did."""
     found = get(db, LOOKED)
     return None if found is None else msgspec.convert(found, Looked)
+
+
+_FILTER: Final = "filter:"
+_FILTERS = Statement(V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key < f"{_FILTER[:-1]};")).order_by(V.key))
+
+
+def filter_key(name: str) -> str:
+    """The key under which a filter of that name is kept."""
+    return _FILTER + name
+
+
+def filters(db: Database) -> dict[str, str]:
+    """The saved filters: the words of each by its name."""
+    return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in db.all(_FILTERS)}

@@ -1,7 +1,7 @@
 """Everything that can be done, in one table: keys, footer, palette and help all come from it.
 
-An action belongs to a scope. Whatever has the focus, and what it stands in, up to the App, offers the actions of its
-`SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can be remapped by id in the configuration.
+An action belongs to one scope or more. Whatever has the focus, and what it stands in, up to the App, offers the actions
+of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can be remapped by id in the configuration.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Action:
     """One thing to do. `needs` is what must be there: `task` (under the cursor or marked)."""
 
     id: str
-    scope: str
+    scopes: frozenset[str]
     keys: str
     title: str
     help: str = ""
@@ -63,7 +63,7 @@ def show_key(key: str) -> str:
 
 
 def _a(
-    scope: str,
+    scopes: str,
     id: str,
     keys: str,
     title: str,
@@ -73,7 +73,7 @@ def _a(
     writes: bool = False,
     needs: str = "",
 ) -> Action:
-    return Action(id, scope, keys, title, help, short, writes, needs)
+    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs)
 
 
 # Scopes: `app` everywhere; `rows` what has a cursor over rows; `tasks` what has a current task; then each pane's own.
@@ -85,7 +85,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "pane_log", "3", "Go to the log"),
         _a("app", "pane_schedule", "4", "Go to the schedule"),
         _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
-        _a("app", "palette", "ctrl+p,colon", "Palette: every command by name", "Commands"),
+        _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
         _a("app", "asks", "a", "What needs you: questions of agents", "Asks"),
         _a("app", "agents", "A", "Agents: what each is doing", "Agents"),
         _a("app", "stats", "S", "Stats of this list", "Stats"),
@@ -103,6 +103,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("rows", "page_down", "ctrl+d,pagedown", "A page down"),
         _a("rows", "page_up", "ctrl+u,pageup", "A page up"),
         _a("tasks", "open", "enter", "Open the task", "Open", needs="task"),
+        _a("tasks overlay", "back", "escape", "Back: one layer", "Back"),
         _a("tasks", "filter", "slash", "Filter as you type", "Filter"),
         _a("tasks", "new", "n", "New task below", "New", writes=True),
         _a("tasks", "new_above", "N", "New task above", writes=True),
@@ -132,6 +133,18 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("board", "card_right", "L", "Move the card to the right", "Move", writes=True, needs="task"),
         _a("board", "card_down", "J", "Move the card down", writes=True, needs="task"),
         _a("board", "card_up", "K", "Move the card up", writes=True, needs="task"),
+        _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),
+        _a("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", writes=True, needs="agent"),
+        *(
+            _a("asks", f"ask_{number}", str(number), f"Answer with option {number}", writes=True, needs="ask")
+            for number in range(1, 10)
+        ),
+        _a("asks", "ask_approve", "y", "Approve", "Approve", writes=True, needs="ask"),
+        _a("asks", "ask_deny", "d", "Deny, and say why", "Deny + reason", writes=True, needs="ask"),
+        _a("asks", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
+        _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),
+        _a("asks", "ask_open", "enter", "Open the question's task; once answered, go on to the next", "Open"),
+        _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
     )
 }
 
@@ -141,7 +154,7 @@ def bindings(*scopes: str) -> list[Binding]:
     return [
         Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
-        if action.scope in scopes
+        if not action.scopes.isdisjoint(scopes)
     ]
 
 
@@ -165,7 +178,9 @@ class Actor(Hosted):
     def offers(self) -> list[Action]:
         """Its actions, in the order of the table."""
         return [
-            action for action in ACTIONS.values() if action.scope in self.SCOPES and hasattr(self, f"do_{action.id}")
+            action
+            for action in ACTIONS.values()
+            if not action.scopes.isdisjoint(self.SCOPES) and hasattr(self, f"do_{action.id}")
         ]
 
     def why_not(self, action: Action) -> str | None:

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import os
-from collections.abc import Callable, Coroutine, Mapping
-from datetime import tzinfo
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 from tui_tasks import clock as system_clock
 from tui_tasks.config import Config
-from tui_tasks.core import glance, pages
+from tui_tasks.core import glance, pages, views
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.tui import themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
+from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.bridge import Bridge, Changes
 from tui_tasks.tui.format import clock as time_of_day
-from tui_tasks.tui.format import safe_line
+from tui_tasks.tui.format import moment, safe_line
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
+from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import Pane
-from tui_tasks.tui.panes import PANES, SCREENS
+from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.situation import Situation
-
-_log = logging.getLogger(__name__)
 
 
 class Changed(Message):
-    """Something was written; `changes` are taken when the message is."""
+    """Something was written."""
 
 
-class TaskApp(Actor, App[None]):
-    """The screen of one database."""
+class TaskApp(AppActions, App[None]):
+    """The screen of one database, for the thread that makes it.
+
+    `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is.
+    """
 
     CSS_PATH = "app.tcss"
     TITLE = "tui-tasks"
@@ -61,31 +64,30 @@ class TaskApp(Actor, App[None]):
         list_name: str | None = None,
         clock: Callable[[], int] = system_clock.now,
         zone: tzinfo | None = None,
-        pane_types: Mapping[str, type[Pane]] | None = None,
     ) -> None:
         """Open the database.
 
         Raises:
             DatabaseRefused: it cannot be used, and was left as it is.
         """
-        self.config = config or Config()
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
-        self.bridge = Bridge(path, read_only=read_only, clock=clock)
+        self.config = config or Config()
         self.now = clock
-        self.zone = zone
+        self.zone = zone or datetime.now().astimezone().tzinfo
         self.ascii_only = self.config.ascii
+        self.bridge = Bridge(path, read_only=read_only, clock=clock)
         self.situation = Situation(self.bridge.db, clock())
         self.list_id = self._first_list(list_name)
-        self.pane_types = pane_types or PANES
         self.pane_name = pane
         self._pending: list[Changes] = []
         known, self.theme_problems = themes.load(user_themes)
+        self.theme_names = list(known)
         for theme in known.values():
             self.register_theme(theme)
-        self.theme = themes.NO_COLOR if no_color else self.config.theme
-        if self.config.keys:
-            self.set_keymap(dict(self.config.keys))
+        wanted = themes.NO_COLOR if no_color else self.config.theme
+        self.theme = wanted if wanted in known else themes.DEFAULT
+        self.set_keymap(dict(self.config.keys))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of ours, before there is a theme."""
@@ -96,7 +98,7 @@ class TaskApp(Actor, App[None]):
         yield TopLine(id="top")
         yield NowLine(id="now")
         with ContentSwitcher(initial=self.pane_name, id="panes"):
-            yield self.pane_types[self.pane_name](id=self.pane_name)
+            yield PANES[self.pane_name](id=self.pane_name)
         yield FootLine(id="foot")
 
     def on_mount(self) -> None:
@@ -105,8 +107,11 @@ class TaskApp(Actor, App[None]):
         # The switcher hides what it holds before it shows the pane.
         self.call_after_refresh(self.pane.focus_target().focus)
 
-    def on_unmount(self) -> None:
-        """Let what was begun be written."""
+    async def on_unmount(self) -> None:
+        """Remember when the human last looked, and let what was begun be written."""
+        with contextlib.suppress(Refusal):
+            looked = self.situation.all_seen(self.now())
+            await self.bridge.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.bridge.stop()
 
     # What comes in
@@ -116,14 +121,15 @@ class TaskApp(Actor, App[None]):
             self.post_message(Changed())
         self._pending.append(changes)
 
-    def on_changed(self, event: Changed) -> None:
-        """Pass on what changed: to what all show, then to the pane on screen; the others look when they are shown."""
+    def on_changed(self) -> None:
+        """Pass on what changed: to what all show, then to what is on screen; other panes look when they are shown."""
         changes = _joined(self._pending)
         self._pending.clear()
         if changes is None:
             return
         self.situation.take(changes)
-        for pane in self.query(Pane):
+        self._follow(changes)
+        for pane in self._panes():
             if pane is self.pane:
                 pane.changed(changes)
             else:
@@ -133,6 +139,14 @@ class TaskApp(Actor, App[None]):
             if told is not None:
                 told(changes)
         self.frame_again()
+
+    def _follow(self, changes: Changes) -> None:
+        """An empty list has nothing to look at: go where the first tasks come in."""
+        here = self.current_list
+        if (here is None or not here.total) and not self.pane.is_busy:
+            elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
+            if elsewhere is not None and self.situation.lists[elsewhere].total:
+                self.show_list(elsewhere)
 
     def frame_again(self) -> None:
         """Draw the lines around the pane again, where they differ."""
@@ -147,6 +161,16 @@ class TaskApp(Actor, App[None]):
         return self.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
 
     @property
+    def is_compact(self) -> bool:
+        """Whether there is room for the Now line and one thing only: under 60 columns or 16 rows."""
+        return self.size.width < 60 or self.size.height < 16
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there is room for two things side by side: 100 columns and more."""
+        return not self.is_compact and self.size.width >= 100
+
+    @property
     def current_list(self) -> TaskList | None:
         """The list that the list and the board show."""
         return self.situation.lists.get(self.list_id)
@@ -156,8 +180,12 @@ class TaskApp(Actor, App[None]):
         said = safe_line(text)
         try:
             self.screen.query_one(FootLine).say(said)
-        except Exception:
+        except NoMatches:
             self.notify(said, markup=False)
+
+    def hint(self, *hints: tuple[str, str, str]) -> None:
+        """Tell of these in the footer: (key, word, id of an action or empty). None at all: the pane's own again."""
+        self.screen_stack[0].query_one(FootLine).hint(*hints)
 
     def flow(self, work: Coroutine[Any, Any, None]) -> None:
         """Run an action that waits (for a write, for an answer); a refusal is told."""
@@ -169,16 +197,25 @@ class TaskApp(Actor, App[None]):
         except Refusal as refusal:
             self.say(refusal.message)
 
+    def actors(self) -> Iterator[Actor]:
+        """Who does actions now: what has the focus, what that stands in, the pane, the App."""
+        seen: list[Actor] = []
+        screen = next(each for each in reversed(self.screen_stack) if not each.is_modal)
+        nodes = screen.focused.ancestors_with_self if screen.focused is not None else [screen]
+        for node in (*nodes, *([] if isinstance(screen, Overlay) else [self.pane]), self):
+            if isinstance(node, Actor) and node not in seen:
+                seen.append(node)
+                yield node
+
+    def actor_of(self, action: Action) -> Actor | None:
+        """Who does an action now, None where nobody offers it."""
+        return next((actor for actor in self.actors() if action in actor.offers()), None)
+
     def do(self, id: str) -> None:
-        """Do an action by its id, as its key would: by what has the focus, or stands around it."""
+        """Do an action by its id, as its key would."""
         actor = self.actor_of(ACTIONS[id])
         if actor is not None:
             actor.action_act(id)
-
-    def actor_of(self, action: Action) -> Actor | None:
-        """Who does an action now: what has the focus, what it stands in, the pane, the App."""
-        nodes: list[Any] = [*(self.focused.ancestors_with_self if self.focused else []), self.pane, self]
-        return next((node for node in nodes if isinstance(node, Actor) and action in node.offers()), None)
 
     def key_of(self, id: str) -> str:
         """The key of an action as a person would write it, remapped or not."""
@@ -193,30 +230,71 @@ class TaskApp(Actor, App[None]):
         task = pages.line(self.bridge.db, uid)
         return 0 if task is None or task.deleted else self.place(task)
 
-    def time_of_day(self, instant: int) -> str:
-        """`19:58`, where the human is."""
-        return time_of_day(instant, self.zone or _here())
+    def number_here(self, uid: str) -> int:
+        """The number of a task in the list that is shown; 0 where it is not there."""
+        task = pages.line(self.bridge.db, uid)
+        return 0 if task is None or task.deleted or task.list_id != self.list_id else self.place(task)
+
+    def uid_at(self, number: int) -> str | None:
+        """The task with a number in the list that is shown."""
+        return self.situation.places.at(self.list_id, number)
+
+    def time_of(self, instant: int) -> str:
+        """`19:58`, where the human is; with the day where that is not today."""
+        assert self.zone is not None
+        today = moment(self.now(), self.zone)[:-5]
+        told = moment(instant, self.zone)
+        return time_of_day(instant, self.zone) if told.startswith(today) else told
 
     def show_list(self, list_id: int) -> None:
         """Let the list and the board show another list."""
         self.list_id = list_id
-        for pane in self.query(Pane):
+        for pane in self._panes():
             pane.stale = True
         self._wake()
 
+    def filter_by(self, text: str) -> None:
+        """Show what a saved filter wants, in the list."""
+        self.flow(self._filter_by(text))
+
+    async def _filter_by(self, text: str) -> None:
+        await self._show_pane("list")
+        self.pane.filter_by(text)
+
+    async def go_to(self, uid: str) -> None:
+        """Show a task in the list, wherever it is."""
+        task = pages.line(self.bridge.db, uid)
+        if task is None or task.deleted:
+            self.say("That task is gone.")
+            return
+        if self.pane_name not in ("list", "board"):
+            await self._show_pane("list")
+        if task.list_id != self.list_id:
+            self.show_list(task.list_id)
+        self.pane.go_to(uid)
+
     def show_pane(self, name: str) -> None:
         """Show a pane, making it at the first time."""
-        if name == self.pane_name:
-            return
+        self.close_overlays()
         self.flow(self._show_pane(name))
 
+    def close_overlays(self) -> None:
+        """Go back to the pane."""
+        while isinstance(self.screen, Overlay):
+            self.pop_screen()
+
     async def _show_pane(self, name: str) -> None:
+        if name == self.pane_name:
+            return
         switcher = self.screen_stack[0].query_one(ContentSwitcher)
         if not switcher.query(f"#{name}"):
-            await switcher.mount(self.pane_types[name](id=name))
+            await switcher.mount(PANES[name](id=name))
         self.pane_name = switcher.current = name
         self._wake()
         self.pane.focus_target().focus()
+
+    def _panes(self) -> list[Pane]:
+        return list(self.screen_stack[0].query(Pane))
 
     def _wake(self) -> None:
         if self.pane.stale:
@@ -226,69 +304,9 @@ class TaskApp(Actor, App[None]):
 
     def _first_list(self, name: str | None) -> int:
         lists = self.situation.lists
-        wanted = next((found.id for found in lists.values() if found.name == name), None)
-        return wanted or glance.list_touched_last(self.bridge.db) or next(iter(lists), 0)
-
-    # Actions
-
-    def do_pane_list(self) -> None:
-        """Pane 1."""
-        self.show_pane("list")
-
-    def do_pane_board(self) -> None:
-        """Pane 2."""
-        self.show_pane("board")
-
-    def do_pane_log(self) -> None:
-        """Pane 3."""
-        self.show_pane("log")
-
-    def do_pane_schedule(self) -> None:
-        """Pane 4."""
-        self.show_pane("schedule")
-
-    def do_asks(self) -> None:
-        """The inbox."""
-        self._open("asks")
-
-    def do_agents(self) -> None:
-        """The agents."""
-        self._open("agents")
-
-    def do_stats(self) -> None:
-        """The stats."""
-        self._open("stats")
-
-    def _open(self, name: str) -> None:
-        self.push_screen(SCREENS[name]())
-
-    async def do_undo(self) -> None:
-        """Take back the human's newest change."""
-        await self.bridge.commit(Undo())
-        self.say(f"Undone. {self.key_of('redo')} does it again.")
-
-    async def do_redo(self) -> None:
-        """Take back the newest undo."""
-        await self.bridge.commit(Redo())
-        self.say("Done again.")
-
-    async def do_seen(self) -> None:
-        """Nothing is new any more."""
-        looked = self.situation.all_seen(self.now())
-        self.pane.refreshed()
-        await self.bridge.remember("looked", {"seq": looked.seq, "at": looked.at})
-
-    def do_quit(self) -> None:
-        """Leave."""
-        self.exit()
-
-
-def _here() -> tzinfo:
-    from datetime import datetime
-
-    found = datetime.now().astimezone().tzinfo
-    assert found is not None
-    return found
+        wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
+        touched = glance.list_touched_last(self.bridge.db)
+        return wanted or (touched if touched in lists else None) or next(iter(lists), 0)
 
 
 def _joined(batches: list[Changes]) -> Changes | None:

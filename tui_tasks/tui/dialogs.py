@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import plain
+from tui_tasks.tui.now_line import FootLine, Rule
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a menu; `why_not` keeps it from being chosen and is shown."""
+    """One way to go on; `why_not` keeps it from being chosen and is told."""
 
     key: str
     word: str
@@ -32,7 +33,7 @@ class Choice:
 
 
 class Menu(Hosted, ModalScreen[str | None]):
-    """Choices by one key each. Result: the key, or None."""
+    """Choices by one key each, or by a click. Result: the key, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
@@ -44,51 +45,71 @@ class Menu(Hosted, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A title and the choices, at the foot."""
         with Vertical(classes="foot"):
-            yield Static(plain(self._title, "bold"), classes="ask")
-            yield Static(self._shown(), classes="choices")
+            yield Rule()
+            yield Static(plain(f" {self._title}", "bold"))
+            for number, choice in enumerate(self._choices):
+                yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
+            yield FootLine(id="foot")
 
-    def _shown(self) -> Content:
-        parts = []
-        for choice in self._choices:
-            parts.append(plain(choice.key, "$changed bold"))
-            parts.append(plain(" " + choice.word, "$muted" if choice.why_not else choice.style))
-            parts.append(plain(f" ({choice.why_not})" if choice.why_not else "", "$muted"))
-            parts.append(plain("   "))
-        return Content.assemble(*parts, plain("Esc", "$changed bold"), plain(" back", "$muted"))
+    def on_mount(self) -> None:
+        """Say how to leave."""
+        self.query_one(FootLine).hint(("Esc", "Back", ""))
+
+    @staticmethod
+    def _shown(choice: Choice) -> Content:
+        word = plain(choice.word, "$muted" if choice.why_not else choice.style)
+        return Content.assemble(plain(f"   {choice.key}  ", "$changed bold"), word)
 
     def on_key(self, event: events.Key) -> None:
         """Take the key of a choice."""
-        pressed = event.character or event.key
         for choice in self._choices:
-            if pressed == choice.key:
+            if choice.key in (event.character, event.key):
                 event.stop()
-                if choice.why_not:
-                    self.host.say(f"{choice.word}: {choice.why_not}")
-                else:
-                    self.dismiss(choice.key)
+                self._choose(choice)
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the choice that was clicked; outside of all of them, none."""
+        clicked = event.widget.id or "" if event.widget is not None else ""
+        if clicked.startswith("choice-"):
+            self._choose(self._choices[int(clicked.removeprefix("choice-"))])
+        elif event.widget is self:
+            self.dismiss(None)
+
+    def _choose(self, choice: Choice) -> None:
+        if choice.why_not:
+            self.host.say(f"{choice.word}: {choice.why_not}")
+        else:
+            self.dismiss(choice.key)
 
     def action_leave(self) -> None:
         """Choose nothing."""
         self.dismiss(None)
 
 
-class Prompt(ModalScreen[str | None]):
+class Prompt(Hosted, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, title: str, value: str = "", hint: str = "Enter Keep   Esc Back") -> None:
+    def __init__(self, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
         super().__init__()
         self._title = title
         self._value = value
+        self._done = done
         self._hint = hint
 
     def compose(self) -> ComposeResult:
         """A title and the line, at the foot."""
         with Vertical(classes="foot"):
-            yield Static(plain(self._title, "bold"), classes="ask")
-            yield Input(self._value, id="answer", compact=True)
-            yield Static(plain(self._hint, "$muted"), classes="ask")
+            yield Rule()
+            yield Static(plain(f" {self._title}", "bold"))
+            yield Input(self._value, id="answer", compact=True, placeholder=self._hint)
+            yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        self.query_one(Input).cursor_blink = False
+        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it."""
@@ -100,6 +121,6 @@ class Prompt(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-async def confirm(app: TaskApp, question: str, yes: str) -> bool:
+async def confirm(app: TaskApp, question: str, yes: str, no: str = "no") -> bool:
     """Ask once, from an action's coroutine; True where the human says so."""
-    return await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", "no")])) == "y"
+    return await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", no)])) == "y"

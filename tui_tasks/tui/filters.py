@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,12 +96,18 @@ def candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{sign}{field}:{each}" for each in quoted if each.casefold().startswith(begun) and each != value]
 
 
+def _common(words: Sequence[str]) -> str:
+    """What all of the words begin with."""
+    first, last = min(words), max(words)
+    return next((first[:at] for at, letter in enumerate(first) if last[at : at + 1] != letter), first)
+
+
 def complete(text: str, found: Sequence[str]) -> str:
     """Return `text` with its last word taken as far as all that was `found` agrees."""
     if not found:
         return text
     head = text if not text or text[-1].isspace() else text[: len(text) - len(text.split()[-1])]
-    common = found[0] if len(found) == 1 else os.path.commonprefix(list(found))
+    common = _common(found)
     whole = head + common
     if len(found) == 1 and not common.endswith(":"):
         whole += " "

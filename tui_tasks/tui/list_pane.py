@@ -2,61 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Container, Vertical
 from textual.widget import Widget
 
+from tui_tasks.core import pages, views
 from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.actions import bindings
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.format import age, age_lasts, count, fit, look, safe_line, sign
+from tui_tasks.tui.detail import Detail
+from tui_tasks.tui.dialogs import Prompt
+from tui_tasks.tui.filter_bar import FilterBar
+from tui_tasks.tui.filters import Parsed
+from tui_tasks.tui.format import age, age_lasts, bar, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.sources import TasksOfList
 from tui_tasks.tui.task_actions import TaskActions
-from tui_tasks.tui.window import RowLook, RowWindow
+from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
 
-if TYPE_CHECKING:
-    pass
+# Of the width, where list and detail stand side by side.
+SIDE = 5 / 12
 
 
 class TaskWindow(RowWindow[TaskLine]):
     """Tasks, a line each."""
 
-    def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
-        app, width = self.host, self.size.width
-        now, ascii_only, seen = app.now(), app.ascii_only, app.situation
+    filtered = False
+
+    def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """`>•◐  5  Ship auth flow                    claude-1  40s`."""
+        host, width = self.host, look_.width
+        now, ascii_only, seen = host.now(), host.ascii_only, host.situation
         state = look(seen.status_of(row))
-        place = look_.place or app.place(row)
+        place = look_.place or host.place(row)
         self.lasts(age_lasts(row.updated_at, now))
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
-        digits = max(3, len(str(place)))
-        head = f"  {place:>{digits - 2}}  " if width >= 60 else f" {place:>{digits - 1}}  "
-        who = self._who(row, width)
-        right = (f"  {fit(who, 10, ascii_only=ascii_only)}" if width >= 60 else " ") + f"{age(row.updated_at, now):>4} "
-        room = max(1, width - 3 - len(head) - len(right))
+        head = f"{place:>3}  "
+        tail = f" {age(row.updated_at, now):>4} "
+        if width >= 60:
+            tail = f"  {fit(self._who(row), 10, ascii_only=ascii_only)}{tail}"
+        room = max(1, width - 3 - len(head) - len(tail))
         quiet = row.status in ("done", "skipped", "cancelled")
+        under = " underline" if look_.drop else ""
         return (
             (cursor, "$primary bold" if look_.focused else "$muted"),
             (flag, "$changed"),
             (state.mark(ascii_only=ascii_only), state.color),
             (head, "$muted"),
-            (fit(row.name, room, ascii_only=ascii_only), "$muted" if quiet else ""),
-            (right, "$muted"),
+            (fit(row.name, room, ascii_only=ascii_only), ("$muted" if quiet or look_.dragged else "") + under),
+            (tail, "$muted"),
         )
 
-    def _who(self, row: TaskLine, width: int) -> str:
-        if width >= 60 and row.blocked and row.depends_on:
-            place = self.host.place_of(row.depends_on[0])
-            if place:
-                return f"after {place}"
+    def _who(self, row: TaskLine) -> str:
+        if row.blocked and row.depends_on:
+            number = next((number for uid in row.depends_on if (number := self.host.number_here(uid))), 0)
+            return f"after {number}" if number else "blocked"
         return "you" if row.who == HUMAN else row.who
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """What to do next."""
+        if self.filtered:
+            return [("   Nothing matches.", "$muted")] if line == 1 else ()
+        host = self.host
+        new, palette = host.key_of("new"), host.key_of("palette")
+        ways = [
+            (new, "add one"),
+            (f"{palette} list", "go to another list"),
+            ("tui-tasks demo", "a throw-away plan to look around"),
+            ("tui-tasks prime", "what an agent needs to know"),
+        ]
+        if host.bridge.read_only:
+            ways = [(f"{palette} list", "go to another list")]
+        lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
+        lines += [[(f"   {key:<16}", "$changed"), (words, "")] for key, words in ways]
+        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.store.path), 60), "$muted")]]
+        return lines[line] if line < len(lines) else ()
+
+
+class ListRule(Rule):
+    """The rule above the list, with a tee where the detail begins."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """The rule."""
+        rule = sign("rule", ascii_only=self.host.ascii_only)
+        side = self.screen.query_one(ListPane).side_width(width)
+        if not side:
+            return [(rule * width, "$rule")]
+        tee = sign("tee", ascii_only=self.host.ascii_only)
+        return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
 
 
 class ListHead(Line):
@@ -67,23 +111,53 @@ class ListHead(Line):
         found = self.host.current_list
         if found is None:
             return ()
-        return [
-            (f" {safe_line(found.name, max(8, width - 40))}", "bold"),
-            (f"   {count(found.total, 'task')}", "$muted"),
-        ]
+        name = safe_line(found.name, max(8, width - 44))
+        return [(f" {name}", "bold"), (f"   {count(found.total, 'task')}", "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
         """What is new to the human."""
-        seen, app = self.host.situation, self.host
-        new = seen.new_in(app.list_id)
-        if not new:
+        host = self.host
+        new = host.situation.new_in(host.list_id)
+        mark = sign("changed", ascii_only=host.ascii_only)
+        since = f" since {host.time_of(host.situation.looked.at)}" if width >= 50 else ""
+        return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
+
+
+class ListFoot(Line):
+    """Progress, or on a small screen how many tasks there are."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """` progress ███████░░░░░  2/9 done · 1 failed`."""
+        found, ascii_only = self.host.current_list, self.host.ascii_only
+        if found is None or not found.total:
             return ()
-        mark = sign("changed", ascii_only=app.ascii_only)
-        return [(f"{mark} {new} changed since {app.time_of_day(seen.looked.at)} ", "$changed")]
+        if self.host.is_compact:
+            return [(f" {count(found.total, 'task')}", "$muted")]
+        ended = found.done + found.skipped + found.cancelled
+        parts: list[Part] = [
+            (" progress ", "$muted"),
+            (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
+            (f"  {found.done}/{found.total} done", "$muted"),
+        ]
+        return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
+
+    def right(self, width: int) -> Sequence[Part]:
+        """What is new, where there is no head to tell."""
+        new = self.host.situation.new_in(self.host.list_id)
+        return [(f"{new} changed ", "$changed")] if new and self.host.is_compact else ()
+
+
+class SideFoot(Line):
+    """The rule that ends the detail."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """`┴─────`."""
+        ascii_only = self.host.ascii_only
+        return [(sign("foot", ascii_only=ascii_only) + sign("rule", ascii_only=ascii_only) * (width - 1), "$rule")]
 
 
 class ListPane(TaskActions):
-    """Pane 1."""
+    """Pane 1. On a small screen the detail takes the list's place (`-open`)."""
 
     NAME = "list"
     SCOPES = ("rows", "tasks", "list")
@@ -94,19 +168,69 @@ class ListPane(TaskActions):
     window: TaskWindow
 
     def compose(self) -> ComposeResult:
-        """Head, rows."""
-        yield Rule()
-        yield ListHead(id="list-head")
-        self.window = TaskWindow(id="tasks")
-        yield self.window
+        """Rule, list, detail."""
+        yield ListRule(id="list-rule")
+        with Container(id="list-body"):
+            with Vertical(id="list-main"):
+                yield ListHead(id="list-head")
+                yield FilterBar(self._known, id="filter")
+                yield QuickAdd(self._numbered, id="quick-add")
+                self.window = TaskWindow(id="tasks")
+                yield self.window
+                yield ListFoot(id="list-foot")
+            with Vertical(id="list-side"):
+                yield Detail(id="detail")
+                yield SideFoot(id="side-foot")
 
     def on_mount(self) -> None:
         """Show the App's list."""
+        self._before_filter: str | None = None
+        self._counting: Any = None
         self.refreshed()
+
+    # What is shown
 
     def focus_target(self) -> Widget:
         """The rows."""
         return self.window
+
+    @property
+    def detail(self) -> Detail:
+        """The detail beside the list."""
+        return self.query_one(Detail)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the detail is in the list's place."""
+        return self.has_class("-open")
+
+    @property
+    def is_busy(self) -> bool:
+        """As `Pane.is_busy`."""
+        bar = self.query_one(FilterBar)
+        return self.query_one(QuickAdd).is_open or bar.is_open or bool(self.window.marks)
+
+    def side_width(self, width: int) -> int:
+        """How wide the detail is where it stands beside the list; 0 where it does not."""
+        return round(width * SIDE) if self.host.is_wide and not self.has_class("-empty") else 0
+
+    def on_resize(self) -> None:
+        """Put the detail beside the list, below it, or away."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        found = self.host.current_list
+        self.set_class(found is None or not found.total, "-empty")
+        wide = self.side_width(self.size.width)
+        side = self.query_one("#list-side")
+        side.styles.width = wide or "1fr"
+        self.detail.brief = not wide and not self.is_open
+        self.screen.set_class(self.is_open and self.host.is_compact, "-opened")
+        self._lines_again()
+
+    def _lines_again(self) -> None:
+        for line in (ListRule, ListHead, ListFoot, SideFoot):
+            self.query_one(line).again()
 
     def changed(self, changes: Changes) -> None:
         """See to the rows that were touched."""
@@ -114,28 +238,226 @@ class ListPane(TaskActions):
             self.window.reload()
         else:
             self.window.change(changes.tasks())
-        if changes.touches("ask"):
+        if changes.touches("ask") or self.host.situation.asks:
             self.window.again()
-        self.query_one(ListHead).again()
+        self._show_empty()
+        self.detail.changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
+        self._lines_again()
 
     def refreshed(self) -> None:
         """Look anew, at another list where the App has another."""
         source = self.window.source
         if not isinstance(source, TasksOfList) or source.list_id != self.host.list_id:
-            self.window.show(TasksOfList(self.host.bridge.db, self.host.situation, self.host.list_id))
+            self.window.show(self._source(self.wanted()))
         else:
             self.window.reload()
-            self.window.again()
-        self.query_one(ListHead).again()
+        self._show_empty()
+        self.detail.changed([self.window.cursor or ""], asks=True)
+        self._lines_again()
+
+    def _show_empty(self) -> None:
+        found = self.host.current_list
+        if (found is None or not found.total) != self.has_class("-empty"):
+            self._lay_out()
+
+    def _source(self, only: Filter) -> TasksOfList:
+        self.window.filtered = bool(only)
+        return TasksOfList(self.host.bridge.db, self.host.situation, self.host.list_id, only)
+
+    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+        """The detail follows the cursor."""
+        event.stop()
+        self.detail.show(event.key)
+
+    def on_row_window_opened(self, event: RowMessage) -> None:
+        """A double click opens."""
+        event.stop()
+        self.do_open()
+
+    def on_row_window_dragged(self, event: RowWindow.Dragged) -> None:
+        """The window shows it."""
+        event.stop()
+
+    def on_row_window_dropped(self, event: RowWindow.Dropped) -> None:
+        """Put the dragged row where it was let go of."""
+        event.stop()
+        region = self.window.region
+        over = self.window.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
+        dragged = pages.line(self.host.bridge.db, event.key)
+        if over is None or dragged is None or over.uid == dragged.uid:
+            return
+        move = (
+            MoveTask(dragged.uid, after=over.uid)
+            if over.rank > dragged.rank
+            else MoveTask(dragged.uid, before=over.uid)
+        )
+        self._write(move)
+
+    def _write(self, move: MoveTask) -> None:
+        if self.host.bridge.read_only:
+            self.host.say("Moving a task: read only")
+        else:
+            self.host.flow(self._move(move))
+
+    async def _move(self, move: MoveTask) -> None:
+        await self.host.bridge.commit(move)
+
+    # Opening and going back
+
+    def do_open(self) -> None:
+        """Go into the detail."""
+        if not self.side_width(self.size.width):
+            self.add_class("-open")
+            self._lay_out()
+        self.detail.focus_text()
+
+    def do_back(self) -> None:
+        """One layer: a drag, the detail, marks, the filter."""
+        bar = self.query_one(FilterBar)
+        if self.window.let_go():
+            return
+        if self.is_open or self.detail.has_focus_within:
+            self.remove_class("-open")
+            self._lay_out()
+            self.window.focus()
+        elif self.window.marks:
+            self.window.clear_marks()
+        elif bar.is_open:
+            bar.clear()
+
+    def go_to(self, uid: str) -> None:
+        """As `Pane.go_to`."""
+        if not self.window.move_to(uid):
+            self.query_one(FilterBar).clear()
+            self._filter(Parsed())
+            self.window.move_to(uid)
+
+    # The filter
+
+    def wanted(self) -> Filter:
+        """The filter that the rows are read with."""
+        source = self.window.source
+        return source.only if isinstance(source, TasksOfList) else ALL
+
+    def do_filter(self) -> None:
+        """Begin to filter, or go on."""
+        self.filter_by(None)
+
+    def filter_by(self, text: str | None) -> None:
+        """As `Pane.filter_by`."""
+        bar = self.query_one(FilterBar)
+        if not bar.is_open:
+            self._before_filter = self.window.cursor
+        self.query_one(ListHead).display = False
+        bar.open(text)
+
+    def _known(self) -> Mapping[str, Sequence[str]]:
+        """What Tab completes to."""
+        seen = self.host.situation
+        tags = dict.fromkeys(tag for row in self.window.rows_on_screen for tag in row.tags)
+        domains = dict.fromkeys(row.domain for row in self.window.rows_on_screen if row.domain)
+        names = [found.name for found in list(seen.lists.values())[-200:]]
+        return {"who": [*sorted(seen.spoke), "you"], "list": names, "tag": list(tags), "domain": list(domains)}
+
+    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+        """Show what matches, from the first on."""
+        event.stop()
+        self._filter(event.parsed)
+
+    def _filter(self, parsed: Parsed) -> None:
+        terms = parsed.of_tasks
+        for term in parsed.lists:
+            found = self._list_named(term)
+            if found is not None and not term.negated and found != self.host.list_id:
+                self.host.show_list(found)
+            elif (found == self.host.list_id) == term.negated:
+                terms = (*terms, Term("status", "none"))
+        only = Filter(terms, self.host.situation.looked.at)
+        self.window.refilter(self._source(only))
+        self._count(only)
+
+    def _list_named(self, term: Term) -> int | None:
+        name = term.value.casefold()
+        lists = [found for found in self.host.situation.lists.values() if found.name.casefold().startswith(name)]
+        same = [found.id for found in lists if found.name.casefold() == name]
+        return same[0] if same else lists[0].id if len(lists) == 1 else None
+
+    def _count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
+        """Count what matches, a stretch at a time, so that keys come through."""
+        if self._counting is not None:
+            self._counting.stop()
+        self._counting = None
+        found, bar = self.host.current_list, self.query_one(FilterBar)
+        if not only or found is None:
+            bar.say(f"{count(found.total, 'task')}" if found is not None else "")
+            return
+        more, end = pages.count_on(self.host.bridge.db, self.host.list_id, rank, only)
+        so_far += more
+        bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
+        if end is not None:
+            self._counting = self.set_timer(0.005, lambda: self._count(only, end, so_far))
+
+    def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
+        """Back to the rows, with the filter."""
+        event.stop()
+        self.window.focus()
+
+    def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
+        """All rows again, with the cursor where it was before, or where it is if the human moved it."""
+        event.stop()
+        was_typing = self.query_one(FilterBar).has_focus_within
+        cursor = self._before_filter if was_typing else self.window.cursor
+        self.query_one(ListHead).display = True
+        self.window.refilter(self._source(ALL), cursor)
+        self.window.focus()
+        self._lines_again()
+
+    def on_filter_bar_save(self, event: FilterBar.Save) -> None:
+        """Keep the filter under a name."""
+        event.stop()
+        self.host.flow(self._save_view(event.text))
+
+    async def _save_view(self, text: str) -> None:
+        if self.host.bridge.read_only:
+            self.host.say("Saving a view: read only")
+            return
+        name = await self.host.push_screen_wait(Prompt("Name of the view", done="Save", hint="the palette shows it"))
+        if name is not None and name.strip():
+            await self.host.bridge.remember(views.filter_key(name.strip()), text)
+            self.host.say(f"Saved. {self.host.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")
+
+    # Adding and placing
+
+    def _numbered(self, number: int) -> TaskLine | None:
+        uid = self.host.uid_at(number)
+        return pages.line(self.host.bridge.db, uid) if uid is not None else None
+
+    def do_new(self) -> None:
+        """Add below the cursor."""
+        self.query_one(QuickAdd).open(self.window.cursor, above=False)
+
+    def do_new_above(self) -> None:
+        """Add above the cursor."""
+        self.query_one(QuickAdd).open(self.window.cursor, above=True)
+
+    def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
+        """Back to the rows."""
+        event.stop()
+        self.window.focus()
 
     async def do_move_down(self) -> None:
         """One place down."""
-        below: Any = self.window.neighbour(1)
+        below = self.window.neighbour(1)
         if below is not None and self.window.cursor is not None:
             await self.host.bridge.commit(MoveTask(self.window.cursor, after=below.uid))
 
     async def do_move_up(self) -> None:
         """One place up."""
-        above: Any = self.window.neighbour(-1)
+        above = self.window.neighbour(-1)
         if above is not None and self.window.cursor is not None:
             await self.host.bridge.commit(MoveTask(self.window.cursor, before=above.uid))
+
+
+def _short_path(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(home + "/") else path

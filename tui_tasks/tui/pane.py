@@ -36,6 +36,17 @@ class Pane(Actor, Vertical):
         """The uid of the task that keys are about."""
         return None
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the human is typing or has chosen something here, so that nothing else may be shown in its place."""
+        return False
+
+    def go_to(self, uid: str) -> None:
+        """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
+
+    def filter_by(self, text: str) -> None:
+        """Show what a filter wants."""
+
     def why_not(self, action: Action) -> str | None:
         """As `Actor.why_not`; what needs a task needs one here."""
         if action.needs == "task" and self.target() is None:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from textual.screen import Screen
 
+from tui_tasks.tui.agents import Agents
+from tui_tasks.tui.inbox import Inbox
 from tui_tasks.tui.list_pane import ListPane
 from tui_tasks.tui.pane import Pane
 
@@ -20,5 +22,5 @@ class _Empty(Pane):
 PANES: Final[dict[str, type[Pane]]] = {"list": ListPane, "board": _Empty, "log": _Empty, "schedule": _Empty}
 """By the name of the action that goes there, less `pane_`; in the order of their keys 1 to 4."""
 
-SCREENS: Final[dict[str, Callable[[], Screen[Any]]]] = {}
+SCREENS: Final[dict[str, Callable[[], Screen[Any]]]] = {"asks": Inbox, "agents": Agents}
 """By the name of the action that opens each: asks, agents, stats."""

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from tui_tasks.core import queries
-from tui_tasks.core.operations import AtVersion, DeleteTask, EditTask, LogTask, SendMessage
+from tui_tasks.core import pages, queries
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, Operation, SendMessage
+from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Task
+from tui_tasks.core.wanted import ALL, Filter
+from tui_tasks.tui import editor
+from tui_tasks.tui.actions import Action
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt, confirm
+from tui_tasks.tui.drafts import fields
+from tui_tasks.tui.edit import EditScreen, Form, TaskForm, save
 from tui_tasks.tui.format import LOOKS, count, safe_line
 from tui_tasks.tui.pane import Pane, RowActions
+from tui_tasks.tui.quick_add import QuickAdd, Wish
+from tui_tasks.tui.window import RowWindow
 
 STATUS_KEYS = {"p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled"}
+TAKES_ONE = ("edit", "edit_in_editor")
+ASKED_WHY = ("failed", "skipped")
+# So many tasks are marked at once, or changed as one change.
+MOST_MARKED = 10_000
 
 
 class TaskActions(RowActions, Pane):
-    """A pane of tasks: `window` holds them by uid."""
+    """A pane of tasks. `window` is the one with the cursor: rows by the uids of tasks."""
+
+    window: RowWindow[TaskLine]
 
     def target(self) -> str | None:
         """The task under the cursor."""
@@ -26,13 +40,28 @@ class TaskActions(RowActions, Pane):
         target = self.target()
         return self.window.marks or ([target] if target is not None else [])
 
+    def wanted(self) -> Filter:
+        """The filter of the pane."""
+        return ALL
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Pane.why_not`; what was marked is what an action is about."""
+        if action.needs == "task" and self.window.marks and action.id in ("edit", "edit_in_editor"):
+            return (
+                f"{count(len(self.window.marks), 'task')} are marked; it takes one" * (len(self.window.marks) > 1)
+                or None
+            )
+        return super().why_not(action)
+
     def _tasks(self) -> list[Task]:
         found = (queries.any_task(self.host.bridge.db, uid) for uid in self.selection())
         return [task for task in found if task is not None and not task.deleted]
 
     @staticmethod
-    def _named(tasks: list[Task]) -> str:
-        return safe_line(tasks[0].name, 40) if len(tasks) == 1 else count(len(tasks), "task")
+    def _named(tasks: Sequence[Task]) -> str:
+        return f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+
+    # Status
 
     async def do_status(self) -> None:
         """Ask which, and why it failed or was skipped."""
@@ -41,25 +70,108 @@ class TaskActions(RowActions, Pane):
             return
         choices = []
         for letter, status in STATUS_KEYS.items():
+            shown = LOOKS[status]
             already = all(task.status == status for task in tasks)
-            look = LOOKS[status]
-            choices.append(Choice(letter, look.word, look.color, f"{look.word} already" if already else ""))
-        key: str | None = await self.host.push_screen_wait(Menu(f"Status of {self._named(tasks)}", choices))
-        if key is None:
-            return
-        await self.set_status([task.uid for task in tasks], STATUS_KEYS[key])
+            word = f"{shown.mark(ascii_only=self.host.ascii_only)} {shown.word}"
+            choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
+        key = await self.host.push_screen_wait(Menu(f"Status of {self._named(tasks)}", choices))
+        if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
+            self.window.clear_marks()
 
-    async def set_status(self, uids: list[str], status: str) -> bool:
+    async def set_status(self, uids: Sequence[str], status: str) -> bool:
         """Set the status of tasks as one change; failed and skipped ask why. False where the human went back."""
-        operations: list[Any] = [EditTask(uid, {"status": status}) for uid in uids]
-        if status in ("failed", "skipped"):
-            why = await self.host.push_screen_wait(Prompt(f"Why {LOOKS[status].word}?", hint="Enter Set   Esc Back"))
+        operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
+        if status in ASKED_WHY:
+            prompt = Prompt(f"Why {LOOKS[status].word}?", done=f"Set {LOOKS[status].word}", hint="goes into the log")
+            why = await self.host.push_screen_wait(prompt)
             if why is None:
                 return False
-            if why.strip():
-                operations += [LogTask(uid, why.strip()) for uid in uids]
+            operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         await self.host.bridge.commit(*operations)
         return True
+
+    # Adding and editing
+
+    async def add(self, wish: Wish, description: str = "") -> str:
+        """Add a task as it was wished for; return its uid, with the cursor on it."""
+        draft, beside = wish.draft, wish.beside
+        home = self.host.current_list
+        assert home is not None
+        if beside is not None and (found := pages.line(self.host.bridge.db, beside)) is not None and found.deleted:
+            beside = None
+        (task,) = await self.host.bridge.commit(
+            AddTask(
+                draft.name,
+                home.uid if beside is None else "",
+                description=description,
+                priority=draft.priority or 3,
+                tags=draft.tags,
+                agent=draft.agent,
+                depends_on=wish.depends_on,
+                before=beside if wish.above else None,
+                after=None if wish.above else beside,
+            )
+        )
+        self.window.move_to(task.uid)
+        return str(task.uid)
+
+    async def on_quick_add_add(self, event: QuickAdd.Add) -> None:
+        """Add what was typed, at once or by way of the editor or the form."""
+        event.stop()
+        self.host.flow(self._add(event))
+
+    async def _add(self, event: QuickAdd.Add) -> None:
+        wish = event.wish
+        if event.more:
+            await self._add_by_form(wish)
+            return
+        description = ""
+        if event.describe:
+            text = self._in_editor(editor.as_document(wish.draft.name, ""))
+            if text is not None:
+                _, description = editor.from_document(text, "")
+        await self.add(wish, description)
+
+    async def _add_by_form(self, wish: Wish) -> None:
+        form = TaskForm(self.host)
+        draft = wish.draft
+        line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
+        for number, uid in zip(draft.after, wish.depends_on, strict=False):
+            form.remember(number, uid)
+        typed = await self.host.push_screen_wait(EditScreen("New task", Form(draft.name, line), form.wrong))
+        if typed is not None:
+            values = form.values(typed)
+            whole = Wish(form.read(typed, name=values["name"]), values["depends_on"], wish.beside, wish.above)
+            await self.add(whole, typed.description)
+
+    async def do_edit(self) -> None:
+        """Edit in the form."""
+        for task in self._tasks()[:1]:
+            await TaskForm(self.host).edit(task)
+
+    async def do_edit_in_editor(self) -> None:
+        """Edit title and description in $EDITOR."""
+        for task in self._tasks()[:1]:
+            text = self._in_editor(editor.as_document(task.name, task.description))
+            while text is not None:
+                name, description = editor.from_document(text, task.description)
+                changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
+                if description != task.description:
+                    changes["description"] = description
+                if not name:
+                    self.host.say("A task needs a title; nothing was saved.")
+                if not name or await save(self.host, task, changes):
+                    return
+                text = self._in_editor(text) or text
+
+    def _in_editor(self, text: str) -> str | None:
+        try:
+            return editor.edit(self.host, text)
+        except editor.NoEditor as none:
+            self.host.say(str(none))
+            return None
+
+    # The rest
 
     async def do_delete(self) -> None:
         """Delete; several ask once."""
@@ -67,29 +179,42 @@ class TaskActions(RowActions, Pane):
         if len(tasks) > 1 and not await confirm(self.host, f"Delete {count(len(tasks), 'task')}?", "delete them"):
             return
         await self.host.bridge.commit(*(DeleteTask(task.uid) for task in tasks))
-        self.window.clear_marks()
         self.host.say(f"Deleted {self._named(tasks)}. {self.host.key_of('undo')} brings it back.")
 
     async def do_note(self) -> None:
         """A note into the log, or a message to the agent."""
         tasks = self._tasks()
+        agents = sorted({task.agent or task.updated_by for task in tasks} - {"human", "system"})
         if not tasks:
             return
-        agent = tasks[0].agent
         kind: str | None = "n"
-        if agent:
-            choices = [Choice("n", "note into the log"), Choice("m", f"message to {safe_line(agent, 20)}")]
+        if len(agents) == 1:
+            choices = [Choice("n", "note into the log"), Choice("m", f"message to {safe_line(agents[0], 40)}")]
             kind = await self.host.push_screen_wait(Menu(self._named(tasks), choices))
         if kind is None:
             return
-        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {safe_line(agent or '', 30)}"
-        text = await self.host.push_screen_wait(Prompt(title))
+        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {safe_line(agents[0], 40)}"
+        text = await self.host.push_screen_wait(Prompt(title, done="Log" if kind == "n" else "Send"))
         if text is None or not text.strip():
             return
         if kind == "n":
             await self.host.bridge.commit(*(LogTask(task.uid, text.strip()) for task in tasks))
         else:
-            await self.host.bridge.commit(SendMessage(agent or "", text.strip()))
+            await self.host.bridge.commit(SendMessage(agents[0], text.strip()))
+            self.host.say(f"Sent to {agents[0]}.")
+
+    async def do_copy(self) -> None:
+        """Copy ids, or tasks as Markdown."""
+        tasks = self._tasks()
+        choices = [Choice("i", "id"), Choice("m", "Markdown"), Choice("t", "title")]
+        key = await self.host.push_screen_wait(Menu(f"Copy of {self._named(tasks)}", choices))
+        if key is None:
+            return
+        texts = {"i": "\n".join, "m": "\n\n".join, "t": "\n".join}[key](
+            task.uid if key == "i" else task.name if key == "t" else as_markdown(task) for task in tasks
+        )
+        self.host.copy_to_clipboard(texts)
+        self.host.say(f"Copied {count(len(texts), 'character')}.")
 
     def do_mark(self) -> None:
         """Mark, and go on to the next."""
@@ -97,6 +222,20 @@ class TaskActions(RowActions, Pane):
             self.window.mark([self.window.cursor])
             self.window.move(1)
 
-    async def save(self, task: Task, changes: dict[str, Any]) -> None:
-        """Save an edit of a task as it was read; a newer version is a conflict."""
-        await self.host.bridge.commit(AtVersion(task.uid, task.version), EditTask(task.uid, changes))
+    def do_mark_all(self) -> None:
+        """Mark all that match; where all are marked, none."""
+        if self.window.marks:
+            self.window.clear_marks()
+            return
+        uids = pages.uids(self.host.bridge.db, self.host.list_id, self.wanted(), MOST_MARKED)
+        self.window.mark(uids, on=True)
+        limit = f", the first {MOST_MARKED:,}" if len(uids) == MOST_MARKED else ""
+        self.host.say(f"{count(len(uids), 'task')} marked{limit}.")
+
+
+def as_markdown(task: Task) -> str:
+    """A task as an item of a Markdown list, with its description below it."""
+    box = "x" if task.status == "done" else " "
+    lines = [f"- [{box}] {' '.join(task.name.split())}"]
+    lines += [f"  {line}".rstrip() for line in task.description.splitlines()]
+    return "\n".join(lines)

@@ -187,6 +187,11 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
         return list(self._marks)
 
     @property
+    def rows_on_screen(self) -> list[R]:
+        """The rows on screen, from the top."""
+        return self._held.on_screen
+
+    @property
     def keys_on_screen(self) -> list[str]:
         """The keys of the rows on screen, from the top."""
         return [self._held.key(row) for row in self._held.on_screen]

@@ -1,0 +1,162 @@
+"""What can be done from anywhere: going to panes and lists, undo, what needs attention."""
+
+from __future__ import annotations
+
+from tui_tasks.core import journal, pages, views
+from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.pages import TaskLine
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.wanted import Filter, Term
+from tui_tasks.tui.actions import Actor
+from tui_tasks.tui.commands import help_screen, palette
+from tui_tasks.tui.format import count, look, safe_line
+from tui_tasks.tui.panes import SCREENS
+
+# So many failed tasks of a list are gone through by `!`.
+MOST_FAILED = 200
+_DONE = {
+    "task.created": "new task {}",
+    "task.deleted": "deleting {}",
+    "task.restored": "bringing back {}",
+    "task.moved": "moving {}",
+    "task.logged": "note on {}",
+}
+
+
+class AppActions(Actor):
+    """The actions of the scope `app`."""
+
+    def do_pane_list(self) -> None:
+        """Pane 1."""
+        self.host.show_pane("list")
+
+    def do_pane_board(self) -> None:
+        """Pane 2."""
+        self.host.show_pane("board")
+
+    def do_pane_log(self) -> None:
+        """Pane 3."""
+        self.host.show_pane("log")
+
+    def do_pane_schedule(self) -> None:
+        """Pane 4."""
+        self.host.show_pane("schedule")
+
+    def do_asks(self) -> None:
+        """The inbox."""
+        self._open("asks")
+
+    def do_agents(self) -> None:
+        """The agents."""
+        self._open("agents")
+
+    def do_stats(self) -> None:
+        """The stats."""
+        self._open("stats")
+
+    def _open(self, name: str) -> None:
+        self.host.close_overlays()
+        self.host.push_screen(SCREENS[name]())
+
+    def do_help(self) -> None:
+        """Every key."""
+        self.host.push_screen(help_screen(self.host))
+
+    def do_palette(self) -> None:
+        """Every command."""
+        self.host.push_screen(palette(self.host))
+
+    def do_quit(self) -> None:
+        """Leave."""
+        self.host.exit()
+
+    async def do_undo(self) -> None:
+        """Take back the human's newest change."""
+        (_, change), *_rest = await self.host.bridge.commit(Undo())
+        self.host.say(f"Undone: {self._told(change)}. {self.host.key_of('redo')} does it again.")
+
+    async def do_redo(self) -> None:
+        """Take back the newest undo."""
+        await self.host.bridge.commit(Redo())
+        self.host.say("Done again.")
+
+    def _told(self, change: int) -> str:
+        """A change of the human's in a few words."""
+        entries = [
+            entry for entry in journal.of_change(self.host.bridge.db, change) if entry.kind in (*_DONE, "task.updated")
+        ]
+        if not entries:
+            return "your last change"
+        if len({entry.task for entry in entries}) > 1:
+            return f"changes to {count(len({entry.task for entry in entries}), 'task')}"
+        return _phrase(entries[0])
+
+    async def do_seen(self) -> None:
+        """Nothing is new any more."""
+        host = self.host
+        looked = host.situation.all_seen(host.now())
+        host.pane.refreshed()
+        host.frame_again()
+        await host.bridge.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
+
+    def do_previous_list(self) -> None:
+        """The list before this one."""
+        self._turn(-1)
+
+    def do_next_list(self) -> None:
+        """The list after this one."""
+        self._turn(1)
+
+    def _turn(self, by: int) -> None:
+        """Go round the lists that have tasks, and this one."""
+        host = self.host
+        ids = [found.id for found in host.situation.lists.values() if found.total or found.id == host.list_id]
+        if len(ids) < 2:
+            host.say("There is no other list with tasks.")
+            return
+        at = ids.index(host.list_id) if host.list_id in ids else 0
+        host.show_list(ids[(at + by) % len(ids)])
+        found = host.current_list
+        if found is not None:
+            host.say(f"{safe_line(found.name, 60)}   {count(found.total, 'task')}")
+
+    def do_attention(self) -> None:
+        """Go to the next task that needs attention: questions first, then what failed."""
+        host = self.host
+        wanting = self._wanting()
+        if not wanting:
+            host.say("Nothing needs attention.")
+            return
+        here = host.pane.target()
+        uids = [task.uid for task in wanting]
+        task = wanting[(uids.index(here) + 1) % len(uids)] if here in uids else wanting[0]
+        host.flow(host.go_to(task.uid))
+        shown = look(host.situation.status_of(task))
+        host.say(
+            f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{host.place(task)} {safe_line(task.name, 60)}"
+        )
+
+    def _wanting(self) -> list[TaskLine]:
+        host = self.host
+        db, found = host.bridge.db, {}
+        asked = (ask.task_uid for ask in host.situation.asks)
+        new = (uid for uid in host.situation.new)
+        for uid in (*asked, *new):
+            task = pages.line(db, uid) if uid is not None else None
+            if task is not None and not task.deleted and (uid in host.situation.asking or task.status == "failed"):
+                found[task.uid] = task
+        failed = Filter((Term("status", "failed"),))
+        for task in pages.after(db, host.list_id, pages.FIRST, MOST_FAILED, failed):
+            found.setdefault(task.uid, task)
+        return list(found.values())
+
+
+def _phrase(entry: Entry) -> str:
+    name = f"“{safe_line((entry.image or {}).get('name', ''), 40)}”"
+    if entry.kind in _DONE:
+        return _DONE[entry.kind].format(name)
+    changes = entry.changes
+    if "status" in changes:
+        was, now = (look(str(word)).word for word in changes["status"])
+        return f"{name} {was} → {now}"
+    return f"{', '.join(changes)} of {name}"

@@ -1,0 +1,280 @@
+"""The palette and the help: both list what can be done, are searched as one types, and do what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from tui_tasks.core import views
+from tui_tasks.tui.actions import ACTIONS, Actor, Hosted
+from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
+from tui_tasks.tui.ink import Part
+from tui_tasks.tui.now_line import FootLine
+from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app import TaskApp
+
+MOST_LISTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out."""
+
+    title: str
+    key: str = ""
+    why_not: str = ""
+    run: Callable[[], None] | None = None
+    look: Callable[[], None] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    number: int
+    entry: Entry
+
+
+class EntriesFound:
+    """The entries that hold all words that were typed, those whose titles begin with them first: a `Source`."""
+
+    def __init__(self, entries: Sequence[Entry], text: str) -> None:
+        words = text.casefold().split()
+        ranked = [(self._rank(entry, words), at) for at, entry in enumerate(entries)]
+        found = sorted(pair for pair in ranked if pair[0] >= 0)
+        self._rows = [_Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
+
+    @staticmethod
+    def _rank(entry: Entry, words: list[str]) -> int:
+        title = entry.title.casefold()
+        if not words:
+            return 0
+        if all(word in title for word in words):
+            starts = f" {title}"
+            return 0 if title.startswith(words[0]) else 1 if all(f" {word}" in starts for word in words) else 2
+        everything = f"{title} {entry.key.casefold()} {entry.words.casefold()}"
+        return 3 if all(word in everything for word in words) else -1
+
+    def first(self, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[:limit]
+
+    def last(self, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[-limit:]
+
+    def after(self, row: _Numbered, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[row.number + 1 : row.number + 1 + limit]
+
+    def before(self, row: _Numbered, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[max(0, row.number - limit) : row.number]
+
+    def find(self, keys: Collection[str]) -> dict[str, _Numbered]:
+        """See `Source`."""
+        return {key: self._rows[int(key)] for key in keys if int(key) < len(self._rows)}
+
+    def key(self, row: _Numbered) -> str:
+        """See `Source`."""
+        return str(row.number)
+
+    def order(self, row: _Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def place(self, row: _Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def total(self) -> int:
+        """See `Source`."""
+        return len(self._rows)
+
+
+class EntryWindow(RowWindow[_Numbered], can_focus=False):
+    """Entries, a line each: title, then key or what is against it."""
+
+    def draw(self, row: _Numbered, look: RowLook, line: int) -> Sequence[Part]:
+        """See `RowWindow`."""
+        entry = row.entry
+        right = f"{entry.why_not}  {entry.key}" if entry.why_not else entry.key
+        right = safe_line(right, max(0, look.width // 2))
+        room = max(1, look.width - 5 - cell_len(right))
+        return (
+            (" > " if look.cursor else "   ", "$primary bold"),
+            (fit(entry.title, room), "$muted" if entry.why_not else ""),
+            (right, "$muted" if entry.why_not else "$changed"),
+        )
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """See `RowWindow`."""
+        return [("   nothing by that name", "$muted")] if line == 1 else ()
+
+
+class PickerWords(Input):
+    """What is searched for. Keys that move go to the entries."""
+
+    def on_key(self, event: events.Key) -> None:
+        """Move among the entries."""
+        window = self.screen.query_one(EntryWindow)
+        moves = {"down": 1, "ctrl+n": 1, "tab": 1, "up": -1, "ctrl+p": -1, "shift+tab": -1}
+        if event.key in moves:
+            window.move(moves[event.key])
+        elif event.key in ("pagedown", "pageup"):
+            window.move_page(1 if event.key == "pagedown" else -1)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+
+class Picker(Hosted, ModalScreen[None]):
+    """Entries under a line that searches them. What is chosen is done after the picker is gone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+
+    def __init__(self, sign: str, entries: Sequence[Entry], *, left: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self._sign = sign
+        self._entries = entries
+        self._undo_looks = left
+
+    def compose(self) -> ComposeResult:
+        """The line and the entries, below the Now line."""
+        with Vertical(classes="below"):
+            with Horizontal(classes="field"):
+                yield Static(plain(f" {self._sign}", "$changed bold"))
+                yield PickerWords(id="search", compact=True)
+            yield Static("")
+            yield EntryWindow(id="entries")
+            yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Show them all."""
+        self.query_one(PickerWords).cursor_blink = False
+        self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
+        self._search("")
+
+    def _search(self, text: str) -> None:
+        self.query_one(EntryWindow).show(EntriesFound(self._entries, text))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search."""
+        event.stop()
+        self._search(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Do the entry that the cursor is on."""
+        event.stop()
+        self._choose()
+
+    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+        """Try the entry out, where it can be."""
+        event.stop()
+        row = self.query_one(EntryWindow).row
+        if row is not None and row.entry.look is not None:
+            row.entry.look()
+        elif self._undo_looks is not None:
+            self._undo_looks()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click does the entry; one outside leaves."""
+        if isinstance(event.widget, EntryWindow):
+            if event.widget.row_at(event.y) is not None:
+                self._choose()
+        elif event.widget is self:
+            self.action_leave()
+
+    def on_row_window_opened(self, event: RowMessage) -> None:
+        """The first click has done it."""
+        event.stop()
+
+    def _choose(self) -> None:
+        row = self.query_one(EntryWindow).row
+        if row is None:
+            return
+        entry = row.entry
+        if entry.why_not:
+            self.host.say(f"{entry.title}: {entry.why_not}")
+            return
+        if entry.look is None and self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
+        if entry.run is not None:
+            self.host.call_later(entry.run)
+
+    def action_leave(self) -> None:
+        """Choose nothing."""
+        if self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
+
+
+def palette(app: TaskApp) -> Picker:
+    """Every action that can be done here, every theme, list and saved view."""
+    was = app.theme
+    entries = [*_actions(app), *_themes(app), *_lists(app), *_views(app)]
+    return Picker(":", entries, left=lambda: setattr(app, "theme", was))
+
+
+def help_screen(app: TaskApp) -> Picker:
+    """Every action there is, with its key: those that can be done here first."""
+    here = _actions(app)
+    offered = {action.id for actor in app.actors() for action in actor.offers()}
+    others = [
+        Entry(action.title, app.key_of(action.id), f"in the {min(action.scopes)}", words=f"{action.help} {action.id}")
+        for action in ACTIONS.values()
+        if action.id not in offered
+    ]
+    return Picker("?", [*here, *others])
+
+
+def _actions(app: TaskApp) -> list[Entry]:
+    """What the focus, and what it stands in, offers now."""
+    entries: dict[str, Entry] = {}
+    for actor in app.actors():
+        for action in actor.offers():
+            if action.id not in entries:
+                why = actor.why_not(action) or ""
+                words = f"{action.help} {action.id}"
+                key = app.key_of(action.id)
+                entries[action.id] = Entry(action.title, key, why, _does(actor, action.id), words=words)
+    return [entries[each] for each in ACTIONS if each in entries]
+
+
+def _does(actor: Actor, id: str) -> Callable[[], None]:
+    return lambda: actor.action_act(id)
+
+
+def _themes(app: TaskApp) -> list[Entry]:
+    def wear(name: str) -> Callable[[], None]:
+        return lambda: setattr(app, "theme", name)
+
+    names = {"ansi": "ansi (terminal colours)"}
+    return [Entry(f"Theme: {names.get(name, name)}", run=wear(name), look=wear(name)) for name in app.theme_names]
+
+
+def _lists(app: TaskApp) -> list[Entry]:
+    def go(list_id: int) -> Callable[[], None]:
+        return lambda: app.show_list(list_id)
+
+    found = list(app.situation.lists.values())[-MOST_LISTS:]
+    return [Entry(f"List: {safe_line(each.name, 80)}", count(each.total, "task"), run=go(each.id)) for each in found]
+
+
+def _views(app: TaskApp) -> list[Entry]:
+    def use(text: str) -> Callable[[], None]:
+        return lambda: app.filter_by(text)
+
+    saved = dict(app.config.views) | views.filters(app.bridge.db)
+    return [Entry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()]

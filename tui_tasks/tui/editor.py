@@ -1,0 +1,75 @@
+"""Long texts in the human's own editor: the screen steps aside while it runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from textual.app import SuspendNotSupported
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app import TaskApp
+
+FALLBACKS: Final = ("sensible-editor", "nano", "vi")
+
+
+class NoEditor(Exception):
+    """No editor could be run; the message says what to do."""
+
+
+def command(environment: dict[str, str] | os._Environ[str] = os.environ) -> list[str]:
+    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually there."""
+    for name in ("VISUAL", "EDITOR"):
+        words = shlex.split(environment.get(name, ""))
+        if words:
+            return words
+    return [next((each for each in FALLBACKS if _is_there(each, environment.get("PATH", ""))), FALLBACKS[-1])]
+
+
+def _is_there(program: str, path: str) -> bool:
+    return any(os.access(Path(folder) / program, os.X_OK) for folder in path.split(os.pathsep) if folder)
+
+
+def edit(app: TaskApp, text: str, suffix: str = ".md") -> str | None:
+    """Let the human change a text; return it, or None where it was left as it was.
+
+    Raises:
+        NoEditor: none could be run, or it ended with an error; nothing is changed.
+    """
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder:
+        file = Path(folder) / f"task{suffix}"
+        file.write_text(text, encoding="utf-8")
+        argv = command()
+        try:
+            with app.suspend():
+                ended = subprocess.run([*argv, str(file)], check=False)
+        except SuspendNotSupported:
+            raise NoEditor("the screen cannot step aside here") from None
+        except OSError as error:
+            raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
+        if ended.returncode:
+            raise NoEditor(f"{argv[0]} ended with status {ended.returncode}; nothing was changed")
+        try:
+            changed = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise NoEditor(f"what {argv[0]} left cannot be read: {error}") from error
+    return None if changed == text else changed
+
+
+def as_document(name: str, description: str) -> str:
+    """Write a task as the editor shows it: the title, a blank line, the description."""
+    title = name.replace("\n", " ")
+    return f"{title}\n\n{description}" + ("" if description.endswith("\n") or not description else "\n")
+
+
+def from_document(text: str, description: str) -> tuple[str, str]:
+    """Read a title and a description back; the end of line that editors add is not part of it."""
+    title, _, rest = text.partition("\n")
+    rest = rest.removeprefix("\n")
+    if rest.endswith("\n") and not description.endswith("\n"):
+        rest = rest.removesuffix("\n")
+    return title.strip(), rest

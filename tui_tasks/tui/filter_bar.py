@@ -1,0 +1,171 @@
+"""The filter bar: ` / jwt status:open            2 of 9`. It tells its pane what is wanted with every letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.filters import Parsed, candidates, complete, parse
+from tui_tasks.tui.format import plain, safe_line
+from tui_tasks.tui.ink import Part
+from tui_tasks.tui.now_line import Line
+
+HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
+
+
+class FilterCount(Line):
+    """How many match, or what means nothing."""
+
+    text = ""
+
+    def right(self, width: int) -> Sequence[Part]:
+        """How many match, or what means nothing."""
+        return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
+
+
+class FilterWords(Hosted, Input):
+    """The line that is typed. Tab completes, and what else ends the typing is told to the bar."""
+
+    def on_key(self, event: events.Key) -> None:
+        """Take the keys that a line of text has no use for."""
+        bar = self.parent
+        assert isinstance(bar, FilterBar)
+        does = {"tab": bar.complete, "escape": bar.clear, "ctrl+s": bar.save, "down": bar.keep}.get(event.key)
+        if does is not None:
+            event.stop()
+            event.prevent_default()
+            does()
+
+
+class FilterBar(Hosted, Horizontal):
+    """Shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
+
+    class Wanted(Message):
+        """The filter says something else."""
+
+        def __init__(self, parsed: Parsed) -> None:
+            super().__init__()
+            self.parsed = parsed
+
+    class Kept(Message):
+        """The typing is over, the filter stays."""
+
+    class Cleared(Message):
+        """There is no filter any more."""
+
+    class Save(Message):
+        """The filter is to be kept under a name."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    DEFAULT_CSS = """
+    FilterBar { height: 1; display: none; }
+    FilterBar.-open { display: block; }
+    FilterBar > Static { width: 3; }
+    FilterBar > FilterWords { width: 2fr; }
+    FilterBar > FilterCount { width: 1fr; }
+    """
+
+    def __init__(self, known: Callable[[], Mapping[str, Sequence[str]]], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._known = known
+        self._offered: list[str] = []
+        self._said: Parsed = Parsed()
+
+    def compose(self) -> ComposeResult:
+        """Sign, words, how many match."""
+        yield Static(plain(" /", "$changed bold"))
+        yield FilterWords(compact=True)
+        yield FilterCount()
+
+    def on_mount(self) -> None:
+        """No blinking: nothing repaints on a timer."""
+        self.query_one(FilterWords).cursor_blink = False
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        return self.query_one(FilterWords).value
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a filter, or one is being typed."""
+        return self.has_class("-open")
+
+    def open(self, text: str | None = None) -> None:
+        """Begin typing, or go on; with other words where some are given."""
+        self.add_class("-open")
+        words = self.query_one(FilterWords)
+        if text is not None:
+            words.value = text
+        words.focus()
+        words.action_end()
+        self._tell()
+
+    def say(self, text: str) -> None:
+        """Show at the right how many match."""
+        found = self.query_one(FilterCount)
+        found.text = self._said.problem or text
+        found.again()
+
+    def complete(self) -> None:
+        """Take the last word as far as there is one way to go; show the ways where there are more."""
+        found = candidates(self.text, self._known())
+        words = self.query_one(FilterWords)
+        words.value = complete(self.text, found)
+        words.action_end()
+        if len(found) > 1:
+            self.host.say("  ".join(found[:20]))
+
+    def clear(self) -> None:
+        """Take the filter away."""
+        self.remove_class("-open")
+        self.query_one(FilterWords).value = ""
+        self._said = Parsed()
+        self.post_message(self.Cleared())
+
+    def keep(self) -> None:
+        """End the typing; an empty filter is none."""
+        if not self.text.strip():
+            self.clear()
+            return
+        self._tell(typing=False)
+        self.post_message(self.Kept())
+
+    def save(self) -> None:
+        """Keep the filter under a name."""
+        if self.text.strip():
+            self.post_message(self.Save(self.text.strip()))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what is wanted now."""
+        event.stop()
+        if self.is_open:
+            self._tell()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter keeps."""
+        event.stop()
+        self.keep()
+
+    def on_descendant_focus(self) -> None:
+        """The footer tells of the keys here."""
+        self.host.hint(*HINTS)
+
+    def on_descendant_blur(self) -> None:
+        """The footer tells of the pane's keys again."""
+        self.host.hint()
+
+    def _tell(self, *, typing: bool = True) -> None:
+        parsed = parse(self.text, typing=typing)
+        if parsed != self._said:
+            self._said = parsed
+            self.post_message(self.Wanted(parsed))
