@@ -14,7 +14,7 @@ import msgspec
 from peewee import fn
 
 from tui_tasks.core import models
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database, Statement, slot, sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.snapshots import Entry, reader
@@ -146,13 +146,19 @@ def broken_link(db: Database) -> int | None:
     previous: bytes | None = None
     expected: int | None = None
     rows = db.sql(f"SELECT {', '.join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq")
-    for row in rows:
-        seq, hashed = row[0], bytes(row[-1])
-        if previous is None and seq == 1:
-            previous = b""
-        if expected is not None and seq != expected:
-            return int(seq)
-        if previous is not None and link(previous, row[:-1]) != hashed:
-            return int(seq)
-        previous, expected = hashed, seq + 1
+    try:
+        for row in rows:
+            seq, hashed = row[0], bytes(row[-1])
+            if previous is None and seq == 1:
+                previous = b""
+            if expected is not None and seq != expected:
+                return int(seq)
+            if previous is not None and link(previous, row[:-1]) != hashed:
+                return int(seq)
+            previous, expected = hashed, seq + 1
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        # A text that is no UTF-8 any more.
+        return expected or int(db.one(_OLDEST)[0])
     return None

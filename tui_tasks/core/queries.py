@@ -196,9 +196,9 @@ def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | 
     return row[0] if row else None
 
 
-def is_taken(db: Database, list_id: int, rank: str) -> bool:
-    """Whether a task of the list stands at that rank."""
-    return db.one(_AT_RANK, list=list_id, rank=rank) is not None
+def at_rank(db: Database, list_id: int, rank: str) -> set[str]:
+    """The uids of the tasks of the list that stand at that rank."""
+    return {uid for (uid,) in db.all(_AT_RANK, list=list_id, rank=rank)}
 
 
 def logs(db: Database, uid: str) -> list[LogEntry]:

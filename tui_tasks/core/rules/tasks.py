@@ -153,7 +153,8 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         new["version"] = task.version + 1
     new |= {"updated_at": tx.now, "updated_by": tx.actor}
     if "status" in new:
-        new |= _instants(task, new["status"], tx.now)
+        # An undo brings the old instants along.
+        new |= {name: changes.get(name, at) for name, at in _instants(task, new["status"], tx.now).items()}
     if "depends_on" in new:
         refuse_cycle(tx, task.uid, new["depends_on"])
     if "list_id" in new:

@@ -90,9 +90,12 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
         raise NotFound("change", str(change))
     tx.undoes = change
     last = max(entry.seq for entry in journal.of_change(tx.db, change))
+    before = tx.seq
     for entry in reversed(entries):
         _refuse_if_touched(tx, entry, change)
         _INVERSES[entry.entity](tx, entry)
+    if tx.seq == before:
+        raise Conflict(f"what change {change} made is used by others since", seq=last)
     return last, change
 
 
@@ -147,12 +150,16 @@ def _invert_task(tx: Transaction, entry: Entry) -> None:
     if "deleted" in changes:
         kind = "task.deleted" if changes["deleted"] else "task.restored"
         changes |= {} if changes["deleted"] else _room(tx, task)
+    elif task.deleted:
+        raise Conflict(f"task {task.uid} has been deleted since", id=task.uid)
     else:
         task = writable(tx, task.uid)
         kind = entry.kind
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
             changes |= _free_rank(tx, at["list_id"], at["rank"])
+    if "status" in changes:
+        changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
         refuse_second_in_progress(tx, tx.list_by_id(task.list_id), but=task.uid)
     change_task(tx, task, kind, changes)
@@ -171,8 +178,12 @@ def _room(tx: Transaction, task: Task) -> dict[str, Any]:
 
 
 def _free_rank(tx: Transaction, list_id: int, rank: str) -> dict[str, Any]:
-    """The old place, or right behind whoever has it now."""
-    if queries.is_taken(tx.db, list_id, rank):
+    """The old place, or right behind whoever has it now: two that swap back do not stand in each other's way."""
+    holders = queries.at_rank(tx.db, list_id, rank)
+    if holders:
+        assert tx.undoes is not None
+        holders -= {entry.uid for entry in journal.of_change(tx.db, tx.undoes) if entry.new and "rank" in entry.new}
+    if holders:
         rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
     return {"rank": rank}
 
