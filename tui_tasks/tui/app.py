@@ -278,6 +278,12 @@ class TaskApp(AppActions, App[None]):
         self.close_overlays()
         self.flow(self._show_pane(name))
 
+    async def show_log(self, who: str) -> None:
+        """Show the log of one agent alone."""
+        self.close_overlays()
+        await self._show_pane("log")
+        self.pane.filter_by(f"who:{who}")
+
     def close_overlays(self) -> None:
         """Go back to the pane."""
         while isinstance(self.screen, Overlay):

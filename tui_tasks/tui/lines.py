@@ -1,0 +1,159 @@
+"""Lines of text that a widget draws itself: like `now_line.Line`, but several, wrapped and clickable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.format import SECOND, TEXT_CHARS, cell_len, safe_text, sign
+from tui_tasks.tui.ink import Ink, Part
+
+Drawn = Sequence[Part]
+
+
+def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> list[str]:
+    """Return text of any origin as safe lines no wider than `width` cells, broken between words where it can be."""
+    lines: list[str] = []
+    for line in safe_text(text, limit_chars, ascii_only=ascii_only).split("\n"):
+        lines += _broken(line, max(width, 1))
+    return lines
+
+
+def _broken(line: str, width: int) -> list[str]:
+    lines = []
+    while cell_len(line) > width:
+        end = _most(line, width)
+        space = line.rfind(" ", 0, end + 1)
+        # A line that begins with spaces, as code does, is not broken within them.
+        at = space if line[:space].strip() else end
+        lines.append(line[:at].rstrip(" "))
+        line = line[at:].lstrip(" ")
+    return [*lines, line]
+
+
+def _most(line: str, width: int) -> int:
+    """How many characters, at least one, are not wider than that."""
+    if line.isascii():
+        return width
+    low, high = 1, len(line)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cell_len(line[:middle]) <= width:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A stretch of a line that does an action when it is clicked."""
+
+    line: int
+    first: int
+    end: int
+    action: str
+
+
+class Lines(Hosted, Widget):
+    """Lines drawn from parts, as many as there are (`height: auto`) or fit. Painted again only where they differ."""
+
+    DEFAULT_CSS = "Lines { height: auto; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._shown: list[Drawn] = []
+        self._shown_width = 0
+        self._spots: list[Spot] = []
+        self._tick: Timer | None = None
+        self._tick_in = 0
+
+    def lines(self, width: int) -> list[Drawn]:
+        """What stands on each line, from the top."""
+        return []
+
+    def lasts(self, span_us: int) -> None:
+        """Say, while drawing, for how many microseconds what is drawn stays true."""
+        self._tick_in = min(self._tick_in or span_us, span_us)
+
+    def spot(self, line: int, first: int, end: int, action: str) -> None:
+        """Say, while drawing, that a click on columns `first` to `end` of a line does an action."""
+        self._spots.append(Spot(line, first, end, action))
+
+    def again(self) -> None:
+        """Draw again; paint only what differs."""
+        width = self.size.width
+        if not width:
+            return
+        old, old_width = self._shown, self._shown_width
+        self._draw(width)
+        if len(old) != len(self._shown) or old_width != width:
+            self.refresh(layout=True)
+        else:
+            changed = [at for at, line in enumerate(self._shown) if line != old[at]]
+            if changed:
+                self.refresh(*(Region(0, at, width, 1) for at in changed))
+        self._set_tick()
+
+    def _draw(self, width: int) -> None:
+        self._tick_in = 0
+        self._spots = []
+        self._shown_width = width
+        self._shown = self.lines(width)
+
+    def _set_tick(self) -> None:
+        if self._tick is not None:
+            self._tick.stop()
+        self._tick = self.set_timer(max(self._tick_in, SECOND) / SECOND, self.again) if self._tick_in else None
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as there are."""
+        if width != self._shown_width:
+            self._draw(width)
+        return len(self._shown)
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        if self._shown_width != self.size.width:
+            self.again()
+        self._set_tick()
+
+    def notify_style_update(self) -> None:
+        """Another theme: paint all of it again."""
+        super().notify_style_update()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line."""
+        width, ink = self.size.width, Ink.of(self.app)
+        if self._shown_width != width:
+            self._draw(width)
+        parts = self._shown[y] if y < len(self._shown) else ()
+        used = sum(cell_len(text) for text, _ in parts)
+        segments = [Segment(text, ink.style(name)) for text, name in (*parts, (" " * max(0, width - used), ""))]
+        return Strip(segments, max(used, width)).crop(0, width)
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what was clicked."""
+        for spot in self._spots:
+            if spot.line == event.y and spot.first <= event.x < spot.end:
+                self.host.do(spot.action)
+                return
+
+
+class Divider(Hosted, Widget):
+    """A rule from top to bottom between what stands side by side."""
+
+    DEFAULT_CSS = "Divider { width: 1; height: 1fr; }"
+
+    def render_line(self, y: int) -> Strip:
+        """Paint it."""
+        return Strip([Segment(sign("divider", ascii_only=self.host.ascii_only), Ink.of(self.app).style("$rule"))], 1)

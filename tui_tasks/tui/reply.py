@@ -1,0 +1,121 @@
+"""The line on which an answer is typed. It belongs to one question, whatever comes in meanwhile."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.tui import wording
+from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.format import plain, safe_line
+
+_MOST: Final = 100_000
+
+
+class Reply(Hosted, Vertical):
+    """Hidden until it is opened. `drafts` are what was typed and not sent: (kind, text) by question."""
+
+    DEFAULT_CSS = """
+    Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
+    Reply.-open { display: block; }
+    Reply Static { height: 1; }
+    """
+
+    class Given(Message):
+        """Enter was pressed. `kind` is reply or deny; `text` may be empty."""
+
+        def __init__(self, uid: str, kind: str, text: str) -> None:
+            super().__init__()
+            self.uid = uid
+            self.kind = kind
+            self.text = text
+
+    class Closed(Message):
+        """The line is gone; what was typed is kept as a draft."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.drafts: dict[str, tuple[str, str]] = {}
+        self._of: Ask | None = None
+        self._kind = "reply"
+
+    def compose(self) -> ComposeResult:
+        """What it is for, and the line."""
+        yield Static(id="reply-title")
+        yield Input(id="reply-text", compact=True, max_length=_MOST)
+
+    def on_mount(self) -> None:
+        """No blinking: nothing repaints on a timer."""
+        self.query_one(Input).cursor_blink = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer is being typed."""
+        return self._of is not None
+
+    @property
+    def hints(self) -> tuple[tuple[str, str, str], ...]:
+        """What the screen's last line tells meanwhile."""
+        return ("Enter", "Send", ""), ("Esc", "Keep for later", "")
+
+    def open(self, ask: Ask, kind: str) -> None:
+        """Begin to type an answer, or go on with one of the same kind."""
+        kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
+        self._of, self._kind = ask, kind
+        line = self.query_one(Input)
+        line.value = kept if kept_kind == kind else ""
+        line.cursor_position = len(line.value)
+        self.add_class("-open")
+        self._title(ask)
+        line.focus()
+
+    def told(self, ask: Ask | None) -> None:
+        """The question may be closed by now: say so, and keep what was typed."""
+        if self._of is not None and ask is not None and ask.uid == self._of.uid:
+            self._title(ask)
+
+    def _title(self, ask: Ask) -> None:
+        who = safe_line(ask.agent, 20)
+        if ask.state != "open":
+            text = f"{wording.closed(ask, self.host.now())}. Enter sends this as a message."
+            self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
+        else:
+            text = f"Reply to {who}" if self._kind == "reply" else f"Deny, and tell {who} why (or nothing)"
+            self.query_one("#reply-title", Static).update(plain(text, "bold"))
+
+    def close(self) -> None:
+        """Stop typing; keep what there is."""
+        if self._of is not None:
+            text = self.query_one(Input).value
+            self.drafts.pop(self._of.uid, None)
+            if text.strip():
+                self.drafts[self._of.uid] = (self._kind, text)
+        self._hide()
+
+    def _hide(self) -> None:
+        self._of = None
+        self.remove_class("-open")
+        self.post_message(self.Closed())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Hand it over; an empty reply is none."""
+        event.stop()
+        assert self._of is not None
+        text = event.value.strip()
+        if not text and self._kind == "reply":
+            return
+        self.post_message(self.Given(self._of.uid, self._kind, text))
+        self._hide()
+
+    def on_key(self, event: events.Key) -> None:
+        """Esc keeps the text and closes."""
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            self.close()
