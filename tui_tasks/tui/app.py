@@ -25,8 +25,8 @@ from tui_tasks.tui import themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.bridge import Bridge, Changes
+from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
-from tui_tasks.tui.format import moment, safe_line
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import Pane
@@ -174,6 +174,10 @@ class TaskApp(AppActions, App[None]):
     def current_list(self) -> TaskList | None:
         """The list that the list and the board show."""
         return self.situation.lists.get(self.list_id)
+
+    def agents_here(self) -> list[str]:
+        """The agents that have not gone quiet."""
+        return self.situation.speaking(self.now() - self.config.quiet_after * SECOND)
 
     def say(self, text: str) -> None:
         """Tell the human something, in one line, for a moment. It is made safe here."""

@@ -46,7 +46,7 @@ class Menu(Hosted, ModalScreen[str | None]):
         """A title and the choices, at the foot."""
         with Vertical(classes="foot"):
             yield Rule()
-            yield Static(plain(f" {self._title}", "bold"))
+            yield Static(plain(self._title, "bold"))
             for number, choice in enumerate(self._choices):
                 yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
             yield FootLine(id="foot")
@@ -102,7 +102,7 @@ class Prompt(Hosted, ModalScreen[str | None]):
         """A title and the line, at the foot."""
         with Vertical(classes="foot"):
             yield Rule()
-            yield Static(plain(f" {self._title}", "bold"))
+            yield Static(plain(self._title, "bold"))
             yield Input(self._value, id="answer", compact=True, placeholder=self._hint)
             yield FootLine(id="foot")
 

@@ -50,7 +50,7 @@ class TaskWindow(RowWindow[TaskLine]):
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
         head = f"{place:>3}  "
         tail = f" {age(row.updated_at, now):>4} "
-        if width >= 60:
+        if width >= 50:
             tail = f"  {fit(self._who(row), 10, ascii_only=ascii_only)}{tail}"
         room = max(1, width - 3 - len(head) - len(tail))
         quiet = row.status in ("done", "skipped", "cancelled")
@@ -214,6 +214,18 @@ class ListPane(TaskActions):
         """How wide the detail is where it stands beside the list; 0 where it does not."""
         return round(width * SIDE) if self.host.is_wide and not self.has_class("-empty") else 0
 
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """As `Pane.footer`; for the detail and an empty list there are other things to tell."""
+        if self.is_open or self.detail.has_focus_within:
+            return ("edit", "status", "note", "back")
+        if self.has_class("-empty"):
+            return ("help", "new", "palette", "quit")
+        return super().footer(small)
+
+    def on_descendant_focus(self) -> None:
+        """The footer tells of other keys."""
+        self.host.frame_again()
+
     def on_resize(self) -> None:
         """Put the detail beside the list, below it, or away."""
         self._lay_out()
@@ -348,8 +360,8 @@ class ListPane(TaskActions):
         bar = self.query_one(FilterBar)
         if not bar.is_open:
             self._before_filter = self.window.cursor
-        self.query_one(ListHead).display = False
         bar.open(text)
+        self._show_head()
 
     def _known(self) -> Mapping[str, Sequence[str]]:
         """What Tab completes to."""
@@ -407,7 +419,7 @@ class ListPane(TaskActions):
         event.stop()
         was_typing = self.query_one(FilterBar).has_focus_within
         cursor = self._before_filter if was_typing else self.window.cursor
-        self.query_one(ListHead).display = True
+        self._show_head()
         self.window.refilter(self._source(ALL), cursor)
         self.window.focus()
         self._lines_again()
@@ -432,17 +444,24 @@ class ListPane(TaskActions):
         uid = self.host.uid_at(number)
         return pages.line(self.host.bridge.db, uid) if uid is not None else None
 
+    def _show_head(self) -> None:
+        """What is typed takes the head's place."""
+        self.query_one(ListHead).display = not (self.query_one(FilterBar).is_open or self.query_one(QuickAdd).is_open)
+
     def do_new(self) -> None:
         """Add below the cursor."""
         self.query_one(QuickAdd).open(self.window.cursor, above=False)
+        self._show_head()
 
     def do_new_above(self) -> None:
         """Add above the cursor."""
         self.query_one(QuickAdd).open(self.window.cursor, above=True)
+        self._show_head()
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Back to the rows."""
         event.stop()
+        self._show_head()
         self.window.focus()
 
     async def do_move_down(self) -> None:

@@ -13,14 +13,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.tui.actions import ACTIONS, Hosted
-from tui_tasks.tui.format import MINUTE, SECOND, age, age_lasts, cell_len, look, safe_line, sign
+from tui_tasks.tui.format import SECOND, age, age_lasts, cell_len, count, due, look, safe_line, sign
 from tui_tasks.tui.ink import Ink, Part
 
 if TYPE_CHECKING:
     pass
-
-# An agent counts as here for so long after its last word.
-HERE = 10 * MINUTE
 
 
 class Line(Hosted, Widget):
@@ -66,10 +63,15 @@ class Line(Hosted, Widget):
 
     def part_at(self, x: int) -> Part | None:
         """The left part that is drawn at a column."""
-        for text, ink in self._parts[0] if self._parts else ():
+        number = self.part_number(x)
+        return self._parts[0][number] if self._parts is not None and number is not None else None
+
+    def part_number(self, x: int) -> int | None:
+        """Which of the left parts is drawn at a column."""
+        for number, (text, _) in enumerate(self._parts[0] if self._parts else ()):
             x -= cell_len(text)
             if x < 0:
-                return text, ink
+                return number
         return None
 
     def render_line(self, y: int) -> Strip:
@@ -102,88 +104,116 @@ class TopLine(Line):
         """` [1 List]  2 Board ...`."""
         parts: list[Part] = []
         for number, (name, title) in enumerate(self.host.TABS.items(), 1):
-            if name == self.host.pane_name:
-                parts += [(" ", ""), (f"[{number} {title}]", "bold")]
-            else:
-                parts += [("  ", ""), (f"{number} {title}", "$muted")]
-                if list(self.host.TABS)[number:][:1] != [self.host.pane_name]:
-                    continue
-            parts.append((" ", ""))
+            here = name == self.host.pane_name
+            parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
         """`auth.db  live  2 agents`."""
         app = self.host
-        here = len(app.situation.speaking(app.now() - HERE))
-        mode = "read only" if app.bridge.read_only else "live"
-        agents = f"{here} agent{'' if here == 1 else 's'}" if here else "no agent"
+        here = app.agents_here()
+        mode = ("read only", "$state-overdue") if app.bridge.read_only else ("live", "$muted")
         name = safe_line(Path(app.bridge.store.path).name, 24)
-        return [
-            (name, "$muted"),
-            ("  ", ""),
-            (mode, "$state-overdue" if app.bridge.read_only else "$muted"),
-            ("  ", ""),
-            (f"{agents} ", "$muted"),
-        ]
+        agents = count(len(here), "agent") if here else "no agent"
+        return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to the pane that was clicked."""
-        part = self.part_at(event.x)
-        for number, name in enumerate(self.host.TABS, 1):
-            if part is not None and part[0].strip("[").startswith(str(number)):
-                self.host.show_pane(name)
+        at = self.part_number(event.x)
+        if at is not None:
+            self.host.show_pane(list(self.host.TABS)[at])
 
 
 class NowLine(Line):
-    """What is going on: who works on what, what needs the human, what failed, what runs next."""
+    """What is going on: who works on what, what needs the human, what failed, what runs next.
+
+    It says less where there is less room. A click on a part goes there.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._acts: list[str] = []
 
     def left(self, width: int) -> Sequence[Part]:
-        """As wide as there is room: at 100 columns with names and words."""
-        app = self.host
-        seen = app.situation
-        full, small = width >= 100, width < 60
-        parts: list[Part] = [(" ", "")]
-        gap = ("      " if full else "   ", "")
-        parts += self._active(width, full, small)
-        waiting = len(seen.asks)
-        if waiting or not small:
-            words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
-            mark = look("needs_you").mark(ascii_only=app.ascii_only)
-            part = (f"{mark} {words}", "$state-needs-you") if waiting else ("nothing needs you", "$muted")
-            parts += [gap, part]
-        if seen.failed:
-            mark = look("failed").mark(ascii_only=app.ascii_only)
-            parts += [
-                gap if not full else ("    ", ""),
-                (f"{mark} {seen.failed}" + ("" if small else " failed"), "$state-failed"),
-            ]
+        """As many words as fit, in four steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
+        steps = range(0 if width >= 100 else 2 if width >= 60 else 4, 5)
+        for step in steps:
+            groups = self._groups(step)
+            gap = "      " if step == 0 else "    " if step == 1 else "   "
+            parts = [(" ", "")]
+            self._acts = [""]
+            for act, group in groups:
+                if len(parts) > 1:
+                    parts.append((gap, ""))
+                    self._acts.append("")
+                parts += group
+                self._acts += [act] * len(group)
+            if sum(cell_len(text) for text, _ in parts) <= width:
+                break
         return parts
 
-    def _active(self, width: int, full: bool, small: bool) -> list[Part]:
+    def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
+        seen, small = self.host.situation, step == 4
+        groups = [("active", self._active(step))]
+        waiting = len(seen.asks)
+        if waiting:
+            words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
+            groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
+        elif not small:
+            groups.append(("asks", [("nothing needs you", "$muted")]))
+        if seen.failed:
+            words = f"{seen.failed:,}" if small else f"{seen.failed:,} failed"
+            groups.append(("attention", [(f"{self._mark('failed')} {words}", "$state-failed")]))
+        return [*groups, *self._job(step)]
+
+    def _mark(self, state: str) -> str:
+        return look(state).mark(ascii_only=self.host.ascii_only)
+
+    def _active(self, step: int) -> list[Part]:
         app, task = self.host, self.host.situation.active
         if task is None:
-            here = app.situation.speaking(app.now() - HERE)
-            return (
-                [("nothing in progress" if here else "no agent connected", "$muted")]
-                if not small
-                else [("idle", "$muted")]
-            )
+            words = "nothing in progress" if app.agents_here() else "no agent connected"
+            return [("idle" if step == 4 else words, "$muted")]
         now = app.now()
-        mark = look("in_progress").mark(ascii_only=app.ascii_only)
         self.lasts(age_lasts(task.updated_at, now))
-        number = f"#{app.place(task)}"
-        old = age(task.updated_at, now)
-        if small:
-            return [(f"{mark} ", "$state-in-progress"), (f"{number} {old}", "")]
-        parts: list[Part] = [(f"{mark} ", "$state-in-progress")]
-        if full:
-            parts.append((f"{safe_line(task.who, 12)}  ", "$muted"))
-        room = 30 if full else 24
-        parts.append((f"{number} {safe_line(task.name, room)}  ", ""))
-        if full and app.situation.active_log is not None:
-            parts.append((f'"{safe_line(app.situation.active_log.message, 24)}"  ', ""))
-        parts.append((f"{old} ago" if full else old, "$muted"))
-        return parts
+        old, number = age(task.updated_at, now), app.place(task)
+        parts: list[Part] = [(f"{self._mark('in_progress')} ", "$state-in-progress")]
+        if step == 4:
+            return [*parts, (f"#{number} {old}", "")]
+        if step <= 1:
+            parts.append((f"{safe_line(task.who, 16)}  ", "$muted"))
+        parts.append((f"#{number} {safe_line(task.name, 30 if step < 3 else 16)}  ", ""))
+        log = app.situation.active_log
+        if step == 0 and log is not None:
+            parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
+        return [*parts, (f"{old} ago" if step < 2 and old != "now" else old, "$muted")]
+
+    def _job(self, step: int) -> list[tuple[str, list[Part]]]:
+        app, job = self.host, self.host.situation.next_job
+        if job is None:
+            return [] if step == 4 or app.situation.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
+        name, when = job
+        now = app.now()
+        self.lasts(age_lasts(when, now))
+        late = when < now
+        mark = self._mark("overdue") if late else sign("scheduled", ascii_only=app.ascii_only)
+        told = due(when, now)
+        if step == 4:
+            words = told.removeprefix("in ").removeprefix("overdue ")
+        elif step <= 1:
+            words = f"{safe_line(name, 16)} {app.time_of(when)}, {told}"
+        else:
+            words = f"{safe_line(name, 16)} {told}"
+        return [("pane_schedule", [(f"{mark} {words}", "$state-overdue" if late else "")])]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to what was clicked."""
+        at = self.part_number(event.x)
+        act = self._acts[at] if at is not None and at < len(self._acts) else ""
+        if act == "active" and self.host.situation.active is not None:
+            self.host.flow(self.host.go_to(self.host.situation.active.uid))
+        elif act not in ("", "active"):
+            self.host.do(act)
 
 
 class FootLine(Line):
@@ -235,7 +265,7 @@ class FootLine(Line):
 
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.host.pane
-        ids = pane.FOOTER_SMALL if width < 60 else pane.FOOTER
+        ids = pane.footer(width < 60)
         return [(self.host.key_of(each), ACTIONS[each].short, each) for each in ids]
 
     def on_click(self, event: events.Click) -> None:

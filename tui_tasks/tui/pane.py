@@ -22,6 +22,10 @@ class Pane(Actor, Vertical):
     FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
     stale = False
 
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """The ids of the actions that the footer tells of."""
+        return self.FOOTER_SMALL if small else self.FOOTER
+
     def changed(self, changes: Changes) -> None:
         """Something was written; called only while the pane is shown. `app.situation` has taken it in already."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from textual.screen import Screen
 
 from tui_tasks.tui.agents import Agents
+from tui_tasks.tui.board_pane import BoardPane
 from tui_tasks.tui.inbox import Inbox
 from tui_tasks.tui.list_pane import ListPane
 from tui_tasks.tui.pane import Pane
@@ -19,7 +20,7 @@ class _Empty(Pane):
     can_focus = True
 
 
-PANES: Final[dict[str, type[Pane]]] = {"list": ListPane, "board": _Empty, "log": _Empty, "schedule": _Empty}
+PANES: Final[dict[str, type[Pane]]] = {"list": ListPane, "board": BoardPane, "log": _Empty, "schedule": _Empty}
 """By the name of the action that goes there, less `pane_`; in the order of their keys 1 to 4."""
 
 SCREENS: Final[dict[str, Callable[[], Screen[Any]]]] = {"asks": Inbox, "agents": Agents}

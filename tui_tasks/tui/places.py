@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
-from tui_tasks.core import pages, queries
+from tui_tasks.core import pages
 from tui_tasks.core.database import Database
 from tui_tasks.core.glance import Change
 
@@ -47,10 +47,10 @@ class _Marks:
     def count_again(self, rank: str) -> bool:
         """Count the stretch that a rank is in; False where it has grown too long."""
         at = max(0, bisect_left(self.ranks, rank) - 1)
-        low, ends = self.ranks[at], at + 1 < len(self.ranks)
-        self.counts[at] = pages.between(self._db, self._list, low, self.ranks[at + 1] if ends else pages.LAST)
-        # The stretch ends with a task that may be gone by now, or have come back.
-        self.counts[at] += queries.is_taken(self._db, self._list, self.ranks[at + 1]) if ends else 0
+        ends = at + 1 < len(self.ranks)
+        # Up to and with the next mark: a blank sorts before every digit.
+        end = f"{self.ranks[at + 1]} " if ends else pages.LAST
+        self.counts[at] = pages.between(self._db, self._list, self.ranks[at], end)
         return self.counts[at] <= 4 * STRETCH
 
 

@@ -355,7 +355,7 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
             self._alarm.stop()
         self._alarm = None
         if self._due is not None and self._drawn:
-            self._alarm = self.set_timer(max(0.0, self._due - time.monotonic()), self._on_alarm)
+            self._alarm = self.set_timer(max(0.01, self._due - time.monotonic()), self._on_alarm)
 
     def _on_alarm(self) -> None:
         self._alarm = self._due = None
