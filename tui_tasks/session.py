@@ -189,7 +189,7 @@ class Session:
         assert request is not None
         assert tool is not None
         agent = request.agent or self.identity.agent
-        self._refuse_paused(agent, tool)
+        self._refuse_paused(agent, tool, transaction)
         call = Call(
             db=self.store.db,
             now=now,
@@ -210,10 +210,10 @@ class Session:
             repeats.keep(self.store.db, job, agent, result, seq, now)
         return result, seq
 
-    def _refuse_paused(self, agent: str, tool: Tool) -> None:
+    def _refuse_paused(self, agent: str, tool: Tool, transaction: Transaction | None) -> None:
         if tool.while_paused:
             return
-        known = queries.agent(self.store.db, agent)
+        known = transaction.agent(agent) if transaction else queries.agent(self.store.db, agent)
         if known is not None and known.paused:
             raise Paused(known.message, agent=agent)
 

@@ -115,8 +115,6 @@ def _apply_task(
     db: Database, uid: str, old: dict[str, Any] | None, values: dict[str, Any], new: dict[str, Any]
 ) -> None:
     if old is None:
-        values["solo"] = db.one(_RULE, id=new["list_id"])[0]
-        values["waiting_on"] = 0
         db.run(_insert("task"), values)
         db.run(_count(new["status"], +1), {"id": new["list_id"]})
         if new["depends_on"]:

@@ -17,7 +17,7 @@ from tui_tasks.core import models
 from tui_tasks.core.database import Database, Statement, slot, sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
-from tui_tasks.core.snapshots import Entry, reader
+from tui_tasks.core.snapshots import Entry, Task, full_task, reader
 
 # A text longer than this is kept out of an entry's image; `event_task` finds it.
 LONG_TEXT: Final = 1_000
@@ -45,8 +45,16 @@ _CHANGE = Statement(
 )
 _COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
-read_entry = reader(Entry, J)
+_read = reader(Entry, J)
 _encode = msgspec.json.Encoder().encode
+
+
+def read_entry(row: Any) -> Entry:
+    """Make the snapshot of a row; the image of a task that was made is in its own row."""
+    entry = _read(row)
+    if entry.image is None or len(entry.image) > 1 or entry.new is None:
+        return entry
+    return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), entry.image["list"]))
 
 
 def link(previous: bytes, values: tuple[Any, ...]) -> bytes:

@@ -13,7 +13,7 @@ from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import STATE
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.snapshots import Task, TaskList, full_task
+from tui_tasks.core.snapshots import Agent, Task, TaskList, full_task
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,7 +38,10 @@ class Transaction:
         self._change: int | None = None
         self.undoes: int | None = None
         self._touched: set[str] = set()
-        self._lists: dict[int, TaskList] = {}
+        # What was read once and cannot change under an open transaction but by its own entries.
+        self._lists: dict[int | str, TaskList | None] = {}
+        self._agents: dict[str, Agent | None] = {}
+        self._next_ids: dict[str, int] = {}
 
     @contextlib.contextmanager
     def change(self) -> Iterator[None]:
@@ -51,6 +54,7 @@ class Transaction:
         except BaseException:
             self.seq, self._hash = before
             self._lists.clear()
+            self._agents.clear()
             raise
 
     def speak(self, actor: str, why: Mapping[str, Any] | None = None, *, inside_run: bool = False) -> None:
@@ -76,6 +80,24 @@ class Transaction:
             found = self._lists[id] = queries.list_by_id(self.db, id)
         return found
 
+    def find_list(self, handle: str) -> TaskList | None:
+        """The list of that name, else the plan of that id, else None; its counts are those at the first look."""
+        if handle not in self._lists:
+            self._lists[handle] = queries.find_list(self.db, handle)
+        return self._lists[handle]
+
+    def agent(self, name: str) -> Agent | None:
+        """What the human has said about an agent."""
+        if name not in self._agents:
+            self._agents[name] = queries.agent(self.db, name)
+        return self._agents[name]
+
+    def next_id(self, entity: str, count: int = 1) -> int:
+        """The number of the next row of a table, or the first of `count`."""
+        number = self._next_ids.get(entity) or queries.next_id(self.db, entity)
+        self._next_ids[entity] = number + count
+        return number
+
     def emit(
         self,
         kind: str,
@@ -94,6 +116,8 @@ class Transaction:
             apply(self.db, entity, uid, old, new)
             if entity == "list":
                 self._lists.clear()
+            elif entity == "agent":
+                self._agents.clear()
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
         seq = self.seq + 1
@@ -110,14 +134,18 @@ class Transaction:
             "undoes": self.undoes,
             "old": _text(old),
             "new": _text(new),
-            "image": _encode(self._image(task)).decode() if task else None,
+            "image": _encode(self._image(task, entity, old)).decode() if task else None,
             "why": self._why,
         }
         self._hash = journal.append(self.db, self._hash, values)
         self.seq = seq
 
-    def _image(self, task: Task) -> dict[str, Any]:
-        image = full_task(task, self.list_by_id(task.list_id).handle)
+    def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
+        handle = self.list_by_id(task.list_id).handle
+        if entity == "task" and old is None:
+            # Everything else is in the row itself: `journal.read_entry` puts it together.
+            return {"list": handle}
+        image = full_task(task, handle)
         if len(task.description) > journal.LONG_TEXT:
             del image["description"]
         for name in ("result", "metadata"):

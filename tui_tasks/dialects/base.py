@@ -76,7 +76,8 @@ class Call:
 
     def home(self, dialect: str) -> TaskList | None:
         """The list that a dialect works on (contract, section 5), None where a named one has not been made yet."""
-        return queries.find_list(self.db, self.bound_list or dialect)
+        handle = self.bound_list or dialect
+        return self.transaction.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
 
     def made_home(self, dialect: str) -> TaskList:
         """The list that a dialect works on, made at first use."""

@@ -29,7 +29,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Ask the human."""
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
-        id=queries.next_id(tx.db, "ask"),
+        id=tx.next_id("ask"),
         uid=str(uuid4()),
         agent=tx.actor,
         question=op.question,

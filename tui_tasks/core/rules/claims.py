@@ -26,7 +26,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     if task is None:
         return None
     claim = Claim(
-        id=queries.next_id(tx.db, "claim"),
+        id=tx.next_id("claim"),
         uid=str(uuid4()),
         task_uid=task.uid,
         agent=op.agent,

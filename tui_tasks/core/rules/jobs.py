@@ -77,7 +77,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
     settings = job_settings.changed({}, op.settings)
     _refuse_same_name(tx, op.name)
     job = Job(
-        id=queries.next_id(tx.db, "job"),
+        id=tx.next_id("job"),
         uid=str(uuid4()),
         name=op.name,
         name_key=op.name.casefold(),

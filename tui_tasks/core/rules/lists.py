@@ -44,7 +44,7 @@ def _make(
     one_in_progress: bool = False,
 ) -> TaskList:
     made = TaskList(
-        id=queries.next_id(tx.db, "list"),
+        id=tx.next_id("list"),
         uid=str(uuid4()),
         kind=kind,
         name=name,

@@ -64,8 +64,9 @@ def record(tx: Transaction, job: Job, decisions: list[Decision]) -> None:
             for decision in alike:
                 _record_run(tx, job, decision)
             continue
-        new = {"first_id": queries.next_id(tx.db, "run"), "trigger": trigger_of(job), "decision": verdict}
-        new |= {"reason": reason, "times": [decision.scheduled_for for decision in alike]}
+        times = [decision.scheduled_for for decision in alike]
+        new = {"first_id": tx.next_id("run", len(times)), "trigger": trigger_of(job), "decision": verdict}
+        new |= {"reason": reason, "times": times}
         tx.emit("job.decided", "run", job.uid, new=new)
 
 

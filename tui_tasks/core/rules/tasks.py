@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder().encode
 
 def as_columns(row: msgspec.Struct) -> dict[str, Any]:
     """Every field of a snapshot, by name."""
-    return {name: getattr(row, name) for name in row.__struct_fields__}
+    return msgspec.structs.asdict(row)
 
 
 def writable(tx: Transaction, uid: str) -> Task:
@@ -86,7 +86,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
             raise InvalidArgument("depends_on", f"no task {on}", id=on)
     closed = op.status in vocab.CLOSED
     task = Task(
-        id=queries.next_id(tx.db, "task"),
+        id=tx.next_id("task"),
         uid=str(uuid4()),
         list_id=home.id,
         rank=rank,
@@ -136,7 +136,9 @@ def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
 def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
     beside = before or after
     if beside is None:
-        home = queries.list_by_uid(tx.db, list_uid)
+        home = tx.find_list(list_uid)
+        if home is None:
+            raise NotFound("list", list_uid)
         return home, between(queries.last_rank(tx.db, home.id), None)
     other = queries.task(tx.db, beside)
     neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
@@ -228,7 +230,7 @@ def _remember(tx: Transaction, task: Task) -> None:
     new = {"title": task.name, "domain": task.domain, "content": task.result}
     if known is None:
         made = Memory(
-            id=queries.next_id(tx.db, "memory"),
+            id=tx.next_id("memory"),
             uid=str(uuid4()),
             task_uid=task.uid,
             created_at=tx.now,
@@ -294,7 +296,7 @@ def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     """A log entry and a note are the same thing (contract, section 4)."""
     task = _touched(tx, writable(tx, op.uid))
     entry = LogEntry(
-        id=queries.next_id(tx.db, "log"),
+        id=tx.next_id("log"),
         uid=str(uuid4()),
         task_uid=task.uid,
         at=tx.now,
