@@ -12,7 +12,8 @@ from tui_tasks.core.database import Database
 from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.inflight import InFlight
 
-_encode = msgspec.json.Encoder().encode
+# Arguments are the same in whatever order they are written.
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def _named(job: InFlight) -> tuple[str, str]:

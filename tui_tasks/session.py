@@ -16,6 +16,7 @@ import msgspec
 
 from tui_tasks import repeats, requests
 from tui_tasks.core import journal, queries
+from tui_tasks.core.database import storage_errors
 from tui_tasks.core.errors import (
     Busy,
     Conflict,
@@ -145,7 +146,7 @@ class Session:
             return self._serve_batch(jobs, now, transaction)
         job = jobs[0]
         try:
-            with _changing(transaction, job):
+            with storage_errors(self.store.path), _changing(transaction, job):
                 result, seq = self._run(job, now, transaction)
         except StorageFailed:
             raise
@@ -163,8 +164,9 @@ class Session:
     def _serve_batch(self, jobs: list[InFlight], now: int, transaction: Transaction | None) -> Any:
         """Whole or not at all (contract, section 2)."""
         replies: list[Any] = []
+        heard = self.subscription.cursor
         try:
-            with transaction.change() if transaction else contextlib.nullcontext():
+            with storage_errors(self.store.path), transaction.change() if transaction else contextlib.nullcontext():
                 for job in jobs:
                     result, seq = self._run(job, now, transaction)
                     replies.append({"id": job.id, "ok": True, "result": result, "seq": seq})
@@ -176,6 +178,7 @@ class Session:
         except Exception:
             _log.exception("a request of a batch failed")
             refused = Refusal(DEFECT)
+        self.subscription.cursor = heard
         at = len(replies)
         self._keep_refusal(jobs[at], refused, transaction)
         other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)

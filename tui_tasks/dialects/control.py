@@ -22,7 +22,8 @@ MAX_PAGE = 10_000
 DEFAULT_LEASE = 300
 MAX_WAIT = 31_536_000
 
-Seq = Annotated[int, Meta(ge=0)]
+# As far as SQLite counts.
+Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 @CONTROL.tool("control:hello", Nothing, while_paused=True)
