@@ -412,7 +412,6 @@ def indexes() -> list[Any]:
             name="run_nominal",
         ),
         RunRow.index(RunRow.job_uid, RunRow.id, name="run_of_job"),
-        RunRow.index(RunRow.token_hash, where=RunRow.token_hash.is_null(False), name="run_token"),
         RunRow.index(RunRow.state, RunRow.job_uid, where=RunRow.state != SQL("'final'"), name="run_open"),
         RunRow.index(RunRow.retry_of, where=RunRow.retry_of.is_null(False), name="run_retry"),
         JournalRow.index(JournalRow.task, JournalRow.seq, where=JournalRow.task.is_null(False), name="journal_task"),

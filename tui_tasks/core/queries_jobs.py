@@ -91,18 +91,10 @@ _STARTED = Statement(
 _IN_HAND = Statement(
     RunRow.select(fn.COUNT(RunRow.id)).join(models.BeatRow, on=(models.BeatRow.run_uid == RunRow.uid)).where(_OPEN)
 )
-_BY_TOKEN = Statement(RunRow.select(*_RUN).where(RunRow.token_hash == slot("token")))
-_NEXT_OPEN = Statement(
-    RunRow.select(
-        fn.MIN(
-            Case(
-                None,
-                [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)],
-                RunRow.not_before,
-            )
-        )
-    ).where(_OPEN)
+_acts_at: Any = Case(
+    None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
 )
+_NEXT_OPEN = Statement(RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
 
 
 def any_job(db: Database, uid: str) -> Job | None:
@@ -211,9 +203,12 @@ def due_jobs(db: Database, now: int, limit: int) -> list[str]:
     return [row[0] for row in db.all(_DUE, now=now, limit=limit)]
 
 
-def next_change(db: Database) -> int | None:
-    """When a scheduler has to act next though nothing happens: a job is due, a run may start, an answer is overdue."""
-    times = [db.one(_NEXT_DUE)[0], db.one(_NEXT_OPEN)[0]]
+def next_change(db: Database, now: int) -> int | None:
+    """When a scheduler has to act next though nothing happens: a job is due, a run may start, an answer is overdue.
+
+    What might have been done by `now` waits for something to happen, and does not count.
+    """
+    times = [db.one(_NEXT_DUE)[0], db.one(_NEXT_OPEN, now=now)[0]]
     return min((time for time in times if time is not None), default=None)
 
 
@@ -256,9 +251,3 @@ def prunable(db: Database, job_uid: str, keep: int) -> int | None:
         return None
     oldest: int = row[0]
     return oldest
-
-
-def run_with_token(db: Database, token_hash: str) -> Run | None:
-    """The run whose token has that hash."""
-    row = db.one(_BY_TOKEN, token=token_hash)
-    return read_run(row) if row else None

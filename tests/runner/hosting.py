@@ -1,0 +1,112 @@
+"""Hosting schedulers in tests: real ones in this process, and `python -m tests.runner.hosting` to be killed."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.core.test_jobs import Jobs
+from tui_tasks import clock
+from tui_tasks.core import queries_jobs
+from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.snapshots import Job, Run
+from tui_tasks.core.store import Store
+from tui_tasks.runner import profiles
+from tui_tasks.runner.launch import Launcher
+from tui_tasks.runner.service import SchedulerService
+
+PATIENCE = 30.0
+ROOT = Path(__file__).parent.parent.parent
+
+
+def until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> object:
+    """Wait for a condition to give something; fail where it does not in time."""
+    deadline = time.monotonic() + patience
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.01)
+    return found
+
+
+def runners(**table: object) -> profiles.Runners:
+    """Runners from the keys of `[runner]`."""
+    made, wrong = profiles.read(table, "the file")
+    assert not wrong
+    return made
+
+
+class Host:
+    """A scheduler at work in a thread, and the runs it brings about."""
+
+    def __init__(self, store: Store) -> None:
+        self.jobs = Jobs(store, clock.now)
+
+    def start(self, name: str, context: str = "", **settings: object) -> Run:
+        """Make a job of that name and start it."""
+        job = self.jobs.make(name, "adhoc", dedicated_context=True, settings=settings)
+        return self.jobs.commit(RunJob(job.uid, context), "agent")
+
+    def run(self, uid: str) -> Run:
+        return queries_jobs.run(self.jobs.store.db, uid)
+
+    def ended(self, run: Run, patience: float = PATIENCE) -> Run:
+        """The run, once it has ended."""
+        until(lambda: self.run(run.uid).state == "final", f"the end of {run}", patience)
+        return self.run(run.uid)
+
+    def did(self, name: str, context: str = "", **settings: object) -> Run:
+        """Start a job and wait for its run to end."""
+        return self.ended(self.start(name, context, **settings))
+
+    def log(self, run: Run) -> str:
+        return queries_jobs.run_log(self.jobs.store.db, run.uid).text
+
+
+@contextlib.contextmanager
+def hosted(path: str, made: profiles.Runners, **more: object) -> Iterator[SchedulerService]:
+    """A scheduler that serves in a thread of its own."""
+    service = SchedulerService(path, lambda: made, **more)
+    thread = threading.Thread(target=service.run, daemon=True)
+    thread.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def killed_host(path: str, table: dict, at: str) -> None:
+    """Let a scheduler of its own process do what is due until it, or its supervisor, kills itself at a step."""
+    argv = [sys.executable, "-m", "tests.runner.hosting", path, json.dumps(table), at]
+    subprocess.run(argv, cwd=ROOT, timeout=PATIENCE, check=False)
+
+
+def main(path: str, table: str, at: str) -> None:
+    """One turn of a scheduler; `at` is "scheduler STEP" or "supervisor STEP"."""
+    import os
+    import signal
+
+    made = runners(**json.loads(table))
+    who, _, step = at.partition(" ")
+    launcher = Launcher(lambda: made, clock.now, die_at=step if who == "supervisor" else "")
+
+    def at_step(reached: str) -> None:
+        if who == "scheduler" and reached == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    service = SchedulerService(path, lambda: made, start=launcher, at_step=at_step)
+    with Store(path) as store:
+        service.turn(store)
+
+
+def job_of(host: Host, run: Run) -> Job:
+    return host.jobs.job(run.job_uid)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

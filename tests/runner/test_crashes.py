@@ -1,0 +1,67 @@
+"""Killed with -9 at each step between decision and record: each run is final within a lease, none runs twice."""
+
+import pytest
+
+from tests.runner.hosting import Host, hosted, killed_host, runners
+from tui_tasks.core import beats, models
+from tui_tasks.core.database import Database
+from tui_tasks.core.migrations import migrate
+from tui_tasks.core.store import replay
+
+LEASE = 1.0
+
+
+@pytest.mark.parametrize(
+    ("at", "outcome", "reason", "starts"),
+    [
+        ("scheduler decided", "success", None, {1}),
+        ("scheduler claimed", "interrupted", "it was claimed by a scheduler, but never began", {0}),
+        ("scheduler started", "success", None, {1}),
+        ("supervisor opened", "interrupted", "it was claimed by a scheduler, but never began", {0}),
+        ("supervisor begun", "interrupted", "its supervisor died", {0}),
+        ("supervisor started", "interrupted", "its supervisor died", {0, 1}),
+        ("supervisor ended", "interrupted", "its supervisor died", {1}),
+        ("supervisor recorded", "success", None, {1}),
+    ],
+)
+def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_path, at, outcome, reason, starts):
+    host = Host(store)
+    file = tmp_path / "starts"
+    table = {"command": ["sh", "-c", f"echo started >> {file}"]}
+    run = due_now(host)
+    killed_host(str(path), table, at)
+    with hosted(str(path), runners(**table), lease=LEASE):
+        ended = host.ended(run(), patience=LEASE + 10)
+    assert (ended.outcome, ended.reason) == (outcome, reason)
+    assert (file.read_text().count("started") if file.exists() else 0) in starts
+    (only,) = host.jobs.runs(ended.job_uid)
+    assert only.decision == "ran"
+    assert beats.everyone(store.db) == []
+    assert replayed(store) == tables(store)
+
+
+def due_now(host):
+    """A job that is due once, now; what gives its run once that was decided."""
+    from datetime import UTC, datetime
+
+    moment = datetime.fromtimestamp(host.jobs.clock() / 1_000_000 + 0.05, UTC).isoformat()
+    job = host.jobs.make("once", "planned", plan=(moment,), dedicated_context=True, settings={"retries": 3})
+    from tests.runner.hosting import until
+
+    until(lambda: host.jobs.clock() >= job.next_run, "its time")
+
+    def run():
+        return until(lambda: host.jobs.runs(job.uid), "the decision")[0]
+
+    return run
+
+
+def tables(store):
+    return {name: sorted(store.db.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in models.STATE}
+
+
+def replayed(store):
+    other = Database(":memory:")
+    migrate(other)
+    replay(store.db, other)
+    return {name: sorted(other.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in models.STATE}

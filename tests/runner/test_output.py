@@ -1,0 +1,52 @@
+"""The output of a run on its way into the database."""
+
+import pytest
+
+from tui_tasks.core import run_logs
+from tui_tasks.core.run_logs import HEAD, TAIL
+from tui_tasks.runner.output import PIECE, End, Log
+
+
+@pytest.mark.parametrize("flush_every", [1, 7, 10_000])
+@pytest.mark.parametrize("total", [0, 10, PIECE, HEAD + 5, HEAD + TAIL, 3 * HEAD + 12_345])
+def test_what_is_kept_is_the_head_and_the_tail_however_it_comes(store, total, flush_every):
+    whole = bytes(at * 31 % 251 for at in range(10_007)) * (total // 10_007 + 1)
+    whole = whole[:total]
+    log = Log()
+    for at, start in enumerate(range(0, total, 9_999)):
+        log.feed(whole[start : start + 9_999])
+        if at % flush_every == 0:
+            run_logs.write(store.db, "run", log.take(), log.total)
+            log.written()
+    run_logs.write(store.db, "run", log.take(), log.total)
+    kept = run_logs.read(store.db, "run")
+    assert kept.total == total
+    assert sum(len(data) for _, data in kept.pieces) <= HEAD + TAIL
+    assert all(whole[start : start + len(data)] == data for start, data in kept.pieces)
+    held = {at for start, data in kept.pieces for at in (start, start + len(data) - 1)}
+    assert not total or {0, total - 1} <= held
+    if total <= HEAD + TAIL:
+        assert b"".join(data for _, data in kept.pieces) == whole
+
+
+def test_a_flood_between_two_writes_is_not_held_in_memory():
+    log = Log()
+    for _ in range(100):
+        log.feed(bytes(1_000_000))
+    assert sum(len(data) for _, data in log.take()) <= HEAD + TAIL + PIECE
+    assert log.total == 100_000_000
+
+
+def test_the_end_of_a_stream_is_marked_where_it_was_cut_and_cut_between_characters():
+    end = End(10)
+    end.feed("short é".encode())
+    assert end.text() == "short é"
+    end.feed("é".encode() * 100)
+    assert end.text() == "[… 198 bytes left out …]\n" + "é" * 5
+
+
+def test_the_last_line_that_says_something_is_found():
+    end = End(100)
+    end.feed(b"Traceback\nsmtp: 535 authentication failed\n\n  \n")
+    assert end.last_line() == "smtp: 535 authentication failed"
+    assert End(100).last_line() == ""

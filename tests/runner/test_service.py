@@ -1,0 +1,187 @@
+"""The scheduler's own part, with a clock that stands still and runs that are only noted."""
+
+import pytest
+
+from tests.conftest import SECOND, Clock
+from tests.core.test_jobs import FIRST, HOUR, MINUTE, Jobs, beat
+from tests.runner.hosting import hosted, runners, until
+from tui_tasks.core import beats
+from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
+from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.store import Store
+from tui_tasks.runner import processes
+from tui_tasks.runner.lease import Leases
+from tui_tasks.runner.service import SchedulerService
+
+
+class Noted:
+    """Stands in for the launcher: notes what is started, and lets it succeed at once unless told."""
+
+    def __init__(self, clock, succeeds=True):
+        self.clock, self.succeeds, self.started = clock, succeeds, []
+
+    def __call__(self, store, run, job):
+        self.started.append(run.uid)
+        by = beat(run.uid, self.clock(), 2, supervised=True)
+        store.commit(BeginRun(run.uid, by, "hash", self.clock() + HOUR), actor="system", now=self.clock())
+        if self.succeeds:
+            store.commit(EndRun(run.uid, "success"), actor="system", now=self.clock())
+
+
+@pytest.fixture
+def jobs(store, clock):
+    return Jobs(store, clock)
+
+
+@pytest.fixture
+def noted(clock):
+    return Noted(clock)
+
+
+@pytest.fixture
+def service(path, clock, noted):
+    return SchedulerService(str(path), lambda: runners(command=["true"], max_parallel=2), clock=clock, start=noted)
+
+
+def test_a_turn_does_what_is_due_and_tells_when_there_is_more(jobs, service, store, clock, noted):
+    job = jobs.make(dedicated_context=True)
+    assert service.turn(store) == FIRST
+    assert noted.started == []
+    clock.now = FIRST
+    assert service.turn(store) == FIRST + MINUTE
+    assert service.turn(store) == FIRST + MINUTE
+    (run,) = jobs.runs(job.uid)
+    assert noted.started == [run.uid]
+    assert run.outcome == "success"
+
+
+def test_two_schedulers_start_each_time_once(jobs, service, store, path, clock, noted):
+    job = jobs.make(dedicated_context=True)
+    other = SchedulerService(str(path), lambda: runners(command=["true"]), clock=clock, start=noted)
+    with Store(str(path)) as second:
+        for minute in range(5):
+            clock.now = FIRST + minute * MINUTE
+            for scheduler, its_store in ((service, store), (other, second)):
+                scheduler.turn(its_store)
+    assert sorted(noted.started) == sorted(run.uid for run in jobs.runs(job.uid))
+    assert len(noted.started) == 5
+
+
+def test_what_cannot_start_yet_keeps_no_scheduler_awake(jobs, store, path, clock):
+    noted = Noted(clock, succeeds=False)
+    one_at_a_time = runners(command=["true"], max_parallel=1)
+    service = SchedulerService(str(path), lambda: one_at_a_time, clock=clock, start=noted)
+    for name in ("first", "second"):
+        jobs.commit(RunJob(jobs.make(name, "adhoc", dedicated_context=True).uid), "agent")
+    jobs.make("queues", dedicated_context=True, settings={"overlap": "queue"})
+    clock.now = FIRST + MINUTE
+    assert service.turn(store) > clock.now
+    assert len(noted.started) == 1
+    jobs.commit(EndRun(noted.started[0], "success"))
+    service.turn(store)
+    assert len(noted.started) == 2
+
+
+def test_a_request_nobody_answers_is_ended_at_its_deadline(jobs, service, store, clock):
+    job = jobs.make(kind="adhoc", settings={"timeout": 60})
+    run = jobs.commit(RunJob(job.uid), "agent")
+    assert service.turn(store) == run.deadline
+    clock.now = run.deadline
+    assert service.turn(store) is None
+    assert jobs.runs(job.uid)[0].outcome == "error"
+
+
+def test_a_delayed_request_is_made_by_the_scheduler(jobs, service, store, clock):
+    job = jobs.make(settings={"jitter": 50})
+    clock.now = FIRST
+    at = service.turn(store)
+    assert FIRST < at < FIRST + MINUTE
+    clock.now = at
+    service.turn(store)
+    assert jobs.runs(job.uid)[0].state == "running"
+
+
+def test_a_serving_scheduler_notices_new_jobs_and_a_clock_that_is_set(jobs, path, noted):
+    moved = Clock()
+    noted.clock = moved
+    with hosted(str(path), runners(command=["true"]), clock=moved, start=noted):
+        hand = jobs.make("by hand", "adhoc", dedicated_context=True)
+        jobs.commit(RunJob(hand.uid), "agent")
+        until(lambda: len(noted.started) == 1, "the run by hand")
+        timed = jobs.make("timed", dedicated_context=True)
+        moved.now = FIRST + 40 * 24 * HOUR
+        until(lambda: len(noted.started) == 2, "the run after 40 days", 60)
+        ran = [run for run in jobs.runs(timed.uid) if run.decision == "ran"]
+        assert [run.scheduled_for for run in ran] == [moved.now]
+
+
+def test_inside_a_run_no_scheduler_is_hosted(jobs, service, noted, clock, monkeypatch):
+    jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
+    monkeypatch.setenv("TUI_TASKS_RUN_TOKEN", "token")
+    service.run()
+    assert noted.started == []
+
+
+def test_a_defect_does_not_end_the_scheduler(jobs, path, clock):
+    calls = []
+
+    def fails(store, run, job):
+        calls.append(run.uid)
+        raise RuntimeError("a defect")
+
+    with hosted(str(path), runners(command=["true"]), clock=clock, start=fails):
+        for name in ("first", "second"):
+            jobs.commit(RunJob(jobs.make(name, "adhoc", dedicated_context=True).uid), "agent")
+        until(lambda: len(calls) == 2, "the second start")
+
+
+# Leases
+
+
+def held_by(process, supervised=True, at=0):
+    return Beat("run", supervised, *process, at=at)
+
+
+def test_a_supervisor_that_lives_keeps_its_run_however_long_it_says_nothing():
+    leases = Leases(30)
+    alive = held_by(processes.identity())
+    assert leases.verdict("run", alive, 0) is None
+    assert leases.verdict("run", alive, 1_000) is None
+
+
+def test_a_supervisor_that_is_seen_to_be_dead_is_given_up_at_once():
+    ours = processes.identity()
+    reborn = ours._replace(born="1")
+    assert Leases(30).verdict("run", held_by(reborn), 0) == "its supervisor died"
+    gone = ours._replace(pid=2**22 - 1)
+    assert Leases(30).verdict("run", held_by(gone), 0) == "its supervisor died"
+
+
+@pytest.mark.parametrize("field", ["boot", "namespace"])
+def test_one_of_another_boot_or_container_is_given_up_after_a_lease_without_a_sign(field):
+    leases = Leases(30)
+    far = processes.identity()._replace(**{field: "another"})
+    assert leases.verdict("run", held_by(far, at=1), 100) is None
+    assert leases.verdict("run", held_by(far, at=1), 129) is None
+    assert leases.verdict("run", held_by(far, at=2), 131) is None
+    assert leases.verdict("run", held_by(far, at=2), 160) is None
+    assert "no sign of life" in leases.verdict("run", held_by(far, at=2), 161)
+
+
+def test_a_claim_is_given_its_lease_even_when_the_scheduler_is_gone():
+    leases = Leases(30)
+    gone = processes.identity()._replace(pid=2**22 - 1)
+    assert leases.verdict("run", held_by(gone, supervised=False), 0) is None
+    assert "never began" in leases.verdict("run", held_by(gone, supervised=False), 30)
+
+
+def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
+    noted = Noted(clock, succeeds=False)
+    service = SchedulerService(str(path), lambda: runners(command=["true"]), clock=clock, start=noted)
+    run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
+    service.turn(store)
+    for jump in (40 * 24 * 3600, -2 * 40 * 24 * 3600):
+        clock.now += jump * SECOND
+        service.turn(store)
+    assert beats.find(store.db, run.uid)
+    assert jobs.runs(run.job_uid)[0].state == "running"

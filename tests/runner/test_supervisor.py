@@ -1,0 +1,214 @@
+"""Runs with real supervisors (contract, section 6, "Who executes")."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
+from tui_tasks.core import beats
+from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
+from tui_tasks.runner import processes
+
+STUBBORN = """
+trap '' TERM
+echo $$ >> PIDS
+setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &
+(setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &)
+while :; do sleep 1; done
+"""
+INSIDE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from tui_tasks.core.database import Database
+from tui_tasks.runner.inside import inside_run
+print(inside_run(os.environ, Database(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def host(store):
+    return Host(store)
+
+
+def shell(text: str, **more: object) -> dict:
+    return {"command": ["sh", "-c", text], "grace": 1, **more}
+
+
+def pids(file: Path) -> list[int]:
+    return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+def alive(pid: int) -> bool:
+    return processes.is_alive(processes.identity(pid)) is True
+
+
+def test_context_and_prompt_come_on_standard_input_byte_for_byte(host, store, path):
+    prompt = "é\x1b[31m\r\n\n\U0001f600 'quoted' $HOME `id`\n"
+    with hosted(str(path), runners(command=["cat"])):
+        first = host.did("cat")
+        job = host.jobs.commit(EditJob(job_of(host, first).uid, {"prompt": prompt}), "agent")
+        from tui_tasks.core.operations_jobs import RunJob
+
+        alone = host.ended(host.jobs.commit(RunJob(job.uid), "agent"))
+        with_context = host.ended(host.jobs.commit(RunJob(job.uid, "the\ncontext"), "agent"))
+    assert alone.result == prompt
+    assert with_context.result == f"the\ncontext\n\n{prompt}"
+    assert with_context.outcome == "success"
+    assert with_context.exit_code == 0
+
+
+def test_a_prompt_larger_than_a_pipe_is_given_whole_even_to_one_that_does_not_read_it(host, store, path):
+    with hosted(str(path), runners(command=["wc", "-c"], deaf=shell("true"))):
+        counted, deaf = host.did("count", "x" * 900_000), host.did("deaf", "x" * 900_000, runner="deaf")
+    assert counted.result.strip() == str(900_000 + 2 + len("do it"))
+    assert deaf.outcome == "success"
+
+
+def test_the_environment_is_scrubbed_the_folder_its_own_and_the_system_prompt_private(host, path, monkeypatch):
+    monkeypatch.setenv("SECRET", "s")
+    monkeypatch.setenv("WANTED", "w")
+    text = 'cat "$0"; echo; pwd; stat -c %a "$TUI_TASKS_SYSTEM_PROMPT_FILE"; env'
+    table = {"command": ["sh", "-c", text, "{system_prompt_file}"], "environment": ["WANTED"]}
+    with hosted(str(path), runners(**table)):
+        run = host.did("env")
+    prompt, cwd, mode, *environment = run.result.splitlines()
+    told = dict(line.split("=", 1) for line in environment)
+    assert prompt == "be brief"
+    assert mode == "600"
+    assert "SECRET" not in told
+    assert told["WANTED"] == "w"
+    assert (told["TUI_TASKS_RUN_ID"], told["TUI_TASKS_DB"]) == (run.uid, str(path))
+    assert Path(cwd) != Path.cwd()
+    assert not Path(cwd).exists()
+    assert not Path(told["TUI_TASKS_SYSTEM_PROMPT_FILE"]).exists()
+
+
+def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tmp_path):
+    table = runners(command=["pwd"], cwd=str(tmp_path), nowhere={"cwd": "/nowhere/at/all"})
+    with hosted(str(path), table):
+        assert host.did("here").result == f"{tmp_path}\n"
+        lost = host.did("lost", runner="nowhere")
+    assert lost.outcome == "error"
+    assert "/nowhere/at/all" in lost.reason
+
+
+def test_output_and_errors_are_the_log_and_the_last_error_is_the_reason(host, path):
+    with hosted(str(path), runners(**shell("echo out; echo 'smtp: 535' >&2; exit 3"))):
+        run = host.did("fails")
+    assert (run.outcome, run.exit_code, run.result, run.reason) == ("error", 3, "out\n", "exit 3: smtp: 535")
+    assert sorted(host.log(run).splitlines()) == ["out", "smtp: 535"]
+    assert job_of(host, run).state == "error"
+
+
+def test_the_log_can_be_read_while_the_run_goes_on(host, path, tmp_path):
+    go_on = tmp_path / "go on"
+    text = f"echo first; while [ ! -e '{go_on}' ]; do sleep 0.05; done; echo last"
+    with hosted(str(path), runners(**shell(text))):
+        run = host.start("streams")
+        until(lambda: host.log(run) == "first\n", "the first line")
+        assert host.run(run.uid).state == "running"
+        go_on.touch()
+        assert host.ended(run).result == "first\nlast\n"
+
+
+def test_a_command_that_cannot_be_started_is_an_error_that_says_so(host, path):
+    with hosted(str(path), runners(command=["/no/such/program"])):
+        run = host.did("nothing")
+    assert run.outcome == "error"
+    assert "/no/such/program" in run.reason
+
+
+def test_without_a_command_the_run_ends_at_once_and_names_the_file(host, path):
+    with hosted(str(path), runners()):
+        plain, named = host.did("plain", retries=3), host.did("named", runner="codex")
+    assert plain.outcome == named.outcome == "error"
+    assert "the file" in plain.reason
+    assert "[runner.codex]" in named.reason
+    assert plain.started_at is None
+    assert len(host.jobs.runs(plain.job_uid)) == 1
+
+
+def test_a_timeout_ends_even_what_ignores_it_and_what_has_escaped(host, path, tmp_path):
+    file = tmp_path / "pids"
+    with hosted(str(path), runners(**shell(STUBBORN.replace("PIDS", str(file))))):
+        run = host.start("stubborn", timeout=1)
+        until(lambda: len(pids(file)) == 3, "all three processes")
+        ended = host.ended(run)
+    assert (ended.outcome, ended.reason) == ("error", "timed out after 1 s")
+    assert ended.exit_code == 128 + signal.SIGKILL
+    assert [pid for pid in pids(file) if alive(pid)] == []
+
+
+def test_what_a_run_leaves_behind_is_ended_with_it(host, path, tmp_path):
+    file = tmp_path / "pids"
+    with hosted(str(path), runners(**shell(f"setsid sh -c 'echo $$ > {file}; sleep 1000' & sleep 0.3; echo done"))):
+        run = host.did("leaves")
+    assert (run.outcome, run.result) == ("success", "done\n")
+    assert [pid for pid in pids(file) if alive(pid)] == []
+
+
+def test_the_human_stops_a_run(host, path):
+    with hosted(str(path), runners(**shell("echo begun; sleep 1000"))):
+        run = host.start("long")
+        until(lambda: host.log(run), "its first word")
+        host.jobs.commit(StopRun(run.uid), "human")
+        ended = host.ended(run)
+    assert (ended.outcome, ended.reason, ended.result) == ("interrupted", "stopped by human", "begun\n")
+
+
+def test_deleting_a_running_job_ends_its_processes(host, path, tmp_path):
+    file = tmp_path / "pids"
+    with hosted(str(path), runners(**shell(f"echo $$ > {file}; sleep 1000"))):
+        run = host.start("long")
+        (pid,) = until(lambda: pids(file), "its pid")
+        host.jobs.commit(DeleteJob(run.job_uid), "agent")
+        assert host.run(run.uid).outcome == "interrupted"
+        until(lambda: not alive(pid), "its end")
+
+
+def test_a_run_outlives_its_scheduler_and_is_recorded(host, store, path, tmp_path):
+    go_on = tmp_path / "go on"
+    with hosted(str(path), runners(**shell(f"while [ ! -e '{go_on}' ]; do sleep 0.05; done; echo over"))):
+        run = host.start("outlives")
+        until(lambda: host.run(run.uid).state == "running", "its beginning")
+    go_on.touch()
+    assert host.ended(run).result == "over\n"
+    assert beats.find(store.db, run.uid) is None
+
+
+def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_path):
+    file = tmp_path / "pids"
+    with hosted(str(path), runners(**shell(f"echo $$ > {file}; sleep 1000"))):
+        run = host.start("long")
+        (pid,) = until(lambda: pids(file), "its pid")
+        os.kill(beats.find(store.db, run.uid).pid, signal.SIGTERM)
+        ended = host.ended(run)
+    assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was told to end")
+    assert not alive(pid)
+
+
+def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(host, store, path, tmp_path):
+    script = tmp_path / "inside.py"
+    script.write_text(INSIDE)
+    ask = f"env -i {sys.executable} {script} {ROOT} {path}"
+    orphan = f"(setsid sh -c 'sleep 0.2; {ask} > {tmp_path}/orphan.tmp; mv {tmp_path}/orphan.tmp {tmp_path}/orphan' &)"
+    wait = f"while [ ! -e {tmp_path}/orphan ]; do sleep 0.05; done"
+    with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {tmp_path}/orphan"))):
+        run = host.did("asks")
+    assert run.result == "True\nTrue\n"
+    from tui_tasks.runner.inside import inside_run
+
+    assert not inside_run({}, store.db)
+    assert inside_run({"TUI_TASKS_RUN_TOKEN": "any"}, store.db)
+
+
+def test_an_agent_cannot_let_a_run_take_longer_than_the_human_allows(host, path):
+    with hosted(str(path), runners(**shell("sleep 1000"), max_timeout=1)):
+        began = time.monotonic()
+        run = host.did("long", timeout=10_000)
+    assert run.reason == "timed out after 1 s"
+    assert time.monotonic() - began < 30

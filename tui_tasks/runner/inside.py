@@ -1,0 +1,37 @@
+"""Whether what speaks was started by a run of a job (rule S1)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from tui_tasks.core import beats
+from tui_tasks.core.database import Database
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import Identity
+
+RUN_ID: Final = "TUI_TASKS_RUN_ID"
+RUN_TOKEN: Final = "TUI_TASKS_RUN_TOKEN"
+DATABASE: Final = "TUI_TASKS_DB"
+SYSTEM_PROMPT_FILE: Final = "TUI_TASKS_SYSTEM_PROMPT_FILE"
+
+
+def hashed(token: str) -> str:
+    """A run's token as the state keeps it."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def inside_run(environ: Mapping[str, str], db: Database) -> bool:
+    """Whether this process was started by a run: it has a run's token, or descends from a run's supervisor.
+
+    Any token counts, known here or not: a run that was started from one database does not make jobs in another. The
+    descent holds where the environment was scrubbed; a supervisor is the parent of whatever its run orphans.
+    """
+    if environ.get(RUN_TOKEN):
+        return True
+    supervisors = {
+        Identity(beat.boot, beat.namespace, beat.pid, beat.born) for beat in beats.everyone(db) if beat.supervised
+    }
+    return bool(supervisors) and any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))

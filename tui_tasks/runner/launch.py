@@ -1,0 +1,79 @@
+"""Starting the supervisor of a claimed run, as the human has configured it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+import tui_tasks
+from tui_tasks.core import job_settings
+from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.snapshots import Job, Run
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner.assignment import BEAT, Assignment
+from tui_tasks.runner.profiles import Runners
+
+
+class Launcher:
+    """Starts supervisors.
+
+    die_at: the step at which a supervisor kills itself, for tests.
+    """
+
+    def __init__(
+        self, runners: Callable[[], Runners], clock: Callable[[], int], *, beat: float = BEAT, die_at: str = ""
+    ) -> None:
+        self._runners = runners
+        self._clock = clock
+        self._beat = beat
+        self._die_at = die_at
+
+    def __call__(self, store: Store, run: Run, job: Job) -> subprocess.Popen[bytes] | None:
+        """Start the supervisor of a run; without a runner for it the run ends at once, and says why."""
+        runners = self._runners()
+        settings = job_settings.read(job.settings)
+        profile = runners.profiles.get(settings.runner)
+        if profile is None:
+            failed = EndRun(run.uid, "error", reason=runners.missing(settings.runner), retry=False)
+            store.commit(failed, actor=SYSTEM, now=self._clock())
+            return None
+        given = Assignment(
+            database=str(Path(store.path).absolute()),
+            run_uid=run.uid,
+            token=secrets.token_urlsafe(32),
+            command=profile.command,
+            cwd=profile.cwd,
+            environment=profile.passed_on(os.environ),
+            timeout=min(settings.timeout or profile.timeout, runners.max_timeout),
+            grace=profile.grace,
+            beat=self._beat,
+            die_at=self._die_at,
+        )
+        return _supervise(given)
+
+
+def _supervise(given: Assignment) -> subprocess.Popen[bytes]:
+    """Start a supervisor that outlives this process: a session of its own, and none of our descriptors."""
+    package = str(Path(tui_tasks.__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    supervisor = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tui_tasks.runner.supervisor"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+    )
+    assert supervisor.stdin is not None
+    # One that dies over it leaves a run that never began, which a lease ends.
+    with contextlib.suppress(BrokenPipeError), supervisor.stdin as pipe:
+        pipe.write(msgspec.json.encode(given))
+    return supervisor

@@ -1,0 +1,42 @@
+"""Whether whoever has a run in hand still lives: by its identity where that can be seen, else by its signs of life."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tui_tasks.core.snapshots import Beat
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import Identity
+
+
+class Leases:
+    """What has been seen of the runs in hand, in seconds of the monotonic clock: setting a clock ends no run."""
+
+    def __init__(self, lease: float) -> None:
+        self._lease = lease
+        self._seen: dict[str, tuple[Beat | None, float]] = {}
+
+    def keep_only(self, run_uids: Iterable[str]) -> None:
+        """Forget all other runs."""
+        wanted = set(run_uids)
+        self._seen = {uid: seen for uid, seen in self._seen.items() if uid in wanted}
+
+    def next_look(self, now: float) -> float:
+        """When to look again."""
+        return now + self._lease / 4 if self._seen else math.inf
+
+    def verdict(self, run_uid: str, beat: Beat | None, now: float) -> str | None:
+        """Why a run is to be given up; None while it is not."""
+        known = self._seen.get(run_uid)
+        if known is None or known[0] != beat:
+            known = self._seen[run_uid] = (beat, now)
+        is_over = now - known[1] >= self._lease
+        if beat is None:
+            return "nothing is known of its supervisor" if is_over else None
+        if not beat.supervised:
+            return "it was claimed by a scheduler, but never began" if is_over else None
+        alive = processes.is_alive(Identity(beat.boot, beat.namespace, beat.pid, beat.born))
+        if alive is None:
+            return f"its supervisor has given no sign of life for {self._lease:g} s" if is_over else None
+        return None if alive else "its supervisor died"

@@ -1,0 +1,158 @@
+"""What the human has configured to run jobs with: `[runner]` and `[runner.NAME]` of the configuration file.
+
+No agent writes that file; a job can name one of these runners, no more (issue: "no agent can touch the runner's
+configuration or limits").
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+# What every run may see of the environment; a runner's own `environment` comes on top.
+ALWAYS_PASSED: Final = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+)
+
+_Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
+_Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The keys of `[runner]` and `[runner.NAME]`."""
+
+    command: Annotated[tuple[_Word, ...], Meta(min_length=1)] | None = None
+    cwd: _Word | None = None
+    environment: tuple[_Word, ...] = ()
+    timeout: _Seconds = 3_600
+    grace: _Seconds = 10
+
+
+class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The keys of `[runner]` that hold for all runners together."""
+
+    max_parallel: Annotated[int, Meta(ge=1, le=1_000)] = 4
+    max_timeout: _Seconds = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerProfile:
+    """One way to run a job.
+
+    command: the argv, never a shell; `{system_prompt_file}` in it becomes the path of that file.
+    cwd: the working directory; None: a fresh one for each run, removed when it has ended.
+    environment: names or patterns (`ANTHROPIC_*`) of variables passed on, or `NAME=value`.
+    timeout: seconds after which a run is ended, where its job has none of its own.
+    grace: seconds between asking it to end (TERM) and ending it (KILL).
+    """
+
+    name: str
+    command: tuple[str, ...]
+    cwd: str | None = None
+    environment: tuple[str, ...] = ()
+    timeout: int = 3_600
+    grace: int = 10
+
+    def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """What a run sees of an environment: the allow list, and what the runner sets."""
+        patterns = [*ALWAYS_PASSED, *(entry for entry in self.environment if "=" not in entry)]
+        allowed = {
+            name: value
+            for name, value in environ.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        }
+        given = (entry.partition("=") for entry in self.environment if "=" in entry)
+        return allowed | {name: value for name, _, value in given}
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A key of the file that is not right, such as `runner.claude.command`, and why."""
+
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Runners:
+    """Every runner by its name, the default one by "", and the limits that hold for all."""
+
+    file: str
+    profiles: Mapping[str, RunnerProfile] = field(default_factory=dict)
+    wrong: tuple[Wrong, ...] = ()
+    max_parallel: int = 4
+    max_timeout: int = 86_400
+
+    def missing(self, name: str) -> str:
+        """Why there is no runner of that name, and which file to edit (contract, section 6, "Who executes")."""
+        table = f"runner.{name}" if name else "runner"
+        for wrong in self.wrong:
+            if wrong.key == table or wrong.key.startswith(f"{table}."):
+                return f"{wrong}, in {self.file}"
+        if name:
+            return f"no runner is called {name[:100]!r}: add [{table}] with a command to {self.file}"
+        return f'no command is configured: add [runner] with command = ["program", "argument"] to {self.file}'
+
+
+def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[Wrong]]:
+    """The runners of a parsed `[runner]` table of `file`, and what is wrong there; the rest holds.
+
+    `[runner.NAME]` takes from `[runner]` what it does not say itself.
+    """
+    named = {key: value for key, value in table.items() if isinstance(value, dict)}
+    common = {key: value for key, value in table.items() if key not in named}
+    limits = {key: common.pop(key) for key in _Limits.__struct_fields__ if key in common}
+    wrong: list[Wrong] = []
+    held = _checked(limits, _Limits, "runner", wrong)
+    own = _checked(common, _Table, "runner", wrong)
+    profiles = {} if own.command is None else {"": _profile("", own)}
+    for name, values in named.items():
+        before = len(wrong)
+        merged = _checked(msgspec.to_builtins(own) | values, _Table, f"runner.{name}", wrong)
+        if merged.command is None:
+            wrong.append(Wrong(f"runner.{name}.command", "is missing"))
+        elif len(wrong) == before:
+            profiles[name] = _profile(name, merged)
+    if any(problem.key.startswith("runner.command") for problem in wrong):
+        profiles.pop("", None)
+    return Runners(file, profiles, tuple(wrong), held.max_parallel, held.max_timeout), wrong
+
+
+def _checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong]) -> Any:
+    """The values as `kind`, those that are not right left out and told."""
+    good: dict[str, Any] = {}
+    for name, value in values.items():
+        try:
+            msgspec.convert({name: value}, kind)
+            good[name] = value
+        except msgspec.ValidationError as error:
+            known = name in kind.__struct_fields__
+            message = str(error).partition(" - at ")[0] if known else "is no setting of a runner"
+            wrong.append(Wrong(f"{key}.{name}", message))
+    return msgspec.convert(good, kind)
+
+
+def _profile(name: str, table: _Table) -> RunnerProfile:
+    assert table.command is not None
+    return RunnerProfile(name, table.command, table.cwd, table.environment, table.timeout, table.grace)

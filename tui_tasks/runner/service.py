@@ -1,0 +1,187 @@
+"""The scheduler: decides what is due, sees that runs are started, and records what has died. Any number may be hosted.
+
+Each thing that it decides is an operation of the state, decided once whoever comes first; so processes need not know
+of each other. It sleeps until something is due, and is woken by what others commit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks import clock as wall
+from tui_tasks.core import beats, queries_jobs
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun
+from tui_tasks.core.snapshots import Beat, Job, Run
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner import inside, processes
+from tui_tasks.runner.assignment import clear_away
+from tui_tasks.runner.launch import Launcher
+from tui_tasks.runner.lease import Leases
+from tui_tasks.runner.profiles import Runners
+from tui_tasks.watch import Watch
+
+_log = logging.getLogger(__name__)
+
+# Seconds without a sign of life after which a run that nobody can be seen to hold is given up.
+LEASE: Final = 30.0
+RETRY: Final = 1.0
+# So many jobs are decided in one transaction.
+AT_ONCE: Final = 50
+
+Start = Callable[[Store, Run, Job], subprocess.Popen[bytes] | None]
+
+
+class SchedulerService:
+    """A scheduler on one database. `run` serves until `stop`, in the thread that calls it, on a connection of its own.
+
+    runners: what the human has configured, asked anew for each start.
+    start: starts a claimed run; for tests.
+    at_step: told "decided", "claimed", "started" as they are reached; for tests.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        runners: Callable[[], Runners],
+        *,
+        clock: Callable[[], int] = wall.now,
+        lease: float = LEASE,
+        start: Start | None = None,
+        at_step: Callable[[str], None] = lambda step: None,
+    ) -> None:
+        self.path = path
+        self._runners = runners
+        self._clock = clock
+        self._leases = Leases(lease)
+        self._start = start or Launcher(runners, clock)
+        self._at_step = at_step
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._woken, self._wakes = os.pipe()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End `run` soon, from any thread; runs go on."""
+        self._stopped = True
+        with contextlib.suppress(OSError):
+            os.write(self._wakes, b".")
+
+    def run(self) -> None:
+        """Serve until `stop`. From inside a run nothing is hosted: whatever starts jobs is outside (rule S1)."""
+        with Store(self.path) as store:
+            if inside.inside_run(os.environ, store.db):
+                _log.info("inside a run: no jobs are started from here")
+                return
+            watch = Watch(store.db)
+            try:
+                while not self._stopped:
+                    self._sleep(watch, self._safely(store))
+            finally:
+                watch.close()
+
+    def _safely(self, store: Store) -> int | None:
+        """A turn, whatever happens; the instant of the next, None where only others' commits can bring one about."""
+        try:
+            return self.turn(store)
+        except StorageFailed as failure:
+            _log.warning("%s", failure.message)
+        except Exception:
+            _log.exception("a defect of the scheduler")
+        return self._clock() + int(RETRY * 1_000_000)
+
+    def _sleep(self, watch: Watch, until: int | None) -> None:
+        """Sleep until an instant, or until another process or thread has committed.
+
+        The clock is looked at again each time the watch looks at the database (its safety net, each second): so a
+        clock that is set is noticed.
+        """
+        lease_at = self._leases.next_look(time.monotonic())
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        if watch.fd is not None:
+            poll.register(watch.fd, select.POLLIN)
+        while not self._stopped:
+            now = time.monotonic()
+            if (until is not None and self._clock() >= until) or now >= lease_at:
+                return
+            waits = [watch.wait(now), lease_at - now]
+            if until is not None:
+                waits.append((until - self._clock()) / 1_000_000)
+            ready = {fd for fd, _ in poll.poll(max(0.0, min(waits)) * 1_000)}
+            if watch.fd in ready:
+                watch.arm(time.monotonic())
+            if watch.changed(time.monotonic()):
+                return
+
+    def turn(self, store: Store) -> int | None:
+        """Do all that is to be done now; return the instant at which there is more, as far as is known.
+
+        Raises:
+            StorageFailed: some of it could not be written.
+        """
+        self._children = [child for child in self._children if child.poll() is None]
+        self._decide(store)
+        self._give_up(store)
+        self._begin(store)
+        return queries_jobs.next_change(store.db, self._clock())
+
+    def _commit(self, store: Store, *operations: Operation) -> list[Any]:
+        return store.commit(*operations, actor=SYSTEM, now=self._clock())
+
+    def _decide(self, store: Store) -> None:
+        while not self._stopped and (due := queries_jobs.due_jobs(store.db, self._clock(), AT_ONCE)):
+            self._commit(store, *(DecideDue(uid) for uid in due))
+            self._at_step("decided")
+
+    def _give_up(self, store: Store) -> None:
+        """End what nobody answers, and what nobody can be seen to have in hand any more."""
+        now = self._clock()
+        runs = [run for run in queries_jobs.open_runs(store.db) if run.state != "queued"]
+        held = {beat.run_uid: beat for beat in beats.everyone(store.db)}
+        self._leases.keep_only(run.uid for run in runs)
+        for run in runs:
+            beat = held.get(run.uid)
+            if run.state == "running" and not run.dedicated:
+                if run.deadline is not None and run.deadline <= now:
+                    self._commit(store, ExpireRuns())
+            elif beat is not None or run.state == "running":
+                reason = self._leases.verdict(run.uid, beat, time.monotonic())
+                if reason is not None and self._commit(store, AbandonRun(run.uid, beat, reason)) == [True]:
+                    clear_away(run.uid)
+
+    def _begin(self, store: Store) -> None:
+        """Start what waits, the oldest first."""
+        now = self._clock()
+        held = {beat.run_uid for beat in beats.everyone(store.db)}
+        for run in queries_jobs.open_runs(store.db):
+            job = queries_jobs.any_job(store.db, run.job_uid)
+            if self._stopped or job is None or run.uid in held or not queries_jobs.startable(run, job, now):
+                continue
+            if run.dedicated:
+                self._claim(store, run, job)
+            else:
+                self._commit(store, RequestRun(run.uid))
+
+    def _claim(self, store: Store, run: Run, job: Job) -> None:
+        """Take a run in hand, unless another has, and have it supervised."""
+        most = self._runners().max_parallel
+        if queries_jobs.in_hand(store.db) >= most:
+            return
+        beat = Beat(run.uid, False, *processes.identity(), at=self._clock())
+        (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
+        if claimed is None:
+            return
+        self._at_step("claimed")
+        child = self._start(store, claimed, job)
+        if child is not None:
+            self._children.append(child)
+        self._at_step("started")
