@@ -101,10 +101,11 @@ class Inbox(AgentActions, RowActions, Overlay):
     DEFAULT_CSS = """
     Inbox #both { height: 1fr; layout: vertical; }
     Inbox #asks { height: 30%; min-height: 3; }
-    Inbox #ask-scroll { height: 1fr; width: 9fr; }
+    Inbox #ask-scroll { height: 1fr; width: 1fr; }
     Inbox Divider { display: none; }
     Inbox.-wide.-tall #both { layout: horizontal; }
     Inbox.-wide.-tall #asks { width: 11fr; height: 1fr; }
+    Inbox.-wide.-tall #ask-scroll { width: 9fr; }
     Inbox.-wide.-tall #under-asks { display: none; }
     Inbox.-wide.-tall Divider { display: block; }
     Inbox.-narrow #asks, Inbox.-short #asks { height: 1; min-height: 1; }

@@ -48,7 +48,7 @@ class Reply(Hosted, Vertical):
     def compose(self) -> ComposeResult:
         """What it is for, and the line."""
         yield Static(id="reply-title")
-        yield Input(id="reply-text", compact=True, max_length=_MOST)
+        yield Input(id="reply-text", compact=True, max_length=_MOST, select_on_focus=False)
 
     def on_mount(self) -> None:
         """No blinking: nothing repaints on a timer."""

@@ -1,0 +1,176 @@
+"""The agents screen: who is there, in which state, and what the human can tell them."""
+
+import pytest
+
+from tests.tui.evening import by_agent, settle, shown, until, with_agents
+from tests.tui.plan import NOW, at
+from tui_tasks.config import Config
+from tui_tasks.core import journal, people, queries
+from tui_tasks.core.operations import AnswerAsk, EditTask, LogTask, OpenAsk, PauseAgent
+from tui_tasks.core.store import Store
+from tui_tasks.tui.agents import Agents
+
+SIZES = [(120, 40), (80, 24), (40, 12)]
+QUIET = 600_000_000
+
+
+def states(plan) -> dict[str, str]:
+    with Store(plan.path) as store:
+        return {person.name: person.state(NOW, QUIET) for person in people.everyone(store.db)}
+
+
+def row_of(app, name: str) -> str:
+    return next(line for line in shown(app).split("\n") if name in line[:16])
+
+
+def test_who_works_who_needs_the_human_who_is_quiet_and_who_does_nothing(plan):
+    assert states(with_agents(plan)) == {
+        "claude-1": "working",
+        "claude-2": "needs_you",
+        "codex-1": "quiet",
+        "watcher": "idle",
+    }
+
+
+def test_one_that_waits_for_the_answer_about_the_task_it_works_on_needs_the_human(plan):
+    by_agent(with_agents(plan), "claude-1", OpenAsk("Now what?", (), plan[5]), now=at(20, 15, 10))
+    assert states(plan)["claude-1"] == "needs_you"
+
+
+def test_one_with_a_task_in_progress_that_says_nothing_is_quiet(plan):
+    with_agents(plan)
+    with Store(plan.path) as store:
+        (person,) = (person for person in people.everyone(store.db) if person.name == "claude-1")
+    assert person.state(at(20, 25), QUIET) == "working"
+    assert person.state(at(20, 25, 3), QUIET) == "needs_you"
+    by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in _asks_of(plan, "claude-1")))
+    with Store(plan.path) as store:
+        (person,) = (person for person in people.everyone(store.db) if person.name == "claude-1")
+    assert person.state(at(20, 25, 3), QUIET) == "quiet"
+
+
+def _asks_of(plan, agent: str) -> list[str]:
+    with Store(plan.path) as store:
+        return [ask.uid for ask in queries.open_asks(store.db) if ask.agent == agent]
+
+
+def test_a_paused_agent_is_paused_even_where_it_never_spoke(plan):
+    by_agent(plan, "human", PauseAgent("codex-9", "not today"))
+    with Store(plan.path) as store:
+        (person,) = (person for person in people.everyone(store.db) if person.name == "codex-9")
+    assert (person.state(NOW, QUIET), person.message, person.word) == ("paused", "not today", None)
+
+
+def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
+    by_agent(plan, "codex-1", LogTask(plan[8], "copied 3 of 9"), now=at(20, 14))
+    by_agent(plan, "codex-1", *(EditTask(plan[8], {"priority": n}) for n in (1, 2)), now=at(20, 15))
+    with Store(plan.path) as store:
+        (word,) = people.words(store.db, "codex-1", 1)
+    assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
+
+
+def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
+    with Store(plan.path) as store:
+        known = people.everyone(store.db)
+        asked = []
+        monkeypatch.setattr(people, "words", lambda db, name, limit: asked.append(name) or [])
+        people.everyone(store.db, known)
+        assert asked == []
+        store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
+        people.everyone(store.db, known)
+        assert asked == ["claude-1"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app, size):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        assert "#5" in row_of(app, "claude-1")
+        assert "#7" in row_of(app, "claude-2")
+        assert "17m" in row_of(app, "codex-1")
+        assert row_of(app, "codex-1").lstrip().startswith("!")
+        if size[0] >= 80:
+            assert "quiet" in row_of(app, "codex-1")
+            assert "tests 14/22" in row_of(app, "claude-1")
+
+
+async def test_quiet_begins_after_the_seconds_of_the_configuration(plan, make_app):
+    app = make_app(with_agents(plan).path, config=Config(quiet_after=7200))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        assert "idle" in row_of(app, "codex-1")
+
+
+async def test_a_word_that_comes_in_moves_neither_cursor_nor_rows(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "j", "j")
+        assert app.screen.agent_here() == "codex-1"
+        by_agent(plan, "aaa", LogTask(plan[5], "I am new here"))
+        await until(pilot, lambda: "aaa" in shown(app))
+        assert app.screen.agent_here() == "codex-1"
+
+
+async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "P", *"wait for me", "enter")
+        assert queries.agent(app.bridge.db, "claude-1").message == "wait for me"
+        assert "paused" in row_of(app, "claude-1")
+        await settle(pilot, "P")
+        assert not queries.agent(app.bridge.db, "claude-1").paused
+        assert "working" in row_of(app, "claude-1")
+
+
+async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "P", "escape")
+        assert queries.agent(app.bridge.db, "claude-1") is None
+
+
+async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "A", "j", "m", *"hello", "enter")
+        last = journal.latest(app.bridge.db, 1)[0]
+        assert (last.kind, last.new) == ("message", {"to": "claude-2", "text": "hello"})
+
+
+async def test_enter_shows_the_agents_log_and_esc_goes_back(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "escape")
+        assert not isinstance(app.screen, Agents)
+        await settle(pilot, "A", "enter")
+        assert not isinstance(app.screen, Agents)
+        assert app.pane_name == "log"
+
+
+async def test_no_agent_at_all_says_how_to_let_one_in(tmp_path, make_app):
+    app = make_app(tmp_path / "empty.db")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "m", "P", "enter")
+        assert "No agent has spoken yet." in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_names_and_words_are_text_and_nothing_else(plan, make_app, size):
+    by_agent(plan, "[@click=app.quit]\x1b[2J", LogTask(plan[5], "[/nope]\x07\nmore"), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        assert "[@click" in shown(app)
+        assert not {"\x1b", "\x07"} & set(shown(app))
+
+
+async def test_a_hundred_agents_are_gone_through_by_pages(plan, make_app):
+    for number in range(100):
+        by_agent(plan, f"bot-{number:03}", LogTask(plan[5], f"word {number}"), now=at(20, 14))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A", "G")
+        assert app.screen.agent_here() == "claude-2"
+        await settle(pilot, "g")
+        assert app.screen.agent_here() == "bot-000"

@@ -1,0 +1,256 @@
+"""The asks inbox: answers go to the question under the cursor and to no other, whatever comes in meanwhile."""
+
+import pytest
+
+from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.plan import NOW, at
+from tui_tasks.core import journal, queries, views
+from tui_tasks.core.operations import AnswerAsk, CloseAsk, LogTask, OpenAsk
+from tui_tasks.tui import wording
+from tui_tasks.tui.inbox import KEPT, Inbox
+from tui_tasks.tui.list_pane import ListPane
+from tui_tasks.tui.reply import Reply
+
+SIZES = [(120, 40), (80, 24), (40, 12)]
+
+
+def asks(app) -> dict[str, object]:
+    """The questions by the agents that asked them."""
+    rows = app.bridge.db.sql("SELECT uid FROM ask").fetchall()
+    return {ask.agent: ask for ask in (queries.ask(app.bridge.db, uid) for (uid,) in rows)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_number_gives_the_oldest_question_that_option_and_leaves_the_next_one_alone(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "1", "1", "y")
+        assert asks(app)["claude-1"].answer == "pyjwt"
+        assert asks(app)["claude-2"].state == "open"
+        assert 'answered just now: "pyjwt"' in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_goes_on_to_the_next_question_and_back_after_the_last(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "1", "enter", "y")
+        assert asks(app)["claude-2"].answer == "approve"
+        await settle(pilot, "enter")
+        assert not isinstance(app.screen, Inbox)
+
+
+async def test_a_number_without_an_option_answers_nothing(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "3")
+        assert asks(app)["claude-1"].state == "open"
+        assert "There is no option 3" in shown(app)
+
+
+async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "y")
+        assert asks(app)["claude-1"].state == "open"
+        assert "None of the options says yes" in shown(app)
+
+
+def test_approving_and_denying_take_the_one_option_that_says_so():
+    assert wording.approving(("Yes, delete it", "No")) == "Yes, delete it"
+    assert wording.denying(("Yes, delete it", "No")) == "No"
+    assert wording.approving(()) == "approve"
+    assert wording.denying(()) == "deny"
+    assert wording.approving(("yes, all", "yes, one", "no")) is None
+    assert wording.approving(("notify", "nothing")) is None
+
+
+async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j", "d", *"keep it", "enter")
+        assert asks(app)["claude-2"].answer == "deny: keep it"
+
+
+async def test_deny_without_a_reason_is_the_option_alone(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "a", "j", "d", "enter")
+        assert asks(app)["claude-2"].answer == "deny"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_is_typed_half_stays_through_what_agents_write(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "r", *"take jo")
+        before = asks(app)
+        by_agent(plan, "codex-1", OpenAsk("A third one?"), LogTask(plan[5], "on and on"), now=at(20, 15))
+        await until(pilot, lambda: len(app.situation.asks) == 3)
+        await settle(pilot, *"se")
+        await pilot.press("enter")
+        await settle(pilot)
+        answered = asks(app)
+        assert answered["claude-1"].answer == "take jose"
+        assert answered["claude-2"] == before["claude-2"]
+        assert answered["codex-1"].state == "open"
+
+
+async def test_a_question_withdrawn_while_its_answer_is_typed_says_so_and_the_text_goes_as_a_message(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "r", *"take jose")
+        by_agent(plan, "claude-1", CloseAsk(asks(app)["claude-1"].uid, "withdrawn"))
+        await until(pilot, lambda: "claude-1 has withdrawn the question" in shown(app))
+        assert "Enter sends this as a message" in shown(app)
+        await pilot.press("enter")
+        await settle(pilot)
+        last = journal.latest(app.bridge.db, 1)[0]
+        assert (last.kind, last.new) == ("message", {"to": "claude-1", "text": "take jose"})
+        assert asks(app)["claude-1"].answer is None
+
+
+async def test_a_question_that_is_withdrawn_stays_under_the_cursor_and_takes_no_answer(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        uid = asks(app)["claude-1"].uid
+        by_agent(plan, "claude-1", CloseAsk(uid, "withdrawn"))
+        await until(pilot, lambda: "withdrawn" in shown(app))
+        assert app.screen.window.cursor == uid
+        await settle(pilot, "1")
+        assert "claude-1 has withdrawn the question" in shown(app)
+        assert asks(app)["claude-2"].state == "open"
+        await settle(pilot, "j")
+        assert app.screen.window.keys_on_screen == [asks(app)["claude-2"].uid]
+
+
+async def test_a_question_answered_elsewhere_goes_and_the_cursor_stays_on_its_own(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j")
+        mine = app.screen.window.cursor
+        by_agent(plan, "human", AnswerAsk(asks(app)["claude-1"].uid, "jose"))
+        await until(pilot, lambda: len(app.screen.listed.rows) == 1)
+        assert app.screen.window.cursor == mine == asks(app)["claude-2"].uid
+
+
+async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "z")
+        assert app.screen.window.cursor == asks(app)["claude-2"].uid
+        assert "later 9m" in shown(app)
+        await settle(pilot, "escape", "a")
+        assert app.screen.window.cursor == asks(app)["claude-2"].uid
+        await settle(pilot, "z")
+        assert not isinstance(app.screen, Inbox)
+        assert all(ask.state == "open" for ask in asks(app).values())
+
+
+async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "r", *"half", "escape")
+        assert "reply… (begun)" in shown(app)
+        await settle(pilot, "escape")
+        assert not isinstance(app.screen, Inbox)
+        await settle(pilot, "a", "r", *"way", "enter")
+        assert asks(app)["claude-1"].answer == "halfway"
+        await settle(pilot, "escape")
+        assert views.get(app.bridge.db, KEPT)["drafts"] == {}
+
+
+async def test_enter_opens_the_task_that_a_question_is_about(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "G", "a", "j", "enter")
+        assert isinstance(app.pane, ListPane)
+        assert app.pane.target() == plan[7]
+
+
+async def test_m_writes_to_the_agent_that_asked(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "m", *"hold on", "enter")
+        last = journal.latest(app.bridge.db, 1)[0]
+        assert (last.kind, last.actor, last.new) == ("message", "human", {"to": "claude-1", "text": "hold on"})
+
+
+async def test_a_click_on_an_option_answers_with_it(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        lines = shown(app).split("\n")
+        y = next(y for y, line in enumerate(lines) if "2 jose" in line)
+        await pilot.click(offset=(lines[y].index("jose") + 1, y))
+        await settle(pilot)
+        assert asks(app)["claude-1"].answer == "jose"
+
+
+async def test_read_only_shows_the_questions_and_says_why_it_does_not_answer(plan, make_app):
+    app = make_app(plan.path, read_only=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "1")
+        assert "read only" in shown(app).split("\n")[-1]
+        assert asks(app)["claude-1"].state == "open"
+        await settle(pilot, "z", "escape")
+        assert not isinstance(app.screen, Inbox)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
+    hostile = "[@click=app.quit]x[/nope] \x1b]52;c;aGk=\x07 \u202eevil\nnew line"
+    by_agent(plan, "[bold]evil\x1b[2J", OpenAsk(hostile, (hostile, "[red]no"), plan[1]), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        text = shown(app)
+        assert "[@click=app.quit]" in text
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        await settle(pilot, "r")
+        assert not {"\x1b", "\x07"} & set(shown(app))
+
+
+async def test_a_question_longer_than_the_screen_can_be_scrolled_to_its_end(plan, make_app):
+    by_agent(plan, "claude-9", OpenAsk("word " * 2_000 + "the end"), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "a", *["pagedown"] * 50)
+        assert "the end" in shown(app).replace("\n", " ")
+
+
+async def test_a_question_about_no_task_is_answered_in_ones_own_words(plan, make_app):
+    by_agent(plan, "claude-9", OpenAsk("What now?", expires_at=NOW + 300_000_000), now=at(15, 0))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        assert "Without an answer it goes on in 5m." in shown(app)
+        await settle(pilot, "r", *"rest", "enter")
+        assert asks(app)["claude-9"].answer == "rest"
+
+
+async def test_an_empty_inbox_says_so(plan, make_app):
+    for agent in ("claude-1", "claude-2"):
+        app = make_app(plan.path)
+        async with app.run_test(size=(80, 24)):
+            by_agent(plan, "human", AnswerAsk(asks(app)[agent].uid, "x"))
+    async with (app := make_app(plan.path)).run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "a", "1", "y", "z", "enter")
+        assert not isinstance(app.screen, Inbox)
+        await settle(pilot, "a")
+        assert "Nothing needs you." in shown(app)
+
+
+async def test_resizing_keeps_the_question_and_what_is_typed(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "j", "r", *"ha")
+        mine = app.screen.window.cursor
+        for size in [(40, 12), (80, 24), (60, 10), (120, 40)]:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+        assert app.screen.window.cursor == mine
+        assert app.screen.query_one(Reply).is_open
+        await settle(pilot, *"lf", "enter")
+        assert asks(app)["claude-2"].answer == "half"
