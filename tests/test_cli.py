@@ -219,3 +219,22 @@ def test_the_help_of_call_is_the_tool_tables(run) -> None:
 
 def test_the_version_is_the_packages(run) -> None:
     assert run("--version").stdout.strip() == f"tui-tasks {tui_tasks.__version__}"
+
+
+def test_the_scheduler_alone_runs_what_is_due_and_ends_when_it_is_told_to(tmp_path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text('[runner]\ncommand = ["cat"]\n')
+    base = [sys.executable, "-m", "tui_tasks", "--db", str(tmp_path / "x.db")]
+    environment = os.environ | {"TUI_TASKS_CONFIG": str(settings)}
+
+    def call(tool: str, **arguments: object) -> dict:
+        command = [*base, "--no-scheduler", "call", tool, json.dumps(arguments)]
+        return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60).stdout)
+
+    with subprocess.Popen([*base, "scheduler"], env=environment) as scheduler:
+        made = call("scheduler:create_adhoc_task", name="x", system_prompt="", prompt="hello", dedicated_context=True)
+        call("scheduler:run_task", uuid=made["uuid"])
+        ended = call("scheduler:wait_for_task", uuid=made["uuid"], timeout=30)
+        scheduler.terminate()
+        assert scheduler.wait(30) == 0
+    assert (ended["outcome"], ended["result"]) == ("success", "hello")

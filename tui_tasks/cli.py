@@ -84,18 +84,26 @@ def _identity(options: argparse.Namespace) -> Identity:
     return Identity(requests.agent_name(options.agent) or "agent", options.list, options.read_only)
 
 
+def _hosts_scheduler(options: argparse.Namespace) -> bool:
+    return not (options.no_scheduler or options.read_only)
+
+
 def _session(options: argparse.Namespace, store: Store) -> Session:
-    from tui_tasks import clock
+    from dataclasses import replace
+
+    from tui_tasks import clock, hosting
     from tui_tasks.dialects.table import TABLE
     from tui_tasks.session import Session
 
-    return Session(store, TABLE, _identity(options), clock.now)
+    identity = replace(_identity(options), inside_run=hosting.is_inside_run(store.db))
+    return Session(store, TABLE, identity, clock.now)
 
 
 def _serve(options: argparse.Namespace) -> int:
     import logging
     import signal
 
+    from tui_tasks import hosting
     from tui_tasks.channel import Channel
     from tui_tasks.terminal import claim_without_screen
 
@@ -108,14 +116,36 @@ def _serve(options: argparse.Namespace) -> int:
         channel = Channel(_session(options, store), claimed.input_fd, claimed.output_fd)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda *_: channel.stop())
-        channel.run()
+        with hosting.hosted(store.path, wanted=_hosts_scheduler(options)):
+            channel.run()
+    return 0
+
+
+def _scheduler(options: argparse.Namespace) -> int:
+    import logging
+    import signal
+    import threading
+
+    from tui_tasks import hosting
+
+    if not _hosts_scheduler(options):
+        print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
+        return USAGE
+    logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
+    with _open(options) as store:
+        path = store.path
+    ended = threading.Event()
+    for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(ending, lambda *_: ended.set())
+    with hosting.hosted(path, wanted=True):
+        ended.wait()
     return 0
 
 
 def _tui(options: argparse.Namespace) -> int:
     from tui_tasks import screen
 
-    return screen.run(options.db, options.pane, _identity(options))
+    return screen.run(options.db, options.pane, _identity(options), scheduler=_hosts_scheduler(options))
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -143,7 +173,7 @@ def _declare_watch(command: argparse.ArgumentParser) -> None:
 def _demo(options: argparse.Namespace) -> int:
     from tui_tasks import demo, screen
 
-    return demo.run(lambda db: screen.run(db, options.pane, _identity(options)))
+    return demo.run(lambda db: screen.run(db, options.pane, _identity(options), scheduler=True))
 
 
 def _declare_call(command: argparse.ArgumentParser) -> None:
@@ -310,6 +340,7 @@ _COMMANDS: tuple[
     ("serve", "the control channel alone, with no screen", None, _serve),
     ("watch", "the screen, read only", _declare_watch, _watch),
     ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
+    ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),
     ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
     ("add", "add a task", _declare_add, _verb(_add)),

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from tui_tasks.runner import profiles
+
 Seconds = Annotated[int, Meta(ge=1)]
 
 
@@ -74,9 +76,20 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             continue
         try:
             good[name] = msgspec.convert(value, known[name].type)
+            if name == "runner":
+                problems += _runner_problems(path, text, value)
         except msgspec.ValidationError as error:
             problems.append(Problem(path, line_of(text, name), f"{name}: {error}"))
     return Config(**good), problems
+
+
+def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[Problem]:
+    problems = []
+    for wrong in profiles.read(table, str(path))[1]:
+        place, _, key = wrong.key.rpartition(".")
+        line = line_of(text, key, place) or line_of(text, wrong.key) or line_of(text, "runner")
+        problems.append(Problem(path, line, str(wrong)))
+    return problems
 
 
 def line_of(text: str, name: str, table: str | None = None) -> int | None:

@@ -8,8 +8,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
-from tui_tasks import clock, config, paths, terminal
+from tui_tasks import clock, config, hosting, paths, terminal
 from tui_tasks.channel import Channel
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Identity
@@ -22,8 +23,8 @@ _log = logging.getLogger(__name__)
 PATIENCE = 2.0
 
 
-def run(db: str | None, pane: str, identity: Identity) -> int:
-    """Show the screen until the human leaves; return the exit status.
+def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> int:
+    """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
 
     Raises:
         DatabaseRefused: the database cannot be used.
@@ -52,7 +53,7 @@ def run(db: str | None, pane: str, identity: Identity) -> int:
         list_name=identity.list,
         pane=pane,
     )
-    with _channel(claimed, path, identity):
+    with _channel(claimed, path, identity), hosting.hosted(path, wanted=scheduler):
         return terminal.run(app)
 
 
@@ -94,7 +95,8 @@ class _Engine(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         try:
             with Store(self._path, read_only=self._identity.read_only) as store:
-                session = Session(store, TABLE, self._identity, clock.now)
+                identity = replace(self._identity, inside_run=hosting.is_inside_run(store.db))
+                session = Session(store, TABLE, identity, clock.now)
                 self._channel = Channel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()

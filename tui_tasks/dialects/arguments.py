@@ -79,7 +79,7 @@ def _words(part: dict[str, Any], path: str) -> list[str]:
     """The words that a schema allows at a path."""
     for step in re.findall(r"[A-Za-z_]\w*|\[", path):
         kind = "items" if step == "[" else "properties"
-        holder = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
+        holder: dict[str, Any] = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
         part = holder["items"] if step == "[" else holder["properties"].get(step, {})
     return [str(word) for option in part.get("anyOf", [part]) for word in option.get("enum", ())]
 

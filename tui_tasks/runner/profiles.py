@@ -1,7 +1,6 @@
 """What the human has configured to run jobs with: `[runner]` and `[runner.NAME]` of the configuration file.
 
-No agent writes that file; a job can name one of these runners, no more (issue: "no agent can touch the runner's
-configuration or limits").
+No agent writes that file; a job can name one of these runners, no more.
 """
 
 from __future__ import annotations
