@@ -33,7 +33,7 @@ def _broken(line: str, width: int) -> list[str]:
         end = _most(line, width)
         space = line.rfind(" ", 0, end + 1)
         # A line that begins with spaces, as code does, is not broken within them.
-        at = space if line[:space].strip() else end
+        at = space if space > 0 and line[:space].strip() else end
         lines.append(line[:at].rstrip(" "))
         line = line[at:].lstrip(" ")
     return [*lines, line]

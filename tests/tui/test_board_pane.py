@@ -1,0 +1,472 @@
+"""The board: every task in the column of what has become of it, moved by keys and mouse whatever agents do."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.plan import NOW, at
+from tui_tasks.core import board_pages, pages, queries
+from tui_tasks.core.board_pages import PARTS
+from tui_tasks.core.operations import (
+    AddTask,
+    AnswerAsk,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    LogTask,
+    OpenAsk,
+    SetListRule,
+)
+from tui_tasks.core.store import Store
+from tui_tasks.core.wanted import ALL, Filter, Term
+from tui_tasks.tui.board_cards import Face, lines_of, wrapped
+from tui_tasks.tui.board_columns import CardsOfColumn
+from tui_tasks.tui.format import cell_len
+
+
+def board_of(app):
+    return app.query_one("#board")
+
+
+def columns(app) -> dict[str, list[str]]:
+    """The names of the cards on screen, by column."""
+    return {
+        column.plan.name: [row.name for row in column.window._held.on_screen]
+        for column in board_of(app).columns
+        if column.display
+    }
+
+
+def status(app, uid: str) -> str:
+    return queries.task(app.bridge.db, uid).status
+
+
+async def at_card(pilot, uid: str) -> None:
+    await settle(pilot)
+    board_of(pilot.app).go_to(uid)
+    await settle(pilot)
+    assert board_of(pilot.app).target() == uid
+
+
+async def test_every_task_is_in_the_column_of_what_has_become_of_it(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert columns(app) == {
+            "Pending": ["Write integration tests", "Backup restore drill"],
+            "In progress": ["Ship auth flow"],
+            "Needs you": ["Pick JWT lib: jose or pyjwt", "Migrate analytics GA to Plausible"],
+            "Failed": ["Fix flaky DST test"],
+            "Done": ["Inventory GA usage", "Audit CloudFlare WAF rules", "Old cookie banner"],
+        }
+        for head in ("○ Pending 2", "◐ In progress 1", "? Needs you 2", "✗ Failed 1", "✓ Done 2 · – 1"):
+            assert head in shown(app)
+
+
+async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_done(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert columns(app)["Active"] == [
+            "Ship auth flow",
+            "Pick JWT lib: jose or pyjwt",
+            "Migrate analytics GA to Plausible",
+        ]
+        assert columns(app)["Closed"][0] == "Fix flaky DST test"
+        assert "◐ Active 1 · ? 2" in shown(app)
+        assert "✓ Closed 4 · ✗ 1" in shown(app)
+
+
+async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot)
+        assert " < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >" in shown(app)
+        await settle(pilot, "l", "l")
+        assert list(columns(app)) == ["Failed"]
+        assert "test_dst_gap" in shown(app)
+        await settle(pilot, "h", "h", "h", "h")
+        assert list(columns(app)) == ["Pending"]
+        assert "[○ 2]" in shown(app)
+
+
+async def test_the_card_under_the_cursor_stays_there_through_every_size(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[7])
+        for size in ((80, 24), (40, 12), (200, 60), (60, 16), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            assert board_of(app).target() == plan[7], size
+            assert "Migrate" in shown(app)
+
+
+async def test_h_and_l_go_to_the_next_column_and_each_keeps_its_cursor(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        await settle(pilot, "l", "l", "j")
+        assert board_of(app).target() == plan[7]
+        await settle(pilot, "h", "h")
+        assert board_of(app).target() == plan[8]
+        await settle(pilot, "h")
+        assert board_of(app).target() == plan[8]
+        assert shown(app).count(">") == 1
+
+
+async def test_a_card_moves_to_the_next_column_and_the_cursor_with_it(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        await settle(pilot, "L")
+        await until(pilot, lambda: plan[8] == board_of(app).target() and board_of(app).at == 1)
+        assert status(app, plan[8]) == "in_progress"
+        await settle(pilot, "H")
+        await until(pilot, lambda: board_of(app).at == 0)
+        assert status(app, plan[8]) == "pending"
+        await settle(pilot, "H")
+        assert "Pending is the first column" in shown(app)
+        await settle(pilot, "u")
+        await until(pilot, lambda: status(app, plan[8]) == "in_progress")
+
+
+async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+        await settle(pilot, "L", *"no disk", "enter")
+        await until(pilot, lambda: status(app, plan[5]) == "failed")
+        assert queries.logs(app.bridge.db, plan[5])[-1].message == "no disk"
+        await until(pilot, lambda: "no disk" in shown(app))
+
+
+async def test_going_back_at_the_question_why_moves_nothing(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_card(pilot, plan[5])
+        seq = app.bridge.seq
+        await pilot.press("s", "f")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert status(app, plan[5]) == "in_progress"
+        assert app.bridge.seq == seq
+
+
+async def test_a_second_card_in_progress_is_refused_by_the_name_of_the_first(plan, make_app):
+    by_agent(plan, "human", SetListRule(plan.list_uid, True))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        await settle(pilot, "L")
+        assert "#5 Ship auth flow is in progress, and this list takes one at a time" in shown(app)
+        assert status(app, plan[8]) == "pending"
+        assert board_of(app).target() == plan[8]
+
+
+async def test_a_card_that_waits_for_an_answer_is_not_moved_among_the_open_ones(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[4])
+        await settle(pilot, "H")
+        assert "#4 Pick JWT lib: jose or pyjwt waits for your answer: a" in shown(app)
+        assert status(app, plan[4]) == "pending"
+
+
+async def test_marked_cards_move_together_as_one_change(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[6])
+        await settle(pilot, "v", "v", "L")
+        await until(pilot, lambda: status(app, plan[8]) == status(app, plan[6]) == "in_progress")
+        await until(pilot, lambda: not columns(app)["Pending"])
+        assert board_of(app).selection() == [board_of(app).target()]
+        await settle(pilot, "u")
+        await until(pilot, lambda: status(app, plan[8]) == status(app, plan[6]) == "pending")
+
+
+async def test_j_and_k_move_a_card_past_its_neighbour_in_the_list(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_card(pilot, plan[6])
+        await settle(pilot, "J")
+        await until(pilot, lambda: columns(app)["Pending"] == ["Backup restore drill", "Write integration tests"])
+        assert board_of(app).target() == plan[6]
+        await settle(pilot, "K")
+        await until(pilot, lambda: columns(app)["Pending"] == ["Write integration tests", "Backup restore drill"])
+        names = [task.name for task in queries.tasks(app.bridge.db, app.list_id)]
+        assert names.index("Write integration tests") + 1 == names.index("Backup restore drill")
+
+
+async def test_the_cursor_goes_with_its_card_when_an_agent_moves_it(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+        by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+        await until(pilot, lambda: "Ship auth flow" in columns(app)["Done"])
+        await settle(pilot)
+        assert board_of(app).target() == plan[5]
+        assert board_of(app).at == 4
+
+
+async def test_a_card_in_another_column_that_moves_leaves_the_cursor_alone(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[8])
+        by_agent(plan, "claude-2", EditTask(plan[3], {"status": "done"}), DeleteTask(plan[6]))
+        await until(pilot, lambda: not columns(app)["Failed"])
+        assert (board_of(app).target(), board_of(app).at) == (plan[8], 0)
+        assert "○ Pending 1" in shown(app)
+        # Numbers are places in the list: the one that was deleted is no longer counted.
+        assert ">7 Backup restore" in shown(app)
+
+
+async def test_an_answer_takes_a_card_out_of_needs_you(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        ask = next(ask for ask in app.situation.asks if ask.task_uid == plan[4])
+        by_agent(plan, "human", AnswerAsk(ask.uid, "jose"))
+        await until(pilot, lambda: "Pick JWT lib: jose or pyjwt" in columns(app)["Pending"])
+        assert columns(app)["Needs you"] == ["Migrate analytics GA to Plausible"]
+        assert "? Needs you 1" in shown(app)
+
+
+async def test_what_a_card_waits_for_is_told_until_it_is_done(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "tests  ⊘ after 5" in shown(app)
+        by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+        await until(pilot, lambda: "⊘" not in shown(app))
+
+
+async def test_a_new_word_of_an_agent_is_on_its_card_at_once(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        by_agent(plan, "claude-1", LogTask(plan[5], "all 22 pass"))
+        await until(pilot, lambda: '"all 22 pass"' in shown(app))
+
+
+async def drag(pilot, source, target) -> None:
+    """By the left button from one place on the screen to another, with a step between."""
+    await pilot.mouse_down(offset=source)
+    await pilot.hover(offset=((source[0] + target[0]) // 2, target[1]))
+    await pilot.hover(offset=target)
+    await pilot.mouse_up(offset=target)
+    await settle(pilot)
+
+
+def place_of(app, name: str) -> tuple[int, int]:
+    """Where on the screen a text stands."""
+    for y, line in enumerate(shown(app).splitlines()):
+        if name in line:
+            return line.index(name), y
+    raise AssertionError(name)
+
+
+async def test_a_card_dragged_to_another_column_gets_its_status(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "In progress"))
+        await until(pilot, lambda: status(app, plan[8]) == "in_progress")
+        await until(pilot, lambda: board_of(app).target() == plan[8])
+
+
+async def test_a_card_dragged_to_needs_you_says_how_cards_come_there(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Migrate"))
+        assert "A card comes here when its agent asks you something" in shown(app)
+        assert status(app, plan[8]) == "pending"
+
+
+async def test_a_drag_that_breaks_the_rule_of_the_list_says_why(plan, make_app):
+    by_agent(plan, "human", SetListRule(plan.list_uid, True))
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Active"))
+        assert "takes one at a time" in shown(app)
+        assert status(app, plan[8]) == "pending"
+
+
+async def test_a_card_dragged_within_its_column_gets_that_place(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Write integration"))
+        await until(pilot, lambda: columns(app)["Pending"][0] == "Backup restore drill")
+        assert status(app, plan[8]) == "pending"
+
+
+async def test_escape_ends_a_drag_and_nothing_moves(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.mouse_down(offset=place_of(app, "Backup restore"))
+        await pilot.hover(offset=place_of(app, "In progress"))
+        await pilot.press("escape")
+        await pilot.mouse_up(offset=place_of(app, "In progress"))
+        await settle(pilot)
+        assert status(app, plan[8]) == "pending"
+        assert "◐ In progress" in shown(app)
+
+
+async def test_a_read_only_board_moves_nothing_and_says_so(plan, make_app):
+    app = make_app(plan.path, pane="board", read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "L")
+        assert "read only" in shown(app)
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "In progress"))
+        assert status(app, plan[8]) == "pending"
+
+
+async def test_a_filter_shows_what_matches_in_every_column_and_counts_it(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash", *"who:claude-2")
+        await until(pilot, lambda: "◐ In progress 0" in shown(app))
+        assert columns(app)["Pending"] == columns(app)["In progress"] == []
+        assert columns(app)["Failed"] == ["Fix flaky DST test"]
+        assert len(columns(app)["Done"]) == 2
+        await settle(pilot, "escape")
+        assert columns(app)["In progress"] == ["Ship auth flow"]
+
+
+async def test_a_new_card_is_added_from_the_board_and_has_the_cursor(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "n", *"Rotate keys", "enter")
+        await until(pilot, lambda: "Rotate keys" in columns(app)["Pending"])
+        assert pages.line(app.bridge.db, board_of(app).target()).name == "Rotate keys"
+
+
+async def test_enter_opens_the_detail_which_follows_the_cursor_until_escape(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "JWT middleware, login and refresh endpoints." in shown(app))
+        await settle(pilot, "h")
+        await until(pilot, lambda: "Against a real Postgres." in shown(app))
+        await settle(pilot, "escape")
+        assert "Against a real Postgres." not in shown(app)
+
+
+async def test_text_of_an_agent_is_only_text(plan, make_app):
+    bad = "\x1b]52;c;QQ==\x07[@click=app.quit]x[/nope]\u202e\r\nend"
+    by_agent(plan, "claude-1", EditTask(plan[5], {"name": bad}), LogTask(plan[5], bad), OpenAsk(bad, (), plan[8]))
+    for size in ((120, 40), (80, 24), (40, 12)):
+        app = make_app(plan.path, pane="board")
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot, "enter")
+            text = shown(app)
+            assert "␛]52;c;QQ==␇" in text or size[0] == 80
+            assert not set(text) & set("\x1b\x07\x9b\u202e\r")
+
+
+async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_app):
+    from tui_tasks.config import Config
+
+    for size in ((120, 40), (80, 24), (40, 12)):
+        app = make_app(plan.path, pane="board", config=Config(ascii=True))
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            assert shown(app).isascii()
+
+
+# The pages of a column
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A plan with tasks in every part, in no order."""
+    with Store(str(tmp_path / "many.db")) as store:
+        home = store.commit(CreatePlan("Many"), actor="human", now=NOW)[0]
+        for number in range(60):
+            word = PARTS[number * 3 % len(PARTS)]
+            part = "in_progress" if word == "needs_you" else word
+            wish = AddTask(f"t{number} {'xy'[number % 2]}", home.uid, status=part)
+            task = store.commit(wish, actor="a", now=at(9, 0))[0]
+            if word == "needs_you":
+                store.commit(OpenAsk("?", (), task.uid), OpenAsk("??", (), task.uid), actor="a", now=NOW)
+        yield store.db, home.id
+
+
+PLANS = [PARTS, ("failed", "done", "skipped", "cancelled"), ("pending",), ("in_progress", "needs_you")]
+
+
+@pytest.mark.parametrize("parts", PLANS)
+@pytest.mark.parametrize("only", [ALL, Filter((Term("word", "x"),))])
+def test_pages_forwards_and_backwards_give_each_card_once_in_the_same_order(many, parts, only, monkeypatch):
+    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
+    db, list_id = many
+    whole = [
+        card
+        for part in parts
+        for card in board_pages.page(db, list_id, part, pages.FIRST, 100)
+        if not only or card.name.endswith("x")
+    ]
+    assert len({card.uid for card in whole}) == len(whole) > 2
+    source = CardsOfColumn(db, list_id, parts, only)
+    for limit in (1, 3, 100):
+        there = read_on(source.first(limit), lambda cards, n=limit: source.after(cards[-1], n), source.first, limit)
+        assert [card.uid for card in there] == [card.uid for card in whole]
+        back = list(source.last(limit))
+        while True:
+            more = source.before(back[0], limit) if back else source.last(limit)
+            back[:0] = more
+            if len(more) < limit and not more.cut:
+                break
+        assert [card.uid for card in back] == [card.uid for card in whole]
+    assert source.find([card.uid for card in whole]).keys() == {card.uid for card in whole}
+    assert [source.order(card) for card in whole] == sorted(source.order(card) for card in whole)
+
+
+def read_on(page, after, first, limit):
+    found = list(page)
+    while page.cut or len(page) == limit:
+        page = after(found) if found else first(limit)
+        found += page
+    return found
+
+
+def test_counts_of_what_is_wanted_agree_with_the_pages(many):
+    db, list_id = many
+    only = Filter((Term("word", "y"),))
+    for part in PARTS:
+        found = board_pages.page(db, list_id, part, pages.FIRST, 100, only)
+        assert board_pages.count(db, list_id, part, only) == (len(found), False)
+
+
+# How a card is laid out
+
+
+def test_a_word_that_no_line_holds_is_broken():
+    assert wrapped("a" * 25, 10, 3) == ["a" * 10, "a" * 10, "a" * 5]
+    assert wrapped("a" * 25, 10, 2) == ["a" * 10, "a" * 9 + "…"]
+
+
+words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
+
+
+@given(name=words, note=words, who=words, room=st.integers(8, 40), most=st.integers(1, 5), first=st.booleans())
+@settings(max_examples=300)
+def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
+    standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
+    face = Face(name, standing, note, ("?", ""), note_first=first)
+    laid = lines_of(face, room, most)
+    assert 1 <= len(laid) <= most
+    for line in laid:
+        assert sum(cell_len(text) for text, _ in line) <= room
+
+
+def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
+    standing = (("⊘ after 5", ""),)
+    face = Face("Write integration tests", standing)
+    assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after 5"]
+    assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after 5", "")]]

@@ -1,0 +1,148 @@
+"""Moving cards: to another column, which sets their status; within their column, which is their place in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from textual.geometry import Offset
+
+from tui_tasks.core import board_pages, pages
+from tui_tasks.core.board_pages import NEEDS_YOU, OPEN, Card
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import MoveTask
+from tui_tasks.tui.board_columns import Column, Plan
+from tui_tasks.tui.format import look, safe_line
+from tui_tasks.tui.task_actions import TaskActions
+from tui_tasks.tui.window import RowWindow
+
+
+class BoardMoves(TaskActions):
+    """What the keys H J K L and the mouse do to cards. The pane says which columns there are."""
+
+    plans: tuple[Plan, ...]
+    at: int
+    window: RowWindow[Any]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the moment, from the left."""
+        raise NotImplementedError
+
+    async def do_card_left(self) -> None:
+        """To the next column to the left that a card can be moved to."""
+        await self._move_by(-1)
+
+    async def do_card_right(self) -> None:
+        """To the next column to the right that a card can be moved to."""
+        await self._move_by(1)
+
+    async def _move_by(self, by: int) -> None:
+        at = self.at + by
+        while 0 <= at < len(self.plans) and self.plans[at].sets is None:
+            at += by
+        if 0 <= at < len(self.plans):
+            await self.put_into(self.selection(), self.plans[at])
+        else:
+            self.host.say(f"{self.plans[self.at].name} is the {'first' if by < 0 else 'last'} column")
+
+    async def put_into(self, uids: Sequence[str], plan: Plan) -> None:
+        """Move cards to a column, or say why not."""
+        cards = board_pages.find(self.host.bridge.db, self.host.list_id, uids)
+        refusal = self._why_not_into(cards.values(), plan)
+        if refusal:
+            self.host.say(refusal)
+            return
+        assert plan.sets is not None
+        try:
+            if await self.set_status(list(cards), plan.sets):
+                self.window.clear_marks()
+        except Conflict as conflict:
+            self.host.say(self._told(conflict))
+
+    def _why_not_into(self, cards: Collection[Card], plan: Plan) -> str:
+        """What keeps cards from being moved to a column, for people; the state may refuse still."""
+        if plan.sets is None:
+            return "A card comes here when its agent asks you something"
+        for card in cards:
+            if card.part == NEEDS_YOU and plan.sets in OPEN:
+                return f"{self._called(card)} waits for your answer: {self.host.key_of('asks')}"
+            if card.status == plan.sets:
+                return f"{self._called(card)} is {look(plan.sets).word} already"
+        return ""
+
+    def _told(self, conflict: Conflict) -> str:
+        """A refusal, with numbers and names in place of uids."""
+        first = pages.line(self.host.bridge.db, str(conflict.data.get("in_progress")))
+        if first is None:
+            return conflict.message
+        return f"{self._called(first)} is in progress, and this list takes one at a time"
+
+    def _called(self, task: pages.TaskLine) -> str:
+        return f"#{self.host.place(task)} {safe_line(task.name, 30)}"
+
+    # Within a column
+
+    async def do_card_down(self) -> None:
+        """Behind the card below."""
+        await self._pass(self.window.neighbour(1), after=True)
+
+    async def do_card_up(self) -> None:
+        """Before the card above."""
+        await self._pass(self.window.neighbour(-1), after=False)
+
+    async def _pass(self, other: Card | None, *, after: bool, uid: str | None = None) -> None:
+        """Put a card, the current one unless another is named, right behind or before another of its column."""
+        uid = uid or self.window.cursor
+        mine = board_pages.find(self.host.bridge.db, self.host.list_id, [uid or ""]).get(uid or "")
+        if mine is None or other is None or other.uid == uid:
+            return
+        if other.part != mine.part:
+            self.host.say(f"The {look(other.part).word} ones stand apart in this column")
+        elif after:
+            await self.host.bridge.commit(MoveTask(mine.uid, after=other.uid))
+        else:
+            await self.host.bridge.commit(MoveTask(mine.uid, before=other.uid))
+
+    # By mouse
+
+    def _column_at(self, at: Offset) -> Column | None:
+        return next((column for column in self.columns if column.display and column.region.contains_point(at)), None)
+
+    def on_row_window_dragged(self, event: RowWindow.Dragged) -> None:
+        """Show which column the card would land in."""
+        event.stop()
+        over = self._column_at(event.at)
+        for column in self.columns:
+            column.head.set_target(column is over and column.window is not event.window)
+
+    def end_drag(self) -> None:
+        """No column is where a card would land any more."""
+        for column in self.columns:
+            column.head.set_target(False)
+
+    async def on_row_window_dropped(self, event: RowWindow.Dropped) -> None:
+        """Move the card to the column it was dropped on, or to its place there in its own."""
+        event.stop()
+        self.end_drag()
+        over = self._column_at(event.at)
+        if over is None:
+            return
+        if self.host.bridge.read_only:
+            self.host.say("read only")
+        elif over.window is event.window:
+            self.host.flow(self._drop_within(over, event))
+        else:
+            marks = event.window.marks
+            self.host.flow(self.put_into(marks if event.key in marks else [event.key], over.plan))
+
+    async def _drop_within(self, column: Column, event: RowWindow.Dropped) -> None:
+        window: Any = column.window
+        other = window.row_at(event.at.y - window.region.y)
+        mine = next((card for card in window.nearby if card.uid == event.key), None)
+        if mine is None:
+            return
+        if other is None:
+            other = window.nearby[-1] if event.at.y >= window.region.y else window.nearby[0]
+        order = window.source.order
+        await self._pass(other, after=order(other) > order(mine), uid=mine.uid)

@@ -1,0 +1,327 @@
+"""The board: the tasks of one list in columns, by what has become of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Self
+
+import humanize
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui_tasks.core import board_pages, pages
+from tui_tasks.core.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.wanted import ALL, Filter
+from tui_tasks.tui.actions import bindings
+from tui_tasks.tui.board_columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
+from tui_tasks.tui.board_words import BoardWords
+from tui_tasks.tui.bridge import Changes
+from tui_tasks.tui.detail import Detail
+from tui_tasks.tui.filter_bar import FilterBar
+from tui_tasks.tui.format import count, look
+from tui_tasks.tui.ink import Part
+from tui_tasks.tui.lines import Divider
+from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.quick_add import QuickAdd
+from tui_tasks.tui.task_actions import MOST_MARKED
+from tui_tasks.tui.window import RowWindow
+
+# Seconds after which the cards that a filter wants are counted: not with every letter.
+_COUNT_AFTER: Final = 0.15
+
+
+class BoardTabs(Line):
+    """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, where there is room for one at a time."""
+
+    PARTS: ClassVar = 5  # of each column, so that a click finds it
+
+    def left(self, width: int) -> Sequence[Part]:
+        """A glyph and a number each, the one that is shown in brackets."""
+        board, ascii_only = self.board, self.host.ascii_only
+        last = len(board.plans) - 1
+        parts: list[Part] = [(" <" if board.at > 0 else "  ", "$muted")]
+        for at, plan in enumerate(board.plans):
+            here, shown = at == board.at, look(plan.state)
+            text = f"{shown.mark(ascii_only=ascii_only)} {board.count_of(plan.counts)}"
+            parts += [(" ", ""), ("[" if here else "", "bold"), (text, f"{shown.color} bold" if here else "$muted")]
+            parts += [("]" if here else "", "bold"), (" " if at < last else "", "")]
+        return [*parts, (" >" if board.at < last else "", "$muted")]
+
+    @property
+    def board(self) -> BoardPane:
+        """The board above whose cards it stands."""
+        assert isinstance(self.parent, BoardPane)
+        return self.parent
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the column that was clicked."""
+        number = self.part_number(event.x)
+        if number is not None:
+            self.board.go(min(max(number - 1, 0) // self.PARTS, len(self.board.plans) - 1))
+
+
+class BoardKeys(Line):
+    """` h/l column   H/L move card`: what a newcomer to a small screen needs."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """The keys, as they are mapped."""
+        key = self.host.key_of
+        column, card = (f"{key(f'{what}_left')}/{key(f'{what}_right')}" for what in ("column", "card"))
+        parts: list[Part] = [(f" {column}", "$changed"), (" column   ", "$muted")]
+        return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
+
+
+class BoardPane(BoardWords):
+    """Pane 2. `plans` are the columns of the moment, `at` the one that keys are about; `window` is its window."""
+
+    NAME = "board"
+    SCOPES = ("rows", "tasks", "board")
+    FOOTER = ("help", "filter", "new", "status", "edit", "asks", "card_right", "undo", "quit")
+    FOOTER_SMALL = ("help", "asks", "filter")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    BoardPane #columns { height: 1fr; }
+    BoardPane BoardTabs, BoardPane BoardKeys { display: none; }
+    BoardPane.-one BoardTabs, BoardPane.-one BoardKeys { display: block; }
+    BoardPane.-one ColumnHead { display: none; }
+    BoardPane Detail { display: none; height: 40%; border-top: solid $rule; }
+    BoardPane.-open Detail { display: block; }
+    BoardPane.-one.-open Detail { height: 1fr; border-top: none; }
+    BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open BoardKeys { display: none; }
+    """
+
+    window: RowWindow[Any]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.plans = WIDE
+        self.at = 0
+        self._list_id = -1
+        self._counts: dict[str, int] = {}
+        self._at_least: set[str] = set()
+        self._counting: Timer | None = None
+        self._numbers: dict[str, tuple[str, int]] = {}
+        self._columns = [Column(self._number, self.count_of) for _ in WIDE]
+        self._dividers = [Divider() for _ in self._columns[1:]]
+        self.window = self._columns[0].window
+
+    def compose(self) -> ComposeResult:
+        """Columns with a rule between each two."""
+        yield BoardTabs()
+        yield Rule()
+        yield FilterBar(self.known_words)
+        yield QuickAdd(self.numbered)
+        with Horizontal(id="columns"):
+            yield self._columns[0]
+            for divider, column in zip(self._dividers, self._columns[1:], strict=True):
+                yield divider
+                yield column
+        yield Detail()
+        yield BoardKeys()
+
+    def focus_target(self) -> Widget:
+        """The board itself, which knows its current column."""
+        return self
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the focus to the cards of the current column."""
+        self.window.focus(scroll_visible)
+        return self
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the moment, from the left."""
+        return self._columns[: len(self.plans)]
+
+    # What is shown
+
+    def on_resize(self) -> None:
+        """Five columns, three, or one at a time."""
+        width = self.size.width
+        plans = WIDE if width >= 100 else STACKED if width >= 60 else NARROW
+        if plans is not self.plans or self._list_id != self.host.list_id:
+            self.plans = plans
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Fill the columns; the card under the cursor stays there."""
+        app = self.host
+        held = self.target() or (app.situation.active.uid if app.situation.active is not None else None)
+        self._list_id = app.list_id
+        self._numbers.clear()
+        self._count()
+        self.set_class(self.plans is NARROW, "-one")
+        for plan, column in zip(self.plans, self._columns, strict=False):
+            column.take(plan, CardsOfColumn(app.bridge.db, app.list_id, plan.parts, self.only))
+        at = min(self.at, len(self.plans) - 1)
+        self._set_current(at)
+        self._follow(held)
+        self._heads_again()
+
+    def show_wanted(self, only: Filter) -> None:
+        """Show the cards that are wanted; marks stay, and so does the cursor where its card does."""
+        held, self.only = self.target(), only
+        for column in self.columns:
+            column.refilter(CardsOfColumn(self.host.bridge.db, self._list_id, column.plan.parts, only))
+        self._follow(held)
+        self._count()
+        self._heads_again()
+
+    def go_to(self, uid: str) -> None:
+        """As `Pane.go_to`."""
+        if not self._follow(uid) and self.only:
+            self.query_one(FilterBar).clear()
+            self.show_wanted(ALL)
+            self._follow(uid)
+
+    def refreshed(self) -> None:
+        """Look anew, at another list where the App has another."""
+        if self._list_id != self.host.list_id:
+            self._arrange()
+            return
+        held = self.target()
+        self._numbers.clear()
+        for column in self.columns:
+            column.window.reload()
+        self._follow(held)
+        if self.is_open:
+            self.detail.changed([held or ""], asks=True)
+        self._count()
+        self._heads_again()
+
+    def changed(self, changes: Changes) -> None:
+        """See to the cards that were touched; the cursor goes with its card."""
+        if changes.all:
+            self.refreshed()
+            return
+        held, uids = self.target(), changes.tasks()
+        self._forget_numbers(changes)
+        for column in self.columns:
+            column.window.change(uids)
+            if changes.touches("ask"):
+                column.window.again()
+        if held in uids and self.window.cursor != held:
+            self._follow(held)
+        if self.is_open:
+            self.detail.changed(uids, asks=changes.touches("ask"))
+        self._count()
+        self._heads_again()
+
+    def _follow(self, uid: str | None) -> bool:
+        """Put the cursor on a card, in whatever column it is by now; False where it is in none."""
+        card = board_pages.find(self.host.bridge.db, self._list_id, [uid or ""], self.only).get(uid or "")
+        at = next((at for at, plan in enumerate(self.plans) if card is not None and card.part in plan.parts), None)
+        if at is None or uid is None:
+            return False
+        self.columns[at].window.move_to(uid)
+        if isinstance(self.host.focused, ColumnWindow):
+            self.go(at)
+        else:
+            self._set_current(at)
+        return True
+
+    def _heads_again(self) -> None:
+        for column in self.columns:
+            column.head.again()
+        self.query_one(BoardTabs).again()
+
+    # Numbers
+
+    def _count(self) -> None:
+        """How many cards each part has: kept for the list, counted soon where there is a filter."""
+        found = self.host.current_list
+        if self.only:
+            self._counting = self._counting or self.set_timer(_COUNT_AFTER, self._count_wanted)
+        elif found is not None:
+            asked = board_pages.asked(self.host.bridge.db, found.id)
+            kept = {part: getattr(found, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
+            self._counts, self._at_least = kept | {NEEDS_YOU: sum(asked.values())}, set()
+
+    def _count_wanted(self) -> None:
+        self._counting = None
+        for part in board_pages.PARTS:
+            number, more = board_pages.count(self.host.bridge.db, self._list_id, part, self.only)
+            self._counts[part] = number
+            (self._at_least.add if more else self._at_least.discard)(part)
+        self._heads_again()
+
+    def count_of(self, parts: Sequence[str]) -> str:
+        """How many cards some parts have, as text; with a plus where there may be more."""
+        number = humanize.intcomma(sum(self._counts.get(part, 0) for part in parts))
+        return number if self._at_least.isdisjoint(parts) else f"{number}+"
+
+    def _number(self, card: Card) -> int:
+        """The place of a card in its list; 0 until a long list has been gone through."""
+        known = self._numbers.get(card.uid)
+        if known is None or known[0] != card.rank:
+            if not self.host.situation.places.is_quick(card.list_id):
+                self.call_later(self._go_through)
+                return 0
+            known = self._numbers[card.uid] = card.rank, self.host.place(card)
+        return known[1]
+
+    def _forget_numbers(self, changes: Changes) -> None:
+        """Forget the numbers of the cards behind one that has come, gone or moved."""
+        moves = ("task.created", "task.deleted", "task.restored", "task.moved")
+        ranks = []
+        for entry in changes.entries:
+            if entry.kind in moves:
+                ends = [(entry.list_id, entry.rank), *([entry.was] if entry.was is not None else [])]
+                ranks += [rank for list_id, rank in ends if list_id == self._list_id and rank is not None]
+        if ranks:
+            first = min(ranks)
+            self._numbers = {uid: known for uid, known in self._numbers.items() if known[0] < first}
+
+    def _go_through(self) -> None:
+        """Go through a long list, once, so that its numbers are at hand."""
+        if not self.host.situation.places.is_quick(self._list_id):
+            self.host.situation.places.ahead(self._list_id, pages.FIRST)
+            for column in self.columns:
+                column.window.again()
+
+    # The current column
+
+    def _set_current(self, at: int) -> None:
+        self.at, self.window = at, self.columns[at].window
+        one = self.plans is NARROW
+        for number, column in enumerate(self._columns):
+            column.display = number == at if one else number < len(self.plans)
+            column.window.set_current(number == at)
+        for number, divider in enumerate(self._dividers, 1):
+            divider.display = not one and number < len(self.plans)
+        self._heads_again()
+        self.show_detail()
+
+    def go(self, at: int) -> None:
+        """Go to a column."""
+        self._set_current(at)
+        self.window.focus()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """A column was clicked, or is gone to."""
+        for at, column in enumerate(self.columns):
+            if event.widget is column.window and at != self.at:
+                self._set_current(at)
+
+    def do_column_left(self) -> None:
+        """The column to the left."""
+        if self.at > 0:
+            self.go(self.at - 1)
+
+    def do_column_right(self) -> None:
+        """The column to the right."""
+        if self.at < len(self.plans) - 1:
+            self.go(self.at + 1)
+
+    def do_mark_all(self) -> None:
+        """Mark all cards of the column; where some are marked, none."""
+        source = self.window.source
+        if self.window.marks or source is None:
+            self.window.clear_marks()
+            return
+        self.window.mark((card.uid for card in source.first(MOST_MARKED)), on=True)
+        self.host.say(f"{count(len(self.window.marks), 'card')} marked.")
