@@ -10,6 +10,7 @@ import msgspec
 from tui_tasks.core import kept
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import InvalidRequest
+from tui_tasks.dialects.base import Wait
 from tui_tasks.inflight import InFlight
 
 # Arguments are the same in whatever order they are written.
@@ -24,8 +25,8 @@ def _named(job: InFlight) -> tuple[str, str]:
     return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, job.request.arguments])).hexdigest()
 
 
-def find(db: Database, job: InFlight, agent: str) -> tuple[Any, int] | None:
-    """The result and seq of the first time, or None when this is the first.
+def find(db: Database, job: InFlight, agent: str) -> dict[str, Any] | None:
+    """The `result` and `seq` of the first time, or what it `waits_for` still; None when this is the first.
 
     Raises:
         InvalidRequest: the key was used with another tool or other arguments.
@@ -37,11 +38,17 @@ def find(db: Database, job: InFlight, agent: str) -> tuple[Any, int] | None:
     was, reply = stored
     if was != fingerprint:
         raise InvalidRequest(f"the idempotency key {key[:100]} was used with another tool or other arguments")
-    held = msgspec.json.decode(reply)
-    return held["result"], held["seq"]
+    held: dict[str, Any] = msgspec.json.decode(reply)
+    return held
 
 
 def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, now: int) -> None:
-    """Keep a reply, within the transaction of what it tells of."""
+    """Keep a reply, or what it waits for, within the transaction of what it tells of."""
     key, fingerprint = _named(job)
-    kept.keep(db, agent, key, fingerprint, _encode({"result": result, "seq": seq}).decode(), now)
+    held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
+    kept.keep(db, agent, key, fingerprint, _encode(held).decode(), now)
+
+
+def drop(db: Database, job: InFlight, agent: str) -> None:
+    """Keep nothing of a request whose wait has ended as a refusal."""
+    kept.drop(db, agent, _named(job)[0])

@@ -203,13 +203,15 @@ class Session:
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
-        if request.idempotency_key is not None and (stored := repeats.find(self.store.db, job, agent)) is not None:
-            return stored
+        if request.idempotency_key is not None and (held := repeats.find(self.store.db, job, agent)) is not None:
+            if "result" in held:
+                return held["result"], held["seq"]
+            call.resumes = held["waits_for"]
         if request.if_version is not None:
             self._check_version(request, tool, job.arguments, transaction)
         result = tool.handler(call, job.arguments)
         seq = transaction.seq if transaction is not None else journal.newest(self.store.db)
-        if request.idempotency_key is not None and not isinstance(result, Wait):
+        if request.idempotency_key is not None:
             repeats.keep(self.store.db, job, agent, result, seq, now)
         return result, seq
 

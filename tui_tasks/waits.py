@@ -84,10 +84,19 @@ class Waits:
             waiting.not_before = now + RETRY
             return None
         except Refusal as refusal:
+            self._forget(job)
             return self._session.refused(job, refusal)
         except Exception:
             _log.exception("a wait failed")
             return self._session.refused(job, Refusal(DEFECT))
+
+    def _forget(self, job: InFlight) -> None:
+        """A refusal is not stored (contract, section 2)."""
+        assert job.request is not None
+        if job.request.idempotency_key is not None:
+            db = self._session.store.db
+            with db.transaction(write=True):
+                repeats.drop(db, job, job.request.agent or self._session.identity.agent)
 
     def _result(self, waiting: Waiting, now: int, *, ending: bool) -> Any:
         """What came of the wait; None while it goes on."""

@@ -21,6 +21,7 @@ _KEEP = Statement(
         }
     )
 )
+_DROP = Statement(K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
 _FORGET = Statement(K.delete().where(K.at < slot("before")))
 
 
@@ -33,4 +34,10 @@ def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
 def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, now: int) -> None:
     """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`."""
     db.run(_FORGET, {"before": now - KEEP})
+    drop(db, agent, key)
     db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": now})
+
+
+def drop(db: Database, agent: str, key: str) -> None:
+    """Forget the reply of a key."""
+    db.run(_DROP, {"agent": agent, "key": key})

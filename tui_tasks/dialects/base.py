@@ -64,6 +64,8 @@ class Call:
     channel: Channel
     bound_list: str | None = None
     transaction: Transaction | None = None
+    # What this request, when it first came, waits for.
+    resumes: str | None = None
 
     def run(self, operation: Operation) -> Any:
         """Write: run an operation within the transaction of the request.
@@ -101,6 +103,8 @@ class Wait:
     check: Callable[[Call], Any]
     give_up: Callable[[Call], Any]
     deadline: int | None
+    # What is waited for: the same request, sent again under its key, is called with it as `Call.resumes`.
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tui_tasks import __version__
 from tui_tasks.core import journal, queries
 from tui_tasks.core.errors import InvalidArgument, NotFound, TimedOut
 from tui_tasks.core.operations import ClaimNext, CloseAsk, ExtendClaim, OpenAsk, ReleaseClaim, Undo
-from tui_tasks.core.snapshots import Claim, Task, full_task, iso
+from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.events import event
@@ -194,9 +194,13 @@ def ask(call: Call, given: _Ask) -> Wait:
 
     The reply comes when the human has answered; meanwhile other requests are served. Returns `answer` and `at`.
     """
+    if call.resumes is not None:
+        return _wait_for(queries.ask(call.db, call.resumes))
     deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
-    asked = call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline))
+    return _wait_for(call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)))
 
+
+def _wait_for(asked: Ask) -> Wait:
     def check(later: Call) -> dict[str, Any] | None:
         found = queries.ask(later.db, asked.uid)
         if found.state == "answered":
@@ -206,10 +210,13 @@ def ask(call: Call, given: _Ask) -> Wait:
         return None
 
     def give_up(later: Call) -> Any:
-        later.run(CloseAsk(asked.uid, "timeout" if deadline is not None else "withdrawn"))
+        # The answer may have come since it was looked for.
+        if (answered := check(later)) is not None:
+            return answered
+        later.run(CloseAsk(asked.uid, "timeout" if asked.expires_at is not None else "withdrawn"))
         raise TimedOut("nobody has answered the question", id=asked.uid)
 
-    return Wait(check, give_up, deadline)
+    return Wait(check, give_up, asked.expires_at, asked.uid)
 
 
 class _Anything(Arguments):
