@@ -35,8 +35,8 @@ _log = logging.getLogger(__name__)
 # Seconds without a sign of life after which a run that nobody can be seen to hold is given up.
 LEASE: Final = 30.0
 RETRY: Final = 1.0
-# So many jobs are decided in one transaction.
-AT_ONCE: Final = 50
+# So many jobs are decided in one transaction: others wait for it.
+AT_ONCE: Final = 10
 
 Start = Callable[[Store, Run, Job], subprocess.Popen[bytes] | None]
 
@@ -138,7 +138,9 @@ class SchedulerService:
         return store.commit(*operations, actor=SYSTEM, now=self._clock())
 
     def _decide(self, store: Store) -> None:
-        while not self._stopped and (due := queries_jobs.due_jobs(store.db, self._clock(), AT_ONCE)):
+        """Decide some of what is due; the rest, as of a long absence, in the turns that follow at once."""
+        due = queries_jobs.due_jobs(store.db, self._clock(), AT_ONCE)
+        if due:
             self._commit(store, *(DecideDue(uid) for uid in due))
             self._at_step("decided")
 
@@ -161,10 +163,9 @@ class SchedulerService:
     def _begin(self, store: Store) -> None:
         """Start what waits, the oldest first."""
         now = self._clock()
-        held = {beat.run_uid for beat in beats.everyone(store.db)}
         for run in queries_jobs.open_runs(store.db):
             job = queries_jobs.any_job(store.db, run.job_uid)
-            if self._stopped or job is None or run.uid in held or not queries_jobs.startable(run, job, now):
+            if self._stopped or job is None or not queries_jobs.startable(run, job, now):
                 continue
             if run.dedicated:
                 self._claim(store, run, job)
@@ -174,7 +175,8 @@ class SchedulerService:
     def _claim(self, store: Store, run: Run, job: Job) -> None:
         """Take a run in hand, unless another has, and have it supervised."""
         most = self._runners().max_parallel
-        if queries_jobs.in_hand(store.db) >= most:
+        # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
+        if beats.find(store.db, run.uid) is not None or queries_jobs.in_hand(store.db) >= most:
             return
         beat = Beat(run.uid, False, *processes.identity(), at=self._clock())
         (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
