@@ -59,12 +59,6 @@ _OUTCOMES = Statement(
     .order_by(RunRow.id.desc())
     .limit(slot("limit"))
 )
-_LAST_FAILURE = Statement(
-    RunRow.select(*_RUN)
-    .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
-    .order_by(RunRow.id.desc())
-    .limit(1)
-)
 _RETRY = Statement(RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
 _DECIDED = Statement(
     RunRow.select(RunRow.scheduled_for).where(
@@ -156,12 +150,6 @@ def runs(db: Database, job_uid: str, limit: int) -> list[Run]:
 def last_ended(db: Database, job_uid: str) -> Run | None:
     """The run of a job that ended last."""
     row = db.one(_LAST_ENDED, job=job_uid)
-    return read_run(row) if row else None
-
-
-def last_failure(db: Database, job_uid: str) -> Run | None:
-    """The newest run of a job that was no success."""
-    row = db.one(_LAST_FAILURE, job=job_uid)
     return read_run(row) if row else None
 
 

@@ -64,5 +64,6 @@ def _shown_changes(entry: Entry) -> dict[str, list[Any]]:
     return {
         name: [_shown_value(name, value) for value in pair]
         for name, pair in entry.changes.items()
-        if name not in _HIDDEN
+        # What a run gave can be long, and is told once already.
+        if name not in _HIDDEN and (entry.entity, name) != ("run", "result")
     }

@@ -27,10 +27,10 @@ _JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "tim
 
 
 def told(instant: int | None, zone: str) -> str | None:
-    """An instant as ISO 8601 with the offset that holds in the job's zone, no finer than it is; None as None."""
+    """An instant as ISO 8601 with the offset that holds in the job's zone, to the millisecond; None as None."""
     if instant is None:
         return None
-    precision = "microseconds" if instant % 1_000 else "milliseconds" if instant % 1_000_000 else "seconds"
+    precision = "milliseconds" if instant % 1_000_000 else "seconds"
     return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).isoformat(timespec=precision)
 
 
