@@ -25,7 +25,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.core.test_jobs import EVERY_MINUTE, Jobs, beat
+from tests.core.job_steps import EVERY_MINUTE, Jobs, beat
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tui_tasks import clock

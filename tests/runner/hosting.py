@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.core.test_jobs import Jobs
+from tests.core.job_steps import Jobs
 from tui_tasks import clock
 from tui_tasks.core import queries_jobs
 from tui_tasks.core.operations_jobs import RunJob

@@ -2,11 +2,9 @@
 
 import pytest
 
+from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import Host, hosted, killed_host, runners
-from tui_tasks.core import beats, models
-from tui_tasks.core.database import Database
-from tui_tasks.core.migrations import migrate
-from tui_tasks.core.store import replay
+from tui_tasks.core import beats
 
 LEASE = 1.0
 
@@ -37,7 +35,7 @@ def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_
     (only,) = host.jobs.runs(ended.job_uid)
     assert only.decision == "ran"
     assert beats.everyone(store.db) == []
-    assert replayed(store) == tables(store)
+    assert replayed(store) == tables(store.db)
 
 
 def due_now(host):
@@ -54,14 +52,3 @@ def due_now(host):
         return until(lambda: host.jobs.runs(job.uid), "the decision")[0]
 
     return run
-
-
-def tables(store):
-    return {name: sorted(store.db.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in models.STATE}
-
-
-def replayed(store):
-    other = Database(":memory:")
-    migrate(other)
-    replay(store.db, other)
-    return {name: sorted(other.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in models.STATE}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import SECOND, Clock
-from tests.core.test_jobs import FIRST, HOUR, MINUTE, Jobs, beat
+from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, beat
 from tests.runner.hosting import hosted, runners, until
 from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
