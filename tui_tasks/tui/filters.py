@@ -10,12 +10,24 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.wanted import Term
 
-FIELDS: Final = ("status", "who", "list", "tag", "domain", "prio")
 STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
 # Under these the human is known in `who:`.
 YOU: Final = ("you", "me", vocab.HUMAN)
 
 _TOKEN = re.compile(r'-?(?:[a-z]+:)?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The fields that a filter may name, and the values that some of them take alone."""
+
+    fields: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]]
+
+
+OF_TASKS: Final = Language(
+    ("status", "who", "list", "tag", "domain", "prio"), {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +48,14 @@ class Parsed:
         return tuple(term for term in self.terms if term.field == "list")
 
 
-def parse(text: str, *, typing: bool = False) -> Parsed:
+def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> Parsed:
     """Read the words of a filter. While `typing`, the last word may be the beginning of what is meant."""
     terms: list[Term] = []
     problem = ""
     tokens = _TOKEN.findall(text)
     for number, token in enumerate(tokens):
         open_end = typing and number == len(tokens) - 1 and not text[-1:].isspace()
-        term = _term(token, open_end)
+        term = _term(token, open_end, language)
         if isinstance(term, Term):
             terms.append(term)
         elif term and not problem:
@@ -51,21 +63,19 @@ def parse(text: str, *, typing: bool = False) -> Parsed:
     return Parsed(tuple(terms), problem)
 
 
-def _term(token: str, open_end: bool) -> Term | str:
+def _term(token: str, open_end: bool, language: Language) -> Term | str:
     """Return the term of a word, or what is wrong with it; an unfinished word is nothing yet: empty."""
     negated = token.startswith("-") and len(token) > 1
     body = token[1:] if negated else token
     field, colon, value = body.partition(":")
-    if not colon or field not in FIELDS:
+    if not colon or field not in language.fields:
         word = body.strip('"')
         return Term("word", word, negated) if word else ""
     value = value.strip('"')
     if not value:
         return "" if open_end else f"{field}: wants a value"
-    if field == "status":
-        return _choice(field, value.replace("-", "_"), STATUSES, negated, open_end)
-    if field == "prio":
-        return _choice(field, value, tuple(vocab.PRIORITY_WORDS), negated, open_end)
+    if field in language.values:
+        return _choice(field, value.replace("-", "_"), language.values[field], negated, open_end)
     if field == "who" and value.casefold() in YOU:
         value = vocab.HUMAN
     return Term(field, value, negated, prefix=open_end)
@@ -83,14 +93,14 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
     return f"no {field} {value!r}; there is {', '.join(known)}"
 
 
-def candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:
     """Return what the last word of `text` may become, in full; `known` has values by field, beyond the fixed ones."""
     word = "" if not text or text[-1].isspace() else text.split()[-1]
     sign, body = ("-", word[1:]) if word.startswith("-") else ("", word)
     field, colon, value = body.partition(":")
     if not colon:
-        return [f"{sign}{each}:" for each in FIELDS if each.startswith(body)]
-    values = {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)}.get(field, known.get(field, ()))
+        return [f"{sign}{each}:" for each in language.fields if each.startswith(body)]
+    values = language.values.get(field, known.get(field, ()))
     quoted = [f'"{each}"' if any(letter.isspace() for letter in each) else each for each in values]
     begun = value.casefold()
     return [f"{sign}{field}:{each}" for each in quoted if each.casefold().startswith(begun) and each != value]

@@ -70,10 +70,12 @@ class Rows(Generic[R]):
         self._at: dict[str, int] = {}
         self._loaded = False
         self._at_start = self._at_end = True
+        self._from_end = False
         self.pending = False  # reading was broken off: `proceed`
 
-    def show(self, source: Source[R] | None, cursor: str | None = None) -> None:
-        """Take another source, with the cursor on the row of that key, else on the first."""
+    def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
+        """Take another source, with the cursor on the row of that key, else on the first, or `from_end` on the last."""
+        self._from_end = from_end
         self.source, self.cursor, self._cursor_row = source, cursor, None
         self.rows, self._at, self.top, self.base = [], {}, 0, -1
         self._loaded = False
@@ -209,8 +211,22 @@ class Rows(Generic[R]):
             self._extend()
             self._clamp()
         else:
-            self._take(self.source.first(self._wanted), start=True)
+            self._take_edge()
         self._seat()
+
+    def grow(self) -> None:
+        """There are more rows at the end: they are read once the screen comes near."""
+        self._at_end = False
+        if self._loaded and not self.rows:
+            self._take_edge()
+            self._seat()
+        self._extend()
+        self._clamp()
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last row there is stands on screen."""
+        return self._at_end and self.top + self.height >= len(self.rows)
 
     def load(self, line: int | None = None) -> None:
         """Read the rows around the cursor, where none are read; the cursor goes to that line of the screen."""
@@ -221,7 +237,7 @@ class Rows(Generic[R]):
         if row is not None:
             self._cursor_row = row
         if self._cursor_row is None:
-            self._take(self.source.first(self._wanted), start=True)
+            self._take_edge()
         else:
             self._take_around(self._cursor_row, row)
         self._seat()
@@ -234,6 +250,12 @@ class Rows(Generic[R]):
     @property
     def _wanted(self) -> int:
         return max(self.height, 1) * AT_ONCE
+
+    def _take_edge(self) -> None:
+        """Hold the first rows, or the last where they are shown from the end."""
+        assert self.source is not None
+        rows = self.source.last(self._wanted) if self._from_end else self.source.first(self._wanted)
+        self._take(rows, start=not self._from_end)
 
     def _take(self, rows: Sequence[R], *, start: bool) -> None:
         """Hold these rows, which are the first or the last."""
@@ -338,7 +360,7 @@ class Rows(Generic[R]):
     def _seat(self) -> None:
         """Put the cursor on a row, where its own is gone: on the one that took its place."""
         if self.cursor not in self._at:
-            at = 0
+            at = len(self.rows) - 1 if self._from_end else 0
             if self._cursor_row is not None and self.source is not None:
                 at = bisect_left(self.rows, self.source.order(self._cursor_row), key=self.source.order)
             at = min(at, len(self.rows) - 1)

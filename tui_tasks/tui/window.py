@@ -130,10 +130,10 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
 
     # What is shown
 
-    def show(self, source: Source[R] | None, cursor: str | None = None) -> None:
-        """Show other rows, with the cursor on the one of that key, else on the first."""
+    def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
+        """Show other rows, with the cursor on the one of that key, else on the first, or `from_end` on the last."""
         self._marks.clear()
-        self._held.show(source, cursor)
+        self._held.show(source, cursor, from_end=from_end)
         self._repaint()
 
     def refilter(self, source: Source[R], cursor: str | None = None) -> None:
@@ -157,6 +157,11 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
             for key in marked:
                 if key not in there:
                     del self._marks[key]
+        self._repaint()
+
+    def grow(self) -> None:
+        """There are more rows at the end: they are read once the screen comes near."""
+        self._held.grow()
         self._repaint()
 
     def again(self) -> None:
