@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tui_tasks.core import due, job_settings, queries, queries_jobs
+from tui_tasks.core import due, job_settings, queries_jobs
 from tui_tasks.core.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob

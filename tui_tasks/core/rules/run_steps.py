@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tui_tasks.core import beats, job_settings, queries, queries_jobs
+from tui_tasks.core import beats, job_settings, queries_jobs
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.job_settings import MAX_RETRY_DELAY
 from tui_tasks.core.rules.tasks import as_columns

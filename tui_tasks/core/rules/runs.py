@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import beats, due, job_settings, queries, queries_jobs, vocab
+from tui_tasks.core import beats, due, job_settings, queries_jobs, vocab
 from tui_tasks.core.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import (
