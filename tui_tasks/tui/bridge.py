@@ -71,6 +71,8 @@ class Bridge:
         """Tell of changes from now on, by a call on the running loop for each batch of them."""
         self._told = told
         self._listener = _Listener(Watch(self.db), self.catch_up)
+        # What was committed since the panes first read, before the watch began.
+        self.catch_up()
 
     def catch_up(self) -> None:
         """Look at once, and tell what there is."""
