@@ -256,7 +256,7 @@ class _Guard:
                 told = time.monotonic()
 
     def _lose_terminal(self) -> None:
-        """Leave as on SIGHUP; what is still painted goes to nothing, so that it holds up nobody."""
+        """Leave as on SIGHUP; what is still painted or printed goes to nothing, and so fails nobody."""
         self.gone = True
         _silence(self.screens)
         self.status = self.status or 128 + signal.SIGHUP

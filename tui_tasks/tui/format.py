@@ -133,9 +133,9 @@ def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = Fa
         text = text[: limit_chars - 1]
     if not _is_ordinary(text):
         text = _clean(text, newline="\n", tab="\t").expandtabs(TAB)
-        if len(text) > limit_chars:
-            cut, text = True, text[: limit_chars - 1]
-    return text + ("~" if ascii_only else "…") if cut else text
+    if cut or len(text) > limit_chars:
+        return text[: limit_chars - 1] + ("~" if ascii_only else "…")
+    return text
 
 
 def cell_len(text: str) -> int:
@@ -230,7 +230,10 @@ def age_lasts(then_us: int, now_us: int) -> int:
     if -SECOND < elapsed < SECOND:
         return SECOND - elapsed
     unit, _ = _step(abs(elapsed))
-    return unit - elapsed % unit if elapsed > 0 else -elapsed % unit + 1
+    if elapsed < 0:
+        return -elapsed % unit + 1
+    # A year is not a number of weeks; every other unit is a number of the one below.
+    return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
 
 
 def duration(span_us: int, units: int = 2) -> str:

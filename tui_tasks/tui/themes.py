@@ -8,6 +8,7 @@ them. All of it is at hand in TCSS and in Content styles: `$state-done`, `$muted
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib.resources
 import re
@@ -28,18 +29,8 @@ DEFAULT: Final = "dark"
 NO_COLOR: Final = "ansi"
 """The theme for NO_COLOR: give `ansi_color=True` to the App as well, or Textual paints in greys."""
 
-COLORS: Final = (
-    "primary",
-    "secondary",
-    "accent",
-    "success",
-    "warning",
-    "error",
-    "foreground",
-    "background",
-    "surface",
-    "panel",
-)
+_FRONT: Final = ("primary", "secondary", "accent", "success", "warning", "error", "foreground")
+COLORS: Final = (*_FRONT, "background", "surface", "panel")
 REQUIRED: Final = ("primary", "foreground", "background")
 STATES: Final = ("pending", "in-progress", "needs-you", "blocked", "done", "failed", "skipped", "overdue")
 PARTS: Final = ("muted", "changed", "rule", "cursor-text", "cursor-background")
@@ -85,6 +76,16 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[Proble
             here.setdefault(theme.name, theme)
         found |= here
     return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0]))), problems
+
+
+def find(name: str, user_folder: Path | None = None) -> Theme | None:
+    """Return the theme of that name alone, where its file is named after it: a start needs no other."""
+    for folder in (user_folder, shipped_folder()) if _NAME.fullmatch(name) else ():
+        with contextlib.suppress(OSError):
+            file = folder.joinpath(f"{name}.toml") if folder is not None else None
+            if file is not None and file.is_file() and (theme := _read(file, [])) and theme.name == name:
+                return theme
+    return None
 
 
 def shipped_folder() -> Traversable:
@@ -367,7 +368,7 @@ def _own_variables(theme: Theme) -> dict[str, str]:
     return shades | styles | roles | {name: value for name, value in theme.variables.items() if name in OWN}
 
 
-def install(app: App[object], themes: Mapping[str, Theme], chosen: str = DEFAULT) -> None:
+def install(app: App[Any], themes: Mapping[str, Theme], chosen: str = DEFAULT) -> None:
     """Give `app` these themes in place of all others, and put on `chosen`, else the first.
 
     Called after `App.__init__`, and again when files have changed. With no themes, the app keeps what it has.
