@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import select
 import signal
-import struct
 import subprocess
 import sys
 import termios
@@ -16,23 +13,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import Any
 
-import pyte
 import pytest
 
+from tests.terminals import WAIT, Terminal
 from tui_tasks import terminal
 
 LEFT = b"left in order\n"
-WAIT = 30.0
-"""Seconds after which something that has not happened never will."""
-
-# Run by a Python of its own; its first argument is the terminal to take for its controlling one, or -1 for none.
+# Run by a Python of its own.
 APP = """
-import fcntl, json, os, signal, sys, termios, threading, time
-if int(sys.argv[1]) >= 0:
-    fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
-    os.close(int(sys.argv[1]))
+import json, os, signal, sys, threading, time
 if "no-stdin" in sys.argv:
     os.close(0)
     sys.__stdin__ = sys.stdin = None
@@ -91,114 +82,12 @@ sys.exit(status)
 """
 
 
-class Emulator(pyte.Screen):
-    """A terminal that notes which modes are on, the alternate screen among them."""
-
-    def __init__(self, columns: int, lines: int) -> None:
-        self.modes_on: set[int] = set()
-        super().__init__(columns, lines)
-
-    def set_mode(self, *modes: int, **kwargs: Any) -> None:
-        self.modes_on |= set(modes)
-        super().set_mode(*modes, **kwargs)
-
-    def reset_mode(self, *modes: int, **kwargs: Any) -> None:
-        self.modes_on -= set(modes)
-        super().reset_mode(*modes, **kwargs)
-
-
-class Terminal:
-    """A pseudo-terminal with a program on it, as a terminal window would have it."""
-
-    def __init__(self, *flags: str, piped: bool = True, controlling: bool = True, log: IO[bytes] | None = None) -> None:
-        self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
-        self.before = termios.tcgetattr(self.slave)
-        self.screen = Emulator(60, 20)
-        self.stream = pyte.ByteStream(self.screen)
-        self.raw = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", APP, str(self.slave if controlling else -1), *flags],
-            stdin=subprocess.PIPE if piped else self.slave,
-            stdout=subprocess.PIPE if piped else self.slave,
-            stderr=log or self.slave,
-            pass_fds=[self.slave] if controlling else [],
-            start_new_session=True,
-            env={**os.environ, "COLUMNS": "7", "LINES": "3", "TERM": "xterm-256color"},
-        )
-        self.start_draining()
-
-    def start_draining(self) -> None:
-        self.draining = True
-        self.thread = threading.Thread(target=self.drain, daemon=True)
-        self.thread.start()
-
-    def drain(self) -> None:
-        while self.draining:
-            if select.select([self.master], [], [], 0.02)[0]:
-                try:
-                    data = os.read(self.master, 65536)
-                except OSError:
-                    return
-                self.raw += data
-                self.stream.feed(data)
-
-    def stop_draining(self) -> None:
-        self.draining = False
-        self.thread.join()
-
-    def hang_up(self) -> None:
-        self.stop_draining()
-        os.close(self.master)
-        self.master = -1
-
-    def wait_for(self, what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + WAIT
-        while not what():
-            assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
-            time.sleep(0.01)
-
-    def shows(self, text: str) -> bool:
-        return any(text in line for line in self.screen.display)
-
-    def type(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def ends(self) -> int:
-        """Return the exit status, once all that was written has been seen."""
-        status = self.process.wait(WAIT)
-        if self.draining:
-            self.wait_for(lambda: not select.select([self.master], [], [], 0)[0])
-        self.stop_draining()
-        return status
-
-    def assert_given_back(self) -> None:
-        assert termios.tcgetattr(self.slave) == self.before
-        assert self.screen.modes_on - {7, 25} == set(), "modes left on, 1049 being the alternate screen"
-        assert not self.screen.cursor.hidden
-        assert self.raw.count(b"\x1b[>") == self.raw.count(b"\x1b[<u"), "the keyboard protocol is left on"
-        assert b"\x1b[?1049h" in self.raw
-
-    def output(self) -> bytes:
-        """Return what is left in the pipe, once the program has ended."""
-        assert self.process.stdout is not None
-        return self.process.stdout.read()
-
-    def close(self) -> None:
-        with self.process:
-            self.process.kill()
-        self.stop_draining()
-        for fd in (self.master, self.slave):
-            if fd >= 0:
-                os.close(fd)
-
-
 @pytest.fixture
 def start() -> Iterator[Callable[..., Terminal]]:
     running: list[Terminal] = []
 
     def start(*flags: str, **how: Any) -> Terminal:
-        term = Terminal(*flags, **how)
+        term = Terminal([sys.executable, "-c", APP, *flags], **how)
         running.append(term)
         term.wait_for(lambda: term.shows("ready 60x20"))
         return term

@@ -69,10 +69,12 @@ def _log_to(fd: int | None) -> None:
 @contextlib.contextmanager
 def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
     """Serve the pipe, where there is one, while the screen runs."""
-    if claimed.input_fd is None or claimed.output_fd is None:
+    if claimed.input_fd is None:
         yield
         return
-    engine = _Engine(path, identity, claimed.input_fd, claimed.output_fd)
+    # With only the input piped, standard output is the screen: the agent is heard, but hears nothing.
+    output = os.open(os.devnull, os.O_WRONLY) if claimed.output_fd is None else claimed.output_fd
+    engine = _Engine(path, identity, claimed.input_fd, output)
     engine.start()
     try:
         yield

@@ -1,0 +1,142 @@
+"""A real pseudo-terminal with a program on it, as a terminal window would have it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
+
+import pyte
+
+WAIT = 30.0
+"""Seconds after which something that has not happened never will."""
+
+# Makes the terminal its controlling one, and becomes the program.
+_BECOME = """
+import fcntl, os, sys, termios
+fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
+os.close(int(sys.argv[1]))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+class Emulator(pyte.Screen):
+    """A terminal that notes which modes are on, the alternate screen among them."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.modes_on: set[int] = set()
+        super().__init__(columns, lines)
+
+    def set_mode(self, *modes: int, **kwargs: Any) -> None:
+        self.modes_on |= set(modes)
+        super().set_mode(*modes, **kwargs)
+
+    def reset_mode(self, *modes: int, **kwargs: Any) -> None:
+        self.modes_on -= set(modes)
+        super().reset_mode(*modes, **kwargs)
+
+
+class Terminal:
+    """A pseudo-terminal and the program on it; with `piped` its standard input and output are pipes."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        lines: int = 20,
+        columns: int = 60,
+        piped: bool = True,
+        controlling: bool = True,
+        log: IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.screen = Emulator(columns, lines)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        become = [sys.executable, "-c", _BECOME, str(self.slave)] if controlling else []
+        self.process = subprocess.Popen(
+            [*become, *command],
+            stdin=subprocess.PIPE if piped else self.slave,
+            stdout=subprocess.PIPE if piped else self.slave,
+            stderr=log or self.slave,
+            pass_fds=[self.slave] if controlling else [],
+            start_new_session=True,
+            env={**os.environ, "COLUMNS": "7", "LINES": "3", "TERM": "xterm-256color", **(environment or {})},
+        )
+        self.start_draining()
+
+    def start_draining(self) -> None:
+        self.draining = True
+        self.thread = threading.Thread(target=self.drain, daemon=True)
+        self.thread.start()
+
+    def drain(self) -> None:
+        while self.draining:
+            if select.select([self.master], [], [], 0.02)[0]:
+                try:
+                    data = os.read(self.master, 65536)
+                except OSError:
+                    return
+                self.raw += data
+                self.stream.feed(data)
+
+    def stop_draining(self) -> None:
+        self.draining = False
+        self.thread.join()
+
+    def hang_up(self) -> None:
+        self.stop_draining()
+        os.close(self.master)
+        self.master = -1
+
+    def wait_for(self, what: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT
+        while not what():
+            assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
+            time.sleep(0.01)
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.screen.display)
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def ends(self) -> int:
+        """Return the exit status, once all that was written has been seen."""
+        status = self.process.wait(WAIT)
+        if self.draining:
+            self.wait_for(lambda: not select.select([self.master], [], [], 0)[0])
+        self.stop_draining()
+        return status
+
+    def assert_given_back(self) -> None:
+        assert termios.tcgetattr(self.slave) == self.before
+        assert self.screen.modes_on - {7, 25} == set(), "modes left on, 1049 being the alternate screen"
+        assert not self.screen.cursor.hidden
+        assert self.raw.count(b"\x1b[>") == self.raw.count(b"\x1b[<u"), "the keyboard protocol is left on"
+        assert b"\x1b[?1049h" in self.raw
+
+    def output(self) -> bytes:
+        """Return what is left in the pipe, once the program has ended."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read()
+
+    def close(self) -> None:
+        with self.process:
+            self.process.kill()
+        self.stop_draining()
+        for fd in (self.master, self.slave):
+            if fd >= 0:
+                os.close(fd)
