@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.message import Message
@@ -21,7 +21,7 @@ from tui_tasks.core import glance, pages, views
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.tui import themes
+from tui_tasks.tui import panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.bridge import Bridge, Changes
@@ -30,15 +30,15 @@ from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import Pane
-from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.situation import Situation
+from tui_tasks.tui.type_ahead import TypeAhead
 
 
 class Changed(Message):
     """Something was written."""
 
 
-class TaskApp(AppActions, App[None]):
+class TaskApp(AppActions, TypeAhead):
     """The screen of one database, for the thread that makes it.
 
     `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is.
@@ -81,13 +81,33 @@ class TaskApp(AppActions, App[None]):
         self.list_id = self._first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
-        known, self.theme_problems = themes.load(user_themes)
+        self._user_themes = user_themes
+        self._themes_loaded = False
+        self.theme_names: list[str] = []
+        self._wear(themes.NO_COLOR if no_color else self.config.theme)
+        self.set_keymap(dict(self.config.keys))
+
+    def _wear(self, name: str) -> None:
+        """Put a theme on, reading no other where it can be found by its file's name."""
+        theme = themes.find(name, self._user_themes)
+        if theme is None:
+            self.load_themes()
+            name = name if name in self.theme_names else themes.DEFAULT
+        else:
+            self.register_theme(theme)
+        self.theme = name
+
+    def load_themes(self) -> list[themes.Problem]:
+        """Read all themes, for choosing; return what is wrong with the human's own."""
+        if self._themes_loaded:
+            return []
+        self._themes_loaded = True
+        known, problems = themes.load(self._user_themes)
         self.theme_names = list(known)
         for theme in known.values():
-            self.register_theme(theme)
-        wanted = themes.NO_COLOR if no_color else self.config.theme
-        self.theme = wanted if wanted in known else themes.DEFAULT
-        self.set_keymap(dict(self.config.keys))
+            if theme.name != self.theme:
+                self.register_theme(theme)
+        return problems
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of ours, before there is a theme."""
@@ -98,7 +118,7 @@ class TaskApp(AppActions, App[None]):
         yield TopLine(id="top")
         yield NowLine(id="now")
         with ContentSwitcher(initial=self.pane_name, id="panes"):
-            yield PANES[self.pane_name](id=self.pane_name)
+            yield panes.pane(self.pane_name)
         yield FootLine(id="foot")
 
     def on_mount(self) -> None:
@@ -106,6 +126,12 @@ class TaskApp(AppActions, App[None]):
         self.bridge.start(self._hear)
         # The switcher hides what it holds before it shows the pane.
         self.call_after_refresh(self.pane.focus_target().focus)
+        if self._user_themes is not None and self._user_themes.is_dir():
+            self.set_timer(1, self._tell_of_themes)
+
+    def _tell_of_themes(self) -> None:
+        for problem in self.load_themes()[:1]:
+            self.say(str(problem))
 
     async def on_unmount(self) -> None:
         """Remember when the human last looked, and let what was begun be written."""
@@ -298,7 +324,7 @@ class TaskApp(AppActions, App[None]):
             return
         switcher = self.screen_stack[0].query_one(ContentSwitcher)
         if not switcher.query(f"#{name}"):
-            await switcher.mount(PANES[name](id=name))
+            await switcher.mount(panes.pane(name))
         self.pane_name = switcher.current = name
         self._wake()
         self.pane.focus_target().focus()

@@ -8,9 +8,8 @@ from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.wanted import Filter, Term
 from tui_tasks.tui.actions import Actor
-from tui_tasks.tui.commands import help_screen, palette
 from tui_tasks.tui.format import count, look, safe_line
-from tui_tasks.tui.panes import SCREENS
+from tui_tasks.tui.panes import screen
 
 # So many failed tasks of a list are gone through by `!`.
 MOST_FAILED = 200
@@ -56,14 +55,19 @@ class AppActions(Actor):
 
     def _open(self, name: str) -> None:
         self.host.close_overlays()
-        self.host.push_screen(SCREENS[name]())
+        self.host.push_screen(screen(name))
 
     def do_help(self) -> None:
         """Every key."""
+        from tui_tasks.tui.commands import help_screen
+
         self.host.push_screen(help_screen(self.host))
 
     def do_palette(self) -> None:
         """Every command."""
+        from tui_tasks.tui.commands import palette
+
+        self.host.load_themes()
         self.host.push_screen(palette(self.host))
 
     def do_quit(self) -> None:

@@ -18,6 +18,7 @@ from tui_tasks.tui.actions import ACTIONS, Actor, Hosted
 from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import FootLine
+from tui_tasks.tui.type_ahead import WordLine
 from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
 
 if TYPE_CHECKING:
@@ -121,21 +122,20 @@ class EntryWindow(RowWindow[_Numbered], can_focus=False):
         return [("   nothing by that name", "$muted")] if line == 1 else ()
 
 
-class PickerWords(Input):
+class PickerWords(WordLine):
     """What is searched for. Keys that move go to the entries."""
 
-    def on_key(self, event: events.Key) -> None:
-        """Move among the entries."""
+    def does(self, key: str) -> Callable[[], object] | None:
+        """As `WordLine.does`."""
         window = self.screen.query_one(EntryWindow)
         moves = {"down": 1, "ctrl+n": 1, "tab": 1, "up": -1, "ctrl+p": -1, "shift+tab": -1}
-        if event.key in moves:
-            window.move(moves[event.key])
-        elif event.key in ("pagedown", "pageup"):
-            window.move_page(1 if event.key == "pagedown" else -1)
-        else:
-            return
-        event.stop()
-        event.prevent_default()
+        if key in moves:
+            return lambda: window.move(moves[key])
+        if key in ("pagedown", "pageup"):
+            return lambda: window.move_page(1 if key == "pagedown" else -1)
+        picker = self.screen
+        assert isinstance(picker, Picker)
+        return {"enter": picker.choose, "escape": picker.action_leave}.get(key)
 
 
 class Picker(Hosted, ModalScreen[None]):
@@ -154,14 +154,13 @@ class Picker(Hosted, ModalScreen[None]):
         with Vertical(classes="below"):
             with Horizontal(classes="field"):
                 yield Static(plain(f" {self._sign}", "$changed bold"))
-                yield PickerWords(id="search", compact=True)
+                yield PickerWords(id="search")
             yield Static("")
             yield EntryWindow(id="entries")
             yield FootLine(id="foot")
 
     def on_mount(self) -> None:
         """Show them all."""
-        self.query_one(PickerWords).cursor_blink = False
         self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
         self._search("")
 
@@ -172,11 +171,6 @@ class Picker(Hosted, ModalScreen[None]):
         """Search."""
         event.stop()
         self._search(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Do the entry that the cursor is on."""
-        event.stop()
-        self._choose()
 
     def on_row_window_moved(self, event: RowWindow.Moved) -> None:
         """Try the entry out, where it can be."""
@@ -191,7 +185,7 @@ class Picker(Hosted, ModalScreen[None]):
         """A click does the entry; one outside leaves."""
         if isinstance(event.widget, EntryWindow):
             if event.widget.row_at(event.y) is not None:
-                self._choose()
+                self.choose()
         elif event.widget is self:
             self.action_leave()
 
@@ -199,7 +193,8 @@ class Picker(Hosted, ModalScreen[None]):
         """The first click has done it."""
         event.stop()
 
-    def _choose(self) -> None:
+    def choose(self) -> None:
+        """Do the entry that the cursor is on."""
         row = self.query_one(EntryWindow).row
         if row is None:
             return

@@ -226,7 +226,7 @@ class Detail(Actor, Vertical):
 
     def focus_text(self) -> None:
         """Give the keys to the text, to scroll it."""
-        self.query_one(VerticalScroll).focus()
+        self.screen.set_focus(self.query_one(VerticalScroll))
 
     def do_down(self) -> None:
         """Scroll."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,11 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import plain
 from tui_tasks.tui.now_line import FootLine, Rule
+from tui_tasks.tui.type_ahead import WordLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -60,12 +61,12 @@ class Menu(Hosted, ModalScreen[str | None]):
         word = plain(choice.word, "$muted" if choice.why_not else choice.style)
         return Content.assemble(plain(f"   {choice.key}  ", "$changed bold"), word)
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> bool:
         """Take the key of a choice."""
-        for choice in self._choices:
-            if choice.key in (event.character, event.key):
-                event.stop()
-                self._choose(choice)
+        chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
+        if chosen is not None:
+            self._choose(chosen)
+        return chosen is not None
 
     def on_click(self, event: events.Click) -> None:
         """Take the choice that was clicked; outside of all of them, none."""
@@ -86,6 +87,16 @@ class Menu(Hosted, ModalScreen[str | None]):
         self.dismiss(None)
 
 
+class AnswerLine(WordLine):
+    """The line of a prompt."""
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """As `WordLine.does`."""
+        prompt = self.screen
+        assert isinstance(prompt, Prompt)
+        return {"enter": prompt.take, "escape": prompt.action_leave}.get(key)
+
+
 class Prompt(Hosted, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
@@ -103,18 +114,16 @@ class Prompt(Hosted, ModalScreen[str | None]):
         with Vertical(classes="foot"):
             yield Rule()
             yield Static(plain(self._title, "bold"))
-            yield Input(self._value, id="answer", compact=True, placeholder=self._hint)
+            yield AnswerLine(self._value, id="answer", placeholder=self._hint)
             yield FootLine(id="foot")
 
     def on_mount(self) -> None:
         """Say what the keys are."""
-        self.query_one(Input).cursor_blink = False
         self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take it."""
-        event.stop()
-        self.dismiss(event.value)
+    def take(self) -> None:
+        """Take what was typed."""
+        self.dismiss(self.query_one(AnswerLine).value)
 
     def action_leave(self) -> None:
         """Take nothing."""
@@ -123,4 +132,5 @@ class Prompt(Hosted, ModalScreen[str | None]):
 
 async def confirm(app: TaskApp, question: str, yes: str, no: str = "no") -> bool:
     """Ask once, from an action's coroutine; True where the human says so."""
-    return await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", no)])) == "y"
+    key: str | None = await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", no)]))
+    return key == "y"

@@ -21,6 +21,7 @@ from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.drafts import Draft, fields, parse, priority_word
 from tui_tasks.tui.format import block, plain, safe_line
 from tui_tasks.tui.now_line import FootLine, Rule
+from tui_tasks.tui.type_ahead import WordLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -71,7 +72,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
             yield Rule()
             with Horizontal(classes="field"):
                 yield Static(plain(" Title  "))
-                yield Input(self._form.name, id="name", compact=True)
+                yield WordLine(self._form.name, id="name")
             with Horizontal(classes="field"):
                 yield Static(plain(" Fields "))
                 yield Input(self._form.fields, id="fields", compact=True, placeholder="#tag !priority @agent after #N")
@@ -81,10 +82,8 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
 
     def on_mount(self) -> None:
         """Say what the keys are."""
-        for line in self.query(Input):
-            line.cursor_blink = False
         self.query_one(TextArea).cursor_blink = False
-        self.query_one(f"#{self._first}").focus()
+        self.set_focus(self.query_one(f"#{self._first}"))
         self.query_one(FootLine).hint(
             ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
         )
@@ -177,7 +176,7 @@ class ConflictScreen(Hosted, ModalScreen[str | None]):
         with VerticalScroll(classes="side"):
             yield Static(plain(title, "$changed bold"))
             for name, text in texts.items():
-                yield Static(plain(FIELDS[name], "$muted"))
+                yield Static(plain(FIELDS.get(name, name), "$muted"))
                 yield Static(block(text))
 
     def on_mount(self) -> None:

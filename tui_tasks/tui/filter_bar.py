@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.filters import Parsed, candidates, complete, parse
+from tui_tasks.tui.filters import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line
+from tui_tasks.tui.type_ahead import WordLine
 
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
 
@@ -29,18 +29,15 @@ class FilterCount(Line):
         return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
 
 
-class FilterWords(Hosted, Input):
+class FilterWords(WordLine):
     """The line that is typed. Tab completes, and what else ends the typing is told to the bar."""
 
-    def on_key(self, event: events.Key) -> None:
-        """Take the keys that a line of text has no use for."""
+    def does(self, key: str) -> Callable[[], object] | None:
+        """As `WordLine.does`."""
         bar = self.parent
         assert isinstance(bar, FilterBar)
-        does = {"tab": bar.complete, "escape": bar.clear, "ctrl+s": bar.save, "down": bar.keep}.get(event.key)
-        if does is not None:
-            event.stop()
-            event.prevent_default()
-            does()
+        keys = {"tab": bar.complete, "escape": bar.clear, "ctrl+s": bar.save, "down": bar.keep, "enter": bar.keep}
+        return keys.get(key)
 
 
 class FilterBar(Hosted, Horizontal):
@@ -74,21 +71,20 @@ class FilterBar(Hosted, Horizontal):
     FilterBar > FilterCount { width: 1fr; }
     """
 
-    def __init__(self, known: Callable[[], Mapping[str, Sequence[str]]], *, id: str | None = None) -> None:
+    def __init__(
+        self, known: Callable[[], Mapping[str, Sequence[str]]], language: Language = OF_TASKS, *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self._known = known
+        self._language = language
         self._offered: list[str] = []
         self._said: Parsed = Parsed()
 
     def compose(self) -> ComposeResult:
         """Sign, words, how many match."""
         yield Static(plain(" /", "$changed bold"))
-        yield FilterWords(compact=True)
+        yield FilterWords()
         yield FilterCount()
-
-    def on_mount(self) -> None:
-        """No blinking: nothing repaints on a timer."""
-        self.query_one(FilterWords).cursor_blink = False
 
     @property
     def text(self) -> str:
@@ -106,7 +102,7 @@ class FilterBar(Hosted, Horizontal):
         words = self.query_one(FilterWords)
         if text is not None:
             words.value = text
-        words.focus()
+        self.screen.set_focus(words)
         words.action_end()
         self._tell()
 
@@ -118,7 +114,7 @@ class FilterBar(Hosted, Horizontal):
 
     def complete(self) -> None:
         """Take the last word as far as there is one way to go; show the ways where there are more."""
-        found = candidates(self.text, self._known())
+        found = candidates(self.text, self._known(), self._language)
         words = self.query_one(FilterWords)
         words.value = complete(self.text, found)
         words.action_end()
@@ -151,21 +147,17 @@ class FilterBar(Hosted, Horizontal):
         if self.is_open:
             self._tell()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter keeps."""
-        event.stop()
-        self.keep()
-
     def on_descendant_focus(self) -> None:
         """The footer tells of the keys here."""
-        self.host.hint(*HINTS)
+        # Views are kept of tasks alone.
+        self.host.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
 
     def on_descendant_blur(self) -> None:
         """The footer tells of the pane's keys again."""
         self.host.hint()
 
     def _tell(self, *, typing: bool = True) -> None:
-        parsed = parse(self.text, typing=typing)
+        parsed = parse(self.text, typing=typing, language=self._language)
         if parsed != self._said:
             self._said = parsed
             self.post_message(self.Wanted(parsed))

@@ -19,7 +19,6 @@ from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.actions import bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
-from tui_tasks.tui.dialogs import Prompt
 from tui_tasks.tui.filter_bar import FilterBar
 from tui_tasks.tui.filters import Parsed
 from tui_tasks.tui.format import age, age_lasts, bar, count, fit, look, safe_line, sign
@@ -331,7 +330,7 @@ class ListPane(TaskActions):
         if self.is_open or self.detail.has_focus_within:
             self.remove_class("-open")
             self._lay_out()
-            self.window.focus()
+            self.screen.set_focus(self.window)
         elif self.window.marks:
             self.window.clear_marks()
         elif bar.is_open:
@@ -412,7 +411,7 @@ class ListPane(TaskActions):
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
         """Back to the rows, with the filter."""
         event.stop()
-        self.window.focus()
+        self.screen.set_focus(self.window)
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """All rows again, with the cursor where it was before, or where it is if the human moved it."""
@@ -421,7 +420,7 @@ class ListPane(TaskActions):
         cursor = self._before_filter if was_typing else self.window.cursor
         self._show_head()
         self.window.refilter(self._source(ALL), cursor)
-        self.window.focus()
+        self.screen.set_focus(self.window)
         self._lines_again()
 
     def on_filter_bar_save(self, event: FilterBar.Save) -> None:
@@ -433,6 +432,8 @@ class ListPane(TaskActions):
         if self.host.bridge.read_only:
             self.host.say("Saving a view: read only")
             return
+        from tui_tasks.tui.dialogs import Prompt
+
         name = await self.host.push_screen_wait(Prompt("Name of the view", done="Save", hint="the palette shows it"))
         if name is not None and name.strip():
             await self.host.bridge.remember(views.filter_key(name.strip()), text)
@@ -462,7 +463,7 @@ class ListPane(TaskActions):
         """Back to the rows."""
         event.stop()
         self._show_head()
-        self.window.focus()
+        self.screen.set_focus(self.window)
 
     async def do_move_down(self) -> None:
         """One place down."""

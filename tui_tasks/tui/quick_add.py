@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -17,6 +16,7 @@ from tui_tasks.tui.drafts import Draft, parse, priority_word
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line
+from tui_tasks.tui.type_ahead import WordLine
 
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 
@@ -41,17 +41,13 @@ class AddPreview(Line):
         return [("   ", ""), *self.parts]
 
 
-class AddWords(Input):
+class AddWords(WordLine):
     """The line that is typed."""
 
-    def on_key(self, event: events.Key) -> None:
-        """Take the keys that a line of text has no use for."""
+    def does(self, key: str) -> Callable[[], object] | None:
+        """As `WordLine.does`."""
         form = self.query_ancestor(QuickAdd)
-        does = {"escape": form.close, "ctrl+o": form.more, "ctrl+e": form.describe}.get(event.key)
-        if does is not None:
-            event.stop()
-            event.prevent_default()
-            does()
+        return {"escape": form.close, "enter": form.add, "ctrl+o": form.more, "ctrl+e": form.describe}.get(key)
 
 
 class QuickAdd(Hosted, Vertical):
@@ -89,12 +85,8 @@ class QuickAdd(Hosted, Vertical):
         """Sign and words; below them the preview."""
         with Horizontal():
             yield Static(plain(" +", "$changed bold"))
-            yield AddWords(compact=True)
+            yield AddWords()
         yield AddPreview()
-
-    def on_mount(self) -> None:
-        """No blinking: nothing repaints on a timer."""
-        self.query_one(AddWords).cursor_blink = False
 
     @property
     def is_open(self) -> bool:
@@ -107,13 +99,17 @@ class QuickAdd(Hosted, Vertical):
         self._meant.clear()
         self.add_class("-open")
         self.query_one(AddWords).value = ""
-        self.query_one(AddWords).focus()
+        self.screen.set_focus(self.query_one(AddWords))
         self._preview()
 
     def close(self) -> None:
         """Forget it."""
         self.remove_class("-open")
         self.post_message(self.Closed())
+
+    def add(self) -> None:
+        """Add it."""
+        self._add()
 
     def more(self) -> None:
         """Go on in the form with all fields."""
@@ -127,11 +123,6 @@ class QuickAdd(Hosted, Vertical):
         """Show what is understood."""
         event.stop()
         self._preview()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Add it."""
-        event.stop()
-        self._add()
 
     def on_descendant_focus(self) -> None:
         """The footer tells of the keys here."""

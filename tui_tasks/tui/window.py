@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from rich.segment import Segment
 from textual import events
@@ -215,6 +215,11 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
     def neighbour(self, by: int) -> R | None:
         """The row that many places from the cursor's, where there is one."""
         return self._held.neighbour(by)
+
+    def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
+        """Take the focus at once, before the next key is looked at."""
+        self.screen.set_focus(self, scroll_visible)
+        return self
 
     # Moving
 
