@@ -286,7 +286,8 @@ def clear_list(tx: Transaction, op: ClearList) -> int:
     return len(found)
 
 
-def _touched(tx: Transaction, task: Task) -> Task:
+def touched(tx: Transaction, task: Task) -> Task:
+    """The task as it is once something of its own, in a table apart, has changed."""
     version = task.version + 1 if tx.first_touch(task.uid) else task.version
     return _replace(task, version=version, updated_at=tx.now, updated_by=tx.actor)
 
@@ -294,7 +295,7 @@ def _touched(tx: Transaction, task: Task) -> Task:
 @rule(LogTask)
 def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     """A log entry and a note are the same thing (contract, section 4)."""
-    task = _touched(tx, writable(tx, op.uid))
+    task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
         id=tx.next_id("log"),
         uid=str(uuid4()),
@@ -327,12 +328,12 @@ def save_state(tx: Transaction, op: SaveState) -> SavedState:
     else:
         saved = _replace(known, **op.fields, agent=op.agent, saved_at=tx.now)
     if known is None:
-        tx.emit("state.saved", "state", task.uid, new=as_columns(saved), task=_touched(tx, task))
+        tx.emit("state.saved", "state", task.uid, new=as_columns(saved), task=touched(tx, task))
         return saved
     new = {name: value for name, value in as_columns(saved).items() if _encode(value) != _encode(getattr(known, name))}
     if new.keys() - {"saved_at"}:
         old = {name: getattr(known, name) for name in new}
-        tx.emit("state.saved", "state", task.uid, old=old, new=new, task=_touched(tx, task))
+        tx.emit("state.saved", "state", task.uid, old=old, new=new, task=touched(tx, task))
     return saved if new.keys() - {"saved_at"} else known
 
 

@@ -16,7 +16,7 @@ from tui_tasks.core.rank import between
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
-from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, writable
+from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, touched, writable
 from tui_tasks.core.snapshots import Entry, Task
 
 if TYPE_CHECKING:
@@ -149,15 +149,13 @@ def _invert_task(tx: Transaction, entry: Entry) -> None:
     changes = _expect(entry, task)
     if "deleted" in changes:
         kind = "task.deleted" if changes["deleted"] else "task.restored"
-        changes |= {} if changes["deleted"] else _room(tx, task)
-    elif task.deleted:
-        raise Conflict(f"task {task.uid} has been deleted since", id=task.uid)
+        changes |= {} if changes["deleted"] else _room(tx, entry, task)
     else:
-        task = writable(tx, task.uid)
+        task = writable(tx, _there(task).uid)
         kind = entry.kind
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
-            changes |= _free_rank(tx, at["list_id"], at["rank"])
+            changes |= _free_rank(tx, entry, at["list_id"], at["rank"])
     if "status" in changes:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
@@ -165,7 +163,13 @@ def _invert_task(tx: Transaction, entry: Entry) -> None:
     change_task(tx, task, kind, changes)
 
 
-def _room(tx: Transaction, task: Task) -> dict[str, Any]:
+def _there(task: Task) -> Task:
+    if task.deleted:
+        raise Conflict(f"task {task.uid} has been deleted since", id=task.uid)
+    return task
+
+
+def _room(tx: Transaction, entry: Entry, task: Task) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
     home = tx.list_by_id(task.list_id)
     if home.deleted:
@@ -174,15 +178,15 @@ def _room(tx: Transaction, task: Task) -> dict[str, Any]:
         refuse_second_in_progress(tx, home)
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
-    return _free_rank(tx, task.list_id, task.rank)
+    return _free_rank(tx, entry, task.list_id, task.rank)
 
 
-def _free_rank(tx: Transaction, list_id: int, rank: str) -> dict[str, Any]:
-    """The old place, or right behind whoever has it now: two that swap back do not stand in each other's way."""
+def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str) -> dict[str, Any]:
+    """The old place, or right behind whoever has it now and does not leave it by what is still to be taken back."""
     holders = queries.at_rank(tx.db, list_id, rank)
     if holders:
-        assert tx.undoes is not None
-        holders -= {entry.uid for entry in journal.of_change(tx.db, tx.undoes) if entry.new and "rank" in entry.new}
+        earlier = (other for other in journal.of_change(tx.db, entry.change) if other.seq < entry.seq)
+        holders -= {other.uid for other in earlier if other.new and "rank" in other.new}
     if holders:
         rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
     return {"rank": rank}
@@ -192,8 +196,8 @@ def _invert_beside(tx: Transaction, entry: Entry) -> None:
     """A row that stands beside a task: a log entry, a saved state, a memory."""
     task = queries.any_task(tx.db, entry.task or "")
     assert task is not None
-    if tx.first_touch(task.uid) and entry.entity != "memory":
-        task = msgspec.structs.replace(task, version=task.version + 1, updated_at=tx.now, updated_by=tx.actor)
+    if entry.entity != "memory":
+        task = touched(tx, writable(tx, _there(task).uid))
     old, new = entry.old, entry.new
     back = {"deleted": True} if old is None else old
     was = {"deleted": False} if old is None else new

@@ -1,0 +1,73 @@
+"""`control:undo` over what several dialects wrote (contract, section 7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Talk
+
+
+@pytest.fixture
+def other(store, clock) -> Talk:
+    return Talk(store, clock, agent="other")
+
+
+def add(talk: Talk, name: str, **envelope: object) -> str:
+    return talk.ok("tasklist:add_task", envelope, name=name)["uid"]
+
+
+def version(talk: Talk, uid: str) -> int:
+    return talk.ok("control:task", uid=uid)["version"]
+
+
+def test_taking_back_a_completion_raises_the_version_though_a_memory_goes_with_it(talk):
+    uid = add(talk, "Do it")
+    talk.ok("task", action="update", task_id=uid, status="completed", result={"summary": "done"})
+    before = version(talk, uid)
+    talk.ok("control:undo")
+    assert version(talk, uid) == before + 1
+    assert talk.ok("memory", action="list")["total"] == 0
+    assert talk.refused("tasklist:set_task_done", {"if_version": before}, uid=uid)["code"] == "conflict"
+
+
+def log(talk: Talk, uid: str) -> None:
+    talk.ok("tasklist:log_task_progress", uid=uid, message="began")
+
+
+def save(talk: Talk, uid: str) -> None:
+    talk.ok("tasks", action="save_state", task_id=uid, approach="by hand")
+
+
+@pytest.mark.parametrize("write", [log, save])
+def test_what_was_written_beside_a_task_is_not_taken_back_while_another_has_claimed_it(talk, other, write):
+    uid = add(talk, "Do it")
+    write(talk, uid)
+    claim = other.ok("control:claim")["claim"]
+    before = version(talk, uid)
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert version(talk, uid) == before
+    other.ok("control:release", claim=claim)
+    talk.ok("control:undo")
+    assert talk.ok("tasklist:get_task_logs", uid=uid) == []
+    assert talk.ok("tasks", action="get_state", task_id=uid) is None
+
+
+@pytest.mark.parametrize("write", [log, save])
+def test_what_was_written_beside_a_task_is_not_taken_back_once_another_has_deleted_it(talk, other, write):
+    uid = add(talk, "Do it")
+    write(talk, uid)
+    other.ok("tasklist:delete_task", uid=uid)
+    assert talk.refused("control:undo")["code"] == "conflict"
+
+
+def test_tasks_that_come_back_to_one_place_stand_behind_each_other(talk, other):
+    items = [{"id": name, "content": name, "status": "pending"} for name in ("1", "2", "3", "4")]
+    talk.ok("todo", merge=False, todos=items)
+    talk.ok("todo", merge=False, todos=[items[2], items[0], items[1]])
+    add(other, "new", list="todo")
+    talk.ok("control:undo")
+    there = talk.ok("tasklist:display", {"list": "todo"})
+    assert [task["name"] for task in there] == ["1", "2", "new", "3", "4"]
+    talk.ok("tasklist:add_task_before", uid=there[4]["uid"], name="between")
+    names = [task["name"] for task in talk.ok("tasklist:display", {"list": "todo"})]
+    assert names == ["1", "2", "new", "3", "between", "4"]
