@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from tests.tui.plan import NOW, Plan, at
+from tests.tui.plan import NOW, ZONE, Plan, at
+from tui_tasks.core import queries_jobs, run_logs
 from tui_tasks.core.operations import LogTask, Operation
+from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EditJob, FinishRun, RunJob
+from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
 
@@ -22,6 +26,94 @@ def with_agents(plan: Plan) -> Plan:
         store.commit(LogTask(plan[8], "looked at the backups"), actor="watcher", now=at(20, 15, 40))
         store.commit(LogTask(plan[5], "tests 14/22"), actor="claude-1", now=at(20, 15, 2))
     return plan
+
+
+BERLIN = {"timezone": "Europe/Berlin"}
+ASKED = "Summarise yesterday's finished tasks and mail them."
+
+
+def day(number: int, hour: int, minute: int = 0, second: int = 0) -> int:
+    """An instant of another day of that November."""
+    local = datetime(2026, 11, number, hour, minute, second, tzinfo=ZONE)
+    return int(local.timestamp()) * 1_000_000
+
+
+class Jobs:
+    """Five jobs with a history, each made, decided and finished as it would have been. `jobs[4]` is the uid of S4."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.uids: list[str] = []
+        with Store(plan.path) as store:
+            self._store = store
+            self._status()
+            self._audit()
+            self._drill()
+            self._digest()
+            self._report()
+
+    def __getitem__(self, number: int) -> str:
+        return self.uids[number - 1]
+
+    def _do(self, when: int, operation: Operation, actor: str = "system") -> Any:
+        return self._store.commit(operation, actor=actor, now=when)[0]
+
+    def _make(self, when: int, name: str, kind: str, prompt: str, **more: Any) -> str:
+        made = self._do(when, CreateJob(name, kind, "", prompt, **BERLIN, **more), "claude-1")
+        self.uids.append(made.uid)
+        return self.uids[-1]
+
+    def _ran(self, job: str, when: int, took: int, outcome: str = "success", result: str = "done") -> None:
+        """It was due, was asked of the agent, and the agent answered."""
+        self._do(when, DecideDue(job))
+        (run,) = queries_jobs.open_runs(self._store.db, job)
+        self._do(when + took * 1_000_000, FinishRun(run.uid, outcome, result), "claude-1")
+
+    def _status(self) -> None:
+        quarters = {"minute": "*/15", "hour": "*", "day": "*", "month": "*", "weekday": "*"}
+        made = self._make(at(18, 2), "Server status", "scheduled", "Ping the server.", schedule=quarters)
+        for place in range(8):
+            minutes = 18 * 60 + 15 + 15 * place
+            failed = place == 4
+            when = at(minutes // 60, minutes % 60)
+            self._ran(made, when, 9, "error" if failed else "success", "no answer" if failed else "200 OK")
+        self._do(at(20, 14, 50), EditJob(made, {"dedicated_context": True}), "human")
+        self._do(at(20, 15), DecideDue(made))
+        (run,) = queries_jobs.open_runs(self._store.db, made)
+        beat = Beat(run.uid, False, "boot", "namespace", 4242, "1", at(20, 15))
+        self._do(at(20, 15), ClaimRun(run.uid, beat, 4))
+        self._do(at(20, 15, 1), BeginRun(run.uid, beat, "0" * 64, at(21, 15)))
+        self.running = run.uid
+        output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"
+        run_logs.write(self._store.db, run.uid, [(0, output)], len(output))
+
+    def _audit(self) -> None:
+        weekdays = {"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"}
+        made = self._make(day(10, 15), "Nightly audit", "scheduled", "Audit the logins.", schedule=weekdays)
+        for number in (11, 12, 13, 16, 17, 18, 19, 20):
+            self._ran(made, day(number, 9), 41)
+        self._do(at(20, 12, 30), RunJob(made), "human")
+        (run,) = queries_jobs.open_runs(self._store.db, made)
+        self._do(at(20, 13, 11), FinishRun(run.uid, "success", "12 logins"), "claude-1")
+
+    def _drill(self) -> None:
+        dates = ("2026-11-21T19:50:00", "2026-12-19T19:50:00", "2027-01-16T19:50:00")
+        self._make(at(16, 0), "Backup drill", "planned", "Restore the last backup.", plan=dates)
+
+    def _digest(self) -> None:
+        mornings = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
+        made = self._make(day(16, 16), "Digest mail", "scheduled", ASKED, schedule=mornings)
+        for number in (17, 18, 19):
+            self._ran(made, day(number, 8), 20)
+        self._ran(made, day(20, 8), 3, "error", "smtp: 535 authentication failed")
+        self._ran(made, day(21, 8), 8 * 3600, "error", "connecting to smtp\nsmtp: 535 authentication failed")
+
+    def _report(self) -> None:
+        made = self._make(day(2, 9), "Weekly report", "adhoc", "Write the weekly report.")
+        for number in (11, 18):
+            self._do(day(number, 20), RunJob(made), "human")
+            (run,) = queries_jobs.open_runs(self._store.db, made)
+            self._do(day(number, 20, 4), FinishRun(run.uid, "success", "sent"), "claude-1")
 
 
 def shown(app: TaskApp) -> str:

@@ -1,0 +1,115 @@
+"""What is typed for a job's times and settings, read and written again."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.evening import Jobs
+from tests.tui.plan import NOW
+from tui_tasks.core import queries_jobs
+from tui_tasks.core.cron import ScheduleError
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.store import Store
+from tui_tasks.tui import job_drafts
+from tui_tasks.tui.job_drafts import preview, read_settings, read_times
+
+ZONE = "Europe/Berlin"
+
+
+def cron(text: str) -> str:
+    times = read_times(text, ZONE, NOW)
+    assert times.kind == "scheduled"
+    return " ".join(times.schedule.values())
+
+
+def test_five_fields_are_a_cron_and_nothing_is_by_hand():
+    assert cron("  0 8  * * mon-fri ") == "0 8 * * mon-fri"
+    assert read_times("  ", ZONE, NOW).kind == "adhoc"
+
+
+def test_common_words_are_taken_for_what_they_mean():
+    assert cron("every 15m") == "*/15 * * * *"
+    assert cron("every minute") == "* * * * *"
+    assert cron("every 2 hours") == "0 */2 * * *"
+    assert cron("9:05") == "5 9 * * *"
+    assert cron("daily 21:30") == "30 21 * * *"
+    assert cron("9:00 mon-fri") == "0 9 * * mon-fri"
+    assert cron("9:00 weekends") == "0 9 * * sat,sun"
+
+
+def test_dates_are_a_plan_in_the_zone_of_the_job():
+    times = read_times("2026-12-24 18:00, tomorrow 7:30; in 2h", ZONE, NOW)
+    assert times.kind == "planned"
+    assert times.plan == ("2026-12-24 18:00", "2026-11-22T07:30", "2026-11-21T21:15:42+00:00")
+    words, instants = preview(times, ZONE, NOW)
+    assert (words, len(instants)) == ("3 dates", 3)
+
+
+@pytest.mark.parametrize("text", ["0 8 * *", "0 25 * * *", "2020-01-01 09:00", "soon", "9:00 someday", "every 7 years"])
+def test_what_cannot_be_meant_is_refused_with_words_for_people(text):
+    with pytest.raises(ScheduleError) as refused:
+        read_times(text, ZONE, NOW)
+    assert len(str(refused.value)) > 10
+
+
+def test_a_zone_that_is_none_is_refused():
+    with pytest.raises(ScheduleError, match="no time zone"):
+        read_times("", "Mars/Olympus", NOW)
+
+
+def test_the_kind_of_a_job_stays():
+    with pytest.raises(ScheduleError, match="five fields"):
+        read_times("2026-12-24 18:00", ZONE, NOW, "scheduled")
+    with pytest.raises(ScheduleError, match="dates"):
+        read_times("", ZONE, NOW, "planned")
+
+
+def test_the_preview_gives_the_next_five():
+    words, instants = preview(read_times("0 8 * * *", ZONE, NOW), ZONE, NOW)
+    assert words == "08:00 daily"
+    assert len(instants) == 5
+    assert [b - a for a, b in itertools.pairwise(instants)] == [86_400_000_000] * 4
+
+
+def test_what_is_written_is_read_as_the_same_times(plan):
+    jobs = Jobs(plan)
+    with Store(plan.path) as store:
+        for uid in jobs.uids:
+            job = queries_jobs.job(store.db, uid)
+            times = read_times(job_drafts.written(job), job.timezone, NOW, job.type)
+            assert times.kind == job.type
+            if job.schedule is not None:
+                assert times.schedule == job.schedule
+            if job.plan is not None:
+                assert job_drafts.parse_plan(times.plan, job.timezone, 0) == job.plan
+
+
+@given(st.lists(st.integers(0, 4_000_000_000_000_000), min_size=1, max_size=4, unique=True))
+def test_any_instants_of_a_plan_are_written_so_that_they_are_read_again(instants):
+    zone = job_drafts.zone_of(ZONE)
+    texts = [job_drafts._iso(instant, zone) for instant in instants]
+    again = read_times(", ".join(texts), ZONE, -1, "planned").plan
+    assert job_drafts.parse_plan(again, ZONE, -1) == tuple(sorted(instants))
+
+
+def test_settings_are_words_with_values():
+    assert read_settings("retries=2 overlap=queue runner=codex") == {
+        "retries": 2,
+        "overlap": "queue",
+        "runner": "codex",
+    }
+    for wrong in ("retries", "retires=2", "retries=many", "retries=-1", "overlap=maybe"):
+        with pytest.raises(InvalidArgument):
+            read_settings(wrong)
+
+
+def test_a_setting_that_is_taken_away_goes_back_to_its_default(plan):
+    jobs = Jobs(plan)
+    with Store(plan.path) as store:
+        job = queries_jobs.job(store.db, jobs[1])
+    import msgspec
+
+    job = msgspec.structs.replace(job, settings={"retries": 3, "timeout": 60})
+    assert job_drafts.changed_settings(job, {"timeout": 60}) == {"retries": 0, "timeout": 60}

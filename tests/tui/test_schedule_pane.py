@@ -1,0 +1,374 @@
+"""The schedule pane: what runs, what is next, what failed and why; and what the human can do about it."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.tui.evening import Jobs, by_agent, settle, shown, until
+from tests.tui.plan import NOW, ZONE, at
+from tui_tasks.core import job_lines, queries_jobs, run_logs
+from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, EndRun, FinishRun, RunJob
+from tui_tasks.core.store import Store
+from tui_tasks.tui import schedule_strip
+from tui_tasks.tui.job_form import JobForm
+from tui_tasks.tui.run_output import readable
+from tui_tasks.tui.run_view import RunView
+
+SIZES = [(120, 40), (80, 24), (40, 12)]
+DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
+
+
+@pytest.fixture
+def jobs(plan) -> Jobs:
+    return Jobs(plan)
+
+
+def job(app, uid):
+    return queries_jobs.job(app.bridge.db, uid)
+
+
+def row_of(app, name: str) -> str:
+    return next(line for line in shown(app).split("\n")[2:] if name in line)
+
+
+# What is shown
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        wanted = {
+            "Server status": ("◐", "in 14m"),
+            "Nightly audit": ("○", "in 1d"),
+            "Backup drill": ("!", "overdue 25m"),
+        }
+        wanted |= {"Digest mail": ("✗", "in 11h"), "Weekly report": ("–", "—")}
+        for name, (mark, next_) in wanted.items():
+            row = row_of(app, name)
+            assert mark in row[:3]
+            assert next_ in row
+
+
+async def test_schedules_are_told_in_words_with_how_it_went_and_the_history(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "09:00 Mon–Fri" in row_of(app, "Nightly audit")
+        assert "2m ago ok 41s" in row_of(app, "Nightly audit")
+        assert "never" in row_of(app, "Backup drill")
+        assert "✓✓✓✗✗" in row_of(app, "Digest mail")
+        assert "✓✓✓✓✗✓✓✓" in row_of(app, "Server status")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "j", "j", "j")
+        assert "smtp: 535 authentication failed" in shown(app)
+        if size[0] >= 80:
+            assert "failed 4h ago, 2 in a row" in shown(app)
+            assert "next: Sun 22 Nov 08:00, Mon 23 Nov 08:00" in shown(app)
+
+
+async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        text = shown(app)
+        assert "20  21  22  23  00  01" in text
+        assert "94 runs" in text
+        assert "▏08:00" in text
+
+
+def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():
+    kolkata = ZoneInfo("Asia/Kolkata")
+    start = schedule_strip.first_hour(NOW, kolkata)
+    assert datetime.fromtimestamp(start // 1_000_000, kolkata).strftime("%H:%M:%S") == "00:00:00"
+    assert start <= NOW < start + 3_600_000_000
+
+
+def test_the_hours_of_the_strip_follow_the_clock_through_its_change():
+    night = datetime(2026, 10, 25, 0, 30, tzinfo=ZONE)
+    start = schedule_strip.first_hour(int(night.timestamp()) * 1_000_000, ZONE)
+    assert schedule_strip.hours(start, ZONE, 3).startswith("00 01 02 02 03 04")
+
+
+def test_a_time_stands_in_its_cell_with_its_hour_where_there_is_room():
+    start = at(20, 0)
+    assert schedule_strip.line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
+    crowded = schedule_strip.line([at(21, 30), at(21, 45)], start, 4, ZONE)
+    assert crowded[:13] == "      ▏▏21:45"
+
+
+async def test_an_empty_schedule_says_what_to_do(plan, make_app):
+    app = make_app(plan.path, pane="schedule")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "r", "t", "enter", "x", "d", "e")
+        assert "Nothing is scheduled." in shown(app)
+
+
+async def test_a_refresh_moves_nothing(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "j", "j")
+        by_agent(jobs.plan, "claude-1", CreateJob("Another", "scheduled", "", "x", "UTC", schedule=DAILY))
+        by_agent(jobs.plan, "human", DeleteJob(jobs[1]))
+        await until(pilot, lambda: "Another" in shown(app) and "Server status" not in shown(app))
+        assert app.pane.line.job.uid == jobs[4]
+        assert "S3" in row_of(app, "Digest mail")
+
+
+async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, monkeypatch):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        read = []
+        line_of = job_lines.line_of
+        monkeypatch.setattr(job_lines, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
+        by_agent(jobs.plan, "human", RunJob(jobs[5]))
+        await until(pilot, lambda: "◐" in row_of(app, "Weekly report")[:3])
+        assert set(read) == {jobs[5]}
+
+
+async def test_the_filter_keeps_jobs_by_their_words_and_the_rest_comes_back(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "slash", *"mail")
+        assert "Digest mail" in shown(app)
+        assert "Nightly audit" not in shown(app)
+        assert "1 of 5 jobs" in shown(app)
+        await settle(pilot, "escape")
+        assert "Nightly audit" in shown(app)
+
+
+# What the human does
+
+
+async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "r")
+        (run,) = queries_jobs.open_runs(app.bridge.db, jobs[2])
+        assert (run.trigger, run.requested_by) == ("manual", "human")
+        await settle(pilot, "r")
+        assert "runs already" in shown(app)
+        assert len(queries_jobs.open_runs(app.bridge.db, jobs[2])) == 1
+
+
+async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "G", "R", *"for June", "enter")
+        (run,) = queries_jobs.open_runs(app.bridge.db, jobs[5])
+        assert run.context == "for June"
+
+
+async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "t")
+        assert not job(app, jobs[2]).enabled
+        assert "off" in row_of(app, "Nightly audit")
+        await settle(pilot, "r")
+        assert "t switches it on" in shown(app)
+        await settle(pilot, "u")
+        assert job(app, jobs[2]).enabled
+        await settle(pilot, "t", "t")
+        assert job(app, jobs[2]).enabled
+
+
+async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "G", "d")
+        assert "Weekly report" not in shown(app).replace("Deleted S5 Weekly report", "")
+        await settle(pilot, "u")
+        assert not job(app, jobs[5]).deleted
+
+
+async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "d", "n")
+        assert queries_jobs.any_job(app.bridge.db, jobs[1]).deleted is False
+        await settle(pilot, "d", "y")
+        assert queries_jobs.any_job(app.bridge.db, jobs[1]).deleted
+
+
+async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "x", "n")
+        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason is None
+        await settle(pilot, "x", "y")
+        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason == "stopped by human"
+        await settle(pilot, "j", "x")
+        assert "does not run" in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("times", "kind"), [("0 8 * * *", "scheduled"), ("2026-12-24 18:00", "planned"), ("", "adhoc")]
+)
+async def test_all_three_kinds_are_made_from_one_form(jobs, make_app, size, times, kind):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "n", *"New one", "tab", *times, *["tab"] * 5, *"Do it.", "ctrl+s")
+        await settle(pilot)
+        made = queries_jobs.job_named(app.bridge.db, "new one")
+        assert (made.type, made.prompt, made.dedicated_context, made.created_by) == (kind, "Do it.", True, "human")
+        assert made.timezone == "Europe/Berlin"
+        assert app.pane.line.job.uid == made.uid
+
+
+async def test_the_form_shows_the_next_five_times_as_one_types(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "n", "tab", *"9:00 mon-f")
+        assert "five fields of a cron, dates such as" in shown(app)
+        await settle(pilot, *"ri")
+        text = shown(app)
+        assert "09:00 Mon–Fri  (0 9 * * mon-fri)" in text
+        for date in ("Mon 23 Nov", "Tue 24 Nov", "Wed 25 Nov", "Thu 26 Nov", "Fri 27 Nov"):
+            assert f"{date} 09:00" in text.replace("\n ", " ")
+
+
+async def test_what_is_wrong_is_told_and_the_form_stays(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "n", "ctrl+s")
+        assert "a job needs a name" in shown(app)
+        await settle(pilot, *"digest MAIL", *["tab"] * 6, *"x", "ctrl+s")
+        assert "already" in shown(app)
+        assert isinstance(app.screen, JobForm)
+        await settle(pilot, "escape", "escape")
+        assert not isinstance(app.screen, JobForm)
+
+
+async def test_an_edit_writes_what_was_changed_and_nothing_else(jobs, make_app):
+    odd = "two\x1b[31m lines\nand\ttabs"
+    by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"prompt": odd}, {"retries": 2}))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "j", "j", "e", "tab", *["backspace"] * 9, *"30 7 * * *", "ctrl+s")
+        await settle(pilot)
+        now = job(app, jobs[4])
+        assert now.schedule == {**DAILY, "minute": "30", "hour": "7"}
+        assert (now.prompt, now.settings, now.name) == (odd, {"retries": 2}, "Digest mail")
+        await settle(pilot, "u")
+        assert job(app, jobs[4]).schedule == DAILY
+
+
+async def test_a_field_that_somebody_else_changed_meanwhile_is_the_humans_to_choose(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "j", "j", "e", *" of mine")
+        by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"name": "Theirs", "timezone": "UTC"}))
+        await until(pilot, lambda: "changed meanwhile" in shown(app))
+        await settle(pilot, "ctrl+s")
+        assert "Digest mail of mine" in shown(app)
+        assert "Theirs" in shown(app)
+        await settle(pilot, "m")
+        await settle(pilot)
+        assert (job(app, jobs[4]).name, job(app, jobs[4]).timezone) == ("Digest mail of mine", "UTC")
+
+
+async def test_read_only_shows_all_of_it_and_says_why_it_does_nothing(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule", read_only=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "r")
+        assert "read only" in shown(app).split("\n")[-1]
+        await settle(pilot, "enter")
+        assert isinstance(app.screen, RunView)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
+    hostile = "[@click=app.quit]x[/nope]\x1b]52;c;aGk=\x07"
+    (made,) = by_agent(plan, "evil\x1b[2J", CreateJob(hostile, "adhoc", hostile, hostile, "UTC"))
+    by_agent(plan, "human", RunJob(made.uid))
+    with Store(plan.path) as store:
+        (run,) = queries_jobs.open_runs(store.db, made.uid)
+        run_logs.write(store.db, run.uid, [(0, hostile.encode() + b"\xff\x00")], len(hostile) + 2)
+    by_agent(plan, "claude-1", FinishRun(run.uid, "error", hostile))
+    app = make_app(plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        for keys in ((), ("enter",), ("enter",), ("escape", "escape", "e")):
+            await settle(pilot, *keys)
+            assert "[@click" in shown(app)
+            assert not {"\x1b", "\x07"} & set(shown(app))
+
+
+# Runs
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "enter")
+        assert "running" in shown(app)
+        if size[0] < 60:
+            await settle(pilot, "enter")
+        assert "64 bytes: time=0.4 ms" in shown(app)
+        await settle(pilot, *["escape"] * (2 if size[0] < 60 else 1))
+        assert not isinstance(app.screen, RunView)
+
+
+async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "enter")
+        output = b"".join(b"line %d\n" % number for number in range(100))
+        total = app.screen.output.total
+        with Store(jobs.plan.path) as store:
+            run_logs.write(store.db, jobs.running, [(total, output)], total + len(output))
+        await until(pilot, lambda: "line 99" in shown(app))
+        await settle(pilot, "pageup")
+        assert "line 99" not in shown(app)
+        more = b"the last one\n"
+        total += len(output)
+        with Store(jobs.plan.path) as store:
+            run_logs.write(store.db, jobs.running, [(total, more)], total + len(more))
+        await until(pilot, lambda: app.screen.output.total == total + len(more))
+        assert "the last one" not in shown(app)
+        await settle(pilot, "f")
+        assert "the last one" in shown(app)
+
+
+async def test_a_run_that_ends_says_how(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "enter")
+        end = EndRun(jobs.running, "error", exit_code=3, result="no route", reason="exit status 3")
+        by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
+        await until(pilot, lambda: "failed 42s exit 3" in shown(app))
+        assert "exit status 3: no route" in shown(app)
+        await settle(pilot, "x")
+        assert "it has ended" in shown(app)
+
+
+async def test_a_run_is_ended_from_its_output(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "enter", "x", "y")
+        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason == "stopped by human"
+
+
+async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "enter", "G")
+        runs = queries_jobs.runs(app.bridge.db, jobs[2], 100)
+        assert app.screen.window.cursor == runs[-1].uid
+        await settle(pilot, "g")
+        assert app.screen.window.cursor == runs[0].uid
+
+
+def test_output_is_read_as_a_terminal_would_leave_it():
+    assert readable("\x1b[31mred\x1b[0m\r\n10%\r20%\r\nend\r") == "red\n20%\nend"
+    assert readable("\x1b]0;title\x07text") == "text"

@@ -1,0 +1,53 @@
+"""Charts out of characters: numbers in, lines of text out. Pure; one cell a value unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+_LETTERS: Final = " .:-=+*%#"
+_PARTS: Final = " ▏▎▍▌▋▊▉█"
+
+
+def spark(values: Sequence[float], *, ascii_only: bool = False) -> str:
+    """Return a line with a bar for each value, from nothing to the greatest; more than nothing shows as something."""
+    return columns(values, 1, ascii_only=ascii_only)[0]
+
+
+def columns(values: Sequence[float], height: int, width: int = 1, *, ascii_only: bool = False) -> list[str]:
+    """Return `height` lines, the top first, with a bar `width` cells wide for each value.
+
+    Bars grow by eighths of a line; the greatest value reaches the top, and what is more than nothing is seen.
+    """
+    top = max(values, default=0)
+    eighths = [_share(value, top, height * 8) for value in values]
+    steps = _LETTERS if ascii_only else _EIGHTHS
+    return [
+        "".join(steps[min(max(full - line * 8, 0), 8)] * width for full in eighths)
+        for line in range(height - 1, -1, -1)
+    ]
+
+
+def bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:
+    """Return a bar that lies, as long as `value` is of `top`, at most `cells`; no longer than it must be."""
+    if ascii_only:
+        return "#" * _share(value, top, cells)
+    full, rest = divmod(_share(value, top, cells * 8), 8)
+    return "█" * full + (_PARTS[rest] if rest else "")
+
+
+def _share(value: float, top: float, steps: int) -> int:
+    if value <= 0 or top <= 0:
+        return 0
+    return min(max(1, round(value / top * steps)), steps)
+
+
+def ticks(at: Sequence[int], cells: int, *, ascii_only: bool = False) -> str:
+    """Return `cells` cells with a tick in each that is in `at`; thicker where several are."""
+    counts = [0] * cells
+    for cell in at:
+        if 0 <= cell < cells:
+            counts[cell] += 1
+    signs = " |:#" if ascii_only else " ▏▌█"
+    return "".join(signs[0 if not count else 1 if count == 1 else 2 if count < 4 else 3] for count in counts)

@@ -1,0 +1,100 @@
+"""The next 24 hours as a strip: a line a job, a tick where it is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+from tui_tasks.core import due
+from tui_tasks.core.cron import ScheduleError
+from tui_tasks.core.job_lines import JobLine
+from tui_tasks.core.queries_jobs import MAX_UPCOMING
+from tui_tasks.tui import charts
+from tui_tasks.tui.format import HOUR, SECOND, clock, count
+from tui_tasks.tui.lines import Drawn, Lines
+
+HOURS: Final = 24
+_LABEL: Final = 5
+# With so few ticks on a line there is room for their times.
+_TOLD: Final = 3
+
+
+def first_hour(now: int, zone: tzinfo) -> int:
+    """The instant at which the hour that it is began, by the clock of a zone."""
+    local = datetime.fromtimestamp(now // SECOND, zone)
+    return (now // SECOND - local.minute * 60 - local.second) * SECOND
+
+
+def cells_an_hour(width: int) -> int:
+    """How many cells an hour has: more than two, so that its number fits."""
+    return max(3, min(12, (width - _LABEL - 10) // HOURS))
+
+
+def hours(start: int, zone: tzinfo, cells: int) -> str:
+    """The hours by the clock of a zone: `20  21  22 ...`."""
+    told = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(HOURS))
+    return "".join(f"{hour:02}".ljust(cells) for hour in told)
+
+
+def line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_only: bool = False) -> str:
+    """Ticks in 24 hours of `cells` cells each; where they are few, each with its time behind it if there is room."""
+    at = [(instant - start) * cells // HOUR for instant in times]
+    ticks = charts.ticks(at, HOURS * cells, ascii_only=ascii_only)
+    if len(times) > _TOLD:
+        return ticks
+    for place, instant in zip(at, times, strict=True):
+        told = clock(instant, zone)
+        room = ticks[place + 1 : place + 2 + len(told)]
+        if len(room) > len(told) and not room.strip():
+            ticks = ticks[: place + 1] + told + ticks[place + 1 + len(told) :]
+    return ticks
+
+
+class ScheduleStrip(Lines):
+    """As many jobs as there is room for; `jobs` with the number of each."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._jobs: Sequence[tuple[int, JobLine]] = ()
+        self._times: dict[tuple[object, ...], list[int]] = {}
+
+    def put(self, jobs: Sequence[tuple[int, JobLine]]) -> None:
+        """Show these jobs, each with its number."""
+        self._jobs = jobs
+        self.again()
+
+    def lines(self, width: int) -> list[Drawn]:
+        """The hours, and a line for each job that is due in them."""
+        now, zone, ascii_only = self.host.now(), self.host.zone, self.host.ascii_only
+        assert zone is not None
+        start, cells = first_hour(now, zone), cells_an_hour(width)
+        self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
+        rows = [(number, job, times) for number, job in self._jobs if (times := self._due(job, now, start))]
+        lines: list[Drawn] = [[(" " * _LABEL, ""), (hours(start, zone, cells), "$muted")]]
+        if not rows:
+            lines.append([(" " * _LABEL + "nothing in the next 24 hours", "$muted")])
+        room = max(1, self.size.height - 1)
+        shown = rows if len(rows) <= room else rows[: room - 1]
+        for number, job, times in shown:
+            ink = "$state-failed" if job.failing else "$primary"
+            ticks = line(times, start, cells, zone, ascii_only=ascii_only)
+            told = f" {count(len(times), 'run')}" if len(times) > _TOLD else ""
+            lines.append([(f" S{number:<{_LABEL - 2}}", "$muted"), (ticks, ink), (told, "$muted")])
+        if len(shown) < len(rows):
+            lines.append([(f" {' ' * (_LABEL - 1)}and {count(len(rows) - len(shown), 'more job')}", "$muted")])
+        return lines
+
+    def _due(self, line: JobLine, now: int, start: int) -> list[int]:
+        """The times of a job from now on; those of a schedule are worked out once an hour."""
+        job = line.job
+        if not job.enabled or job.type == "adhoc":
+            return []
+        key = (job.uid, tuple((job.schedule or {}).values()), job.plan, job.timezone, start)
+        if key not in self._times:
+            self._times = {known: times for known, times in self._times.items() if known[-1] == start}
+            try:
+                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, MAX_UPCOMING)
+            except ScheduleError:
+                self._times[key] = []
+        return [instant for instant in self._times[key] if instant > max(now, job.decided_until)]
