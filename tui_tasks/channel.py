@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 # With this much unread no more requests are taken, and no more events are made.
 BACKLOG_LIMIT: Final = 1024 * 1024
 EVENT_BACKLOG: Final = 256 * 1024
+# A reader with that much unread who has taken nothing for this long has stopped reading.
+STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
 
 
@@ -37,7 +39,10 @@ class Channel:
         self._wake_out, self._wake_in = os.pipe()
         self._ended = False
         self._stopped = False
+        self._moved_at = time.monotonic()
         self._lagging = False
+        # Whether there may be events that the backlog has no room for.
+        self._held_back = False
         self._retry_at = 0.0
 
     def stop(self) -> None:
@@ -73,8 +78,7 @@ class Channel:
                 self._put(self._session.answer(values))
         changed = self._watch.changed(time.monotonic())
         self._after(changed=changed)
-        self._out.flush()
-        self._lagging = self._out.size >= EVENT_BACKLOG
+        self._flush()
 
     def _poll(self) -> set[int]:
         poll = select.poll()
@@ -89,6 +93,8 @@ class Channel:
 
     def _patience(self) -> float | None:
         """Milliseconds until something is to be done though nothing happens; None: for ever."""
+        if self._held_back and self._out.size < EVENT_BACKLOG:
+            return 0.0
         session = self._session
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         due = session.due()
@@ -100,7 +106,7 @@ class Channel:
 
     def _is_listening(self) -> bool:
         """Whether it matters what other processes commit."""
-        return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._lagging)
+        return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._held_back)
 
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
@@ -110,12 +116,27 @@ class Channel:
         try:
             if changed or is_due or session.waits:
                 self._put(session.settle(ending=self._ended))
-            while self._out.size < EVENT_BACKLOG and (lines := session.subscription.events(blocked=self._lagging)):
-                self._lagging = False
-                self._put(lines)
+            self._put_events()
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
             self._retry_at = time.monotonic() + RETRY_SECONDS
+
+    def _put_events(self) -> None:
+        """Take as many events as have room; a reader who stood still meanwhile is told that it lagged."""
+        self._lagging |= self._held_back and time.monotonic() - self._moved_at > STALLED_SECONDS
+        subscription = self._session.subscription
+        while self._out.size < EVENT_BACKLOG and (lines := subscription.events(blocked=self._lagging)):
+            self._lagging = False
+            self._put(lines)
+        self._held_back = subscription.cursor is not None and self._out.size >= EVENT_BACKLOG
+        self._lagging &= self._held_back
+
+    def _flush(self) -> None:
+        """Write what there is room for, and take note when the reader has moved on."""
+        before = self._out.size
+        self._out.flush()
+        if not before or self._out.size < before:
+            self._moved_at = time.monotonic()
 
     def _put(self, lines: list[bytes]) -> None:
         for line in lines:

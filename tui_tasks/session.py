@@ -120,6 +120,10 @@ class Session:
         return tool
 
     def _serve(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
+        with storage_errors(self.store.path):
+            return self._serve_together(lines)
+
+    def _serve_together(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
         now = self.clock()
         writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
         lapse = queries.next_lapse(self.store.db)
@@ -260,7 +264,10 @@ class Session:
 
     def due(self) -> int | None:
         """When something is to be done though nothing comes in: a lease or a wait is over. Microseconds, or None."""
-        lapse = None if self.identity.read_only else queries.next_lapse(self.store.db)
+        lapse = None
+        if not self.identity.read_only:
+            with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
+                lapse = queries.next_lapse(self.store.db)
         return min((at for at in (self.waits.due(), lapse) if at is not None), default=None)
 
     def settle(self, *, ending: bool = False) -> list[bytes]:
@@ -270,7 +277,8 @@ class Session:
             StorageFailed: try again later.
         """
         now = self.clock()
-        lapse = queries.next_lapse(self.store.db)
+        with storage_errors(self.store.path):
+            lapse = queries.next_lapse(self.store.db)
         if lapse is not None and lapse <= now and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction, lapse)

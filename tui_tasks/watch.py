@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.core.database import Database
+from tui_tasks.core.errors import StorageFailed
 
 # Seconds after the kernel's word at which to look: the log is written before its commit can be seen.
 LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
@@ -53,7 +54,11 @@ class Watch:
         while self._pending and self._pending[0] <= now:
             self._pending.pop(0)
         self._next = now + (SAFETY_NET if self._notify else POLL)
-        version = self._db.data_version()
+        try:
+            version = self._db.data_version()
+        except StorageFailed:
+            # Whoever asks for more is told; here the next look will do.
+            return False
         if version == self._version:
             return False
         self._version = version

@@ -129,7 +129,8 @@ class Database:
 
     def data_version(self) -> int:
         """A number that differs from the last time when another connection has committed."""
-        version: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
+        with storage_errors(self.path):
+            version: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
         return version
 
     @contextlib.contextmanager

@@ -1,0 +1,154 @@
+"""An agent on the other end of a real pipe: a process that serves, lines to it, replies and events from it.
+
+Every wait has a deadline; nothing sleeps.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import json
+import os
+import queue
+import subprocess
+import sys
+import termios
+import threading
+from pathlib import Path
+from typing import Any
+
+import tui_tasks
+
+DEADLINE = 30.0
+ROOT = Path(tui_tasks.__file__).parents[1]
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a program that sees nothing of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TUI_TASKS_", "XDG_"))}
+    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "TUI_TASKS_CONFIG": str(home / "no-config")} | more
+
+
+def program(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tui_tasks", *arguments]
+
+
+class Agent:
+    """A `serve` process and the conversation with it."""
+
+    def __init__(self, db: Path, *options: str, reading: bool = True, **environ: str) -> None:
+        self.errors = db.parent / f"stderr-{id(self)}.txt"
+        self._log = self.errors.open("wb")
+        self.process = subprocess.Popen(
+            program("serve", "--db", str(db), *options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=environment(db.parent, **environ),
+        )
+        self._replies: queue.Queue[Any] = queue.Queue()
+        self._events: queue.Queue[Any] = queue.Queue()
+        # Everything that came, in order.
+        self.lines: list[Any] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        if reading:
+            self.read()
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._log.close()
+
+    def read(self) -> None:
+        """Begin to read what the process writes."""
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            if not line.endswith(b"\n"):
+                # It was killed in the middle of a reply.
+                break
+            value = json.loads(line)
+            self.lines.append(value)
+            is_event = isinstance(value, dict) and "event" in value and "ok" not in value
+            (self._events if is_event else self._replies).put(value)
+        self._replies.put(None)
+        self._events.put(None)
+
+    def send(self, data: bytes) -> None:
+        """Write bytes as they are."""
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def write(self, *values: Any) -> None:
+        """Write each value as a line."""
+        self.send(b"".join(json.dumps(value).encode() + b"\n" for value in values))
+
+    def reply(self, deadline: float = DEADLINE) -> Any:
+        """The next reply; None after the last."""
+        return self._replies.get(timeout=deadline)
+
+    def event(self, deadline: float = DEADLINE) -> Any:
+        """The next event; None after the last."""
+        return self._events.get(timeout=deadline)
+
+    def no_event(self) -> bool:
+        return self._events.empty()
+
+    def ask(self, tool: str, envelope: dict[str, Any] | None = None, /, **arguments: Any) -> Any:
+        """Send one request and take the next reply."""
+        self.write({"tool": tool, "arguments": arguments, **(envelope or {})})
+        return self.reply()
+
+    def ok(self, tool: str, envelope: dict[str, Any] | None = None, /, **arguments: Any) -> Any:
+        """The result of a request that must be served."""
+        reply = self.ask(tool, envelope, **arguments)
+        assert reply["ok"], reply
+        return reply["result"]
+
+    def refused(self, tool: str, envelope: dict[str, Any] | None = None, /, **arguments: Any) -> Any:
+        """The error of a request that must be refused."""
+        reply = self.ask(tool, envelope, **arguments)
+        assert not reply["ok"], reply
+        return reply["error"]
+
+    def end_input(self) -> None:
+        self.process.stdin.close()
+
+    def finish(self, deadline: float = DEADLINE) -> list[Any]:
+        """End the input, and return what is still written until the process has left as it should."""
+        self.end_input()
+        rest = []
+        while (reply := self.reply(deadline)) is not None:
+            rest.append(reply)
+        assert self.process.wait(deadline) == 0, self.said()
+        assert self.said() == "", self.said()
+        return rest
+
+    def said(self) -> str:
+        """What it has written on standard error."""
+        return self.errors.read_text()
+
+    def kill(self) -> None:
+        """kill -9, and wait until it is gone."""
+        self.process.kill()
+        self.process.wait(DEADLINE)
+        if self._reader.ident is not None:
+            self._reader.join(DEADLINE)
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+    def unread(self) -> int:
+        """How many bytes stand in the pipe that it writes to."""
+        held = array.array("i", [0])
+        fcntl.ioctl(self.process.stdout, termios.FIONREAD, held)
+        return held[0]
+
+    def peak(self) -> int:
+        """The most memory that it has held, in KiB."""
+        rows = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM"))

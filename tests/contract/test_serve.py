@@ -1,0 +1,433 @@
+"""`serve` over real pipes: lines in, replies out, and how it starts and ends (contract, sections 1 to 3)."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from peewee import sqlite3
+
+from tests.contract.client import DEADLINE, ROOT, Agent, environment, program
+from tui_tasks import clock
+from tui_tasks.core import queries
+from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.store import Store
+
+ADD = "tasklist:add_task"
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def db(tmp_path):
+    return tmp_path / "state" / "tasks.db"
+
+
+@pytest.fixture
+def agent(db):
+    db.parent.mkdir(mode=0o700)
+    with Agent(db) as serving:
+        yield serving
+
+
+def serve(db, data: bytes, *options: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """A whole conversation at once."""
+    return subprocess.run(
+        program("serve", "--db", str(db), *options),
+        input=data,
+        capture_output=True,
+        timeout=DEADLINE,
+        env=environment(db.parent.parent, **environ),
+        check=False,
+    )
+
+
+def replies(done: subprocess.CompletedProcess[bytes]) -> list:
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def line(tool: str, id: object = None, **arguments) -> bytes:
+    return json.dumps({"id": id, "tool": tool, "arguments": arguments}).encode() + b"\n"
+
+
+# Starting and ending
+
+
+def test_it_ends_at_the_end_of_input_with_0_after_every_reply(db):
+    data = b"".join(line(ADD, n, name=str(n)) for n in range(500))
+    answered = replies(serve(db, data))
+    assert [reply["id"] for reply in answered] == list(range(500))
+    assert [reply["seq"] for reply in answered] == list(range(1, 501))
+
+
+def test_nothing_in_gives_nothing_out(db):
+    assert replies(serve(db, b"")) == []
+    assert replies(serve(db, b"\n\r\n  \n\t\n")) == []
+
+
+def test_a_last_line_without_its_end_is_served(db):
+    assert replies(serve(db, line(ADD, 1, name="one").strip()))[0]["ok"]
+
+
+def test_either_line_end_will_do(db):
+    data = line(ADD, 1, name="one\r").replace(b"\n", b"\r\n") + line("tasklist:display", 2)
+    assert [reply["ok"] for reply in replies(serve(db, data))] == [True, True]
+
+
+@pytest.mark.parametrize("source", ["file", "null"])
+def test_input_may_be_a_file_or_nothing(db, tmp_path, source):
+    requests, taken = tmp_path / "requests.jsonl", tmp_path / "replies"
+    requests.write_bytes(line(ADD, 1, name="one") * 3)
+    given = requests if source == "file" else Path(os.devnull)
+    with given.open("rb") as stdin, taken.open("wb") as stdout:
+        done = subprocess.run(
+            program("serve", "--db", str(db)), stdin=stdin, stdout=stdout, env=environment(tmp_path), timeout=DEADLINE
+        )
+    assert done.returncode == 0
+    assert len(taken.read_bytes().splitlines()) == (3 if source == "file" else 0)
+
+
+def test_a_database_and_its_folder_are_made_private(db):
+    previous = os.umask(0)
+    try:
+        serve(db, line(ADD, 1, name="one"))
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE(db.stat().st_mode) == 0o600
+    assert stat.S_IMODE(db.parent.stat().st_mode) == 0o700
+
+
+def test_the_database_is_named_by_option_environment_or_the_users_data_directory(tmp_path):
+    def run(*options: str, **environ: str) -> None:
+        done = subprocess.run(
+            program("serve", *options),
+            input=line(ADD, 1, name="one"),
+            capture_output=True,
+            env=environment(tmp_path, **environ),
+            timeout=DEADLINE,
+        )
+        assert done.returncode == 0, done.stderr
+
+    run("--db", str(tmp_path / "option.db"), TUI_TASKS_DB=str(tmp_path / "environment.db"))
+    assert (tmp_path / "option.db").exists()
+    assert not (tmp_path / "environment.db").exists()
+    run(TUI_TASKS_DB=str(tmp_path / "environment.db"))
+    assert (tmp_path / "environment.db").exists()
+    run(XDG_DATA_HOME=str(tmp_path / "data"))
+    assert (tmp_path / "data" / "tui-tasks" / "tasks.db").exists()
+    assert stat.S_IMODE((tmp_path / "data" / "tui-tasks").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("what", ["text", "foreign", "newer", "folder"])
+def test_a_database_that_is_not_fit_is_refused_at_the_start_with_1_and_left_alone(tmp_path, what):
+    path = tmp_path / "tasks.db"
+    if what == "text":
+        path.write_text("no database\n" * 500)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        if what == "newer":
+            Store(str(path)).close()
+        other = sqlite3.connect(path)
+        other.execute("CREATE TABLE notes (text TEXT)" if what == "foreign" else "PRAGMA user_version = 999")
+        other.commit()
+        other.close()
+    before = path.read_bytes() if path.is_file() else b""
+    done = serve(path, line(ADD, 1, name="one"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert str(path).encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_the_name_human_is_reserved(db):
+    for name in ("human", "Human", " human "):
+        done = serve(db, line(ADD, 1, name="one"), "--agent", name)
+        assert done.returncode in (1, 2)
+        assert done.stdout == b""
+        assert b"Traceback" not in done.stderr
+
+
+def test_agent_and_list_are_taken_as_options(db):
+    hello, added = replies(serve(db, line("control:hello", 1) + line(ADD, 2, name="x"), "--agent", "w", "--list", "l"))
+    assert (hello["result"]["agent"], hello["result"]["list"]) == ("w", "l")
+    with Store(str(db)) as store:
+        task = queries.task(store.db, added["result"]["uid"])
+        assert (task.created_by, queries.list_by_id(store.db, task.list_id).name) == ("w", "l")
+
+
+def test_read_only_reads_and_refuses_writes(db):
+    replies(serve(db, line(ADD, 1, name="one")))
+    before = db.read_bytes()
+    shown, added = replies(serve(db, line("tasklist:display", 1) + line(ADD, 2, name="two"), "--read-only"))
+    assert len(shown["result"]) == 1
+    assert added["error"]["code"] == "forbidden"
+    assert db.read_bytes() == before
+
+
+def test_wrong_usage_is_told_with_2(db):
+    assert serve(db, b"", "--no-such-option").returncode == 2
+
+
+def test_a_process_that_serves_imports_no_screen(db):
+    code = (
+        "import sys, tui_tasks.cli as cli\n"
+        f"status = cli.main(['serve', '--db', {str(db)!r}])\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
+        "sys.exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=line(ADD, 1, name="one"),
+        capture_output=True,
+        env=environment(ROOT),
+        timeout=DEADLINE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not {"textual", "rich", "mcp", "pydantic"} & set(done.stderr.decode().split())
+
+
+def test_when_the_reader_of_the_replies_is_gone_it_leaves_quietly(tmp_path):
+    with Agent(tmp_path / "tasks.db", reading=False) as agent:
+        agent.process.stdout.close()
+        agent.write({"tool": "control:hello"})
+        assert agent.process.wait(DEADLINE) in (0, 1)
+        assert "Traceback" not in agent.said()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_without_a_traceback(agent, number):
+    agent.ok("control:hello")
+    agent.process.send_signal(number)
+    agent.process.wait(DEADLINE)
+    assert "Traceback" not in agent.said()
+
+
+# Lines
+
+BAD = {
+    b"{": "parse_error",
+    b'{"tool": "control:hello"} {}': "parse_error",
+    b"\xff\xfe": "parse_error",
+    b'{"tool": NaN}': "parse_error",
+    b'{"tool": "a", "tool": "b"}': "parse_error",
+    b'{"tool": "\\ud800"}': "parse_error",
+    b"[" * 65 + b"]" * 65: "parse_error",
+    b'{"id": 99999999999999999999, "tool": "control:hello"}': "parse_error",
+    b"\0": "parse_error",
+    b"x" * (MIB + 1): "too_large",
+    b"5": "invalid_request",
+    b"[]": "invalid_request",
+    b"null": "invalid_request",
+    b'{"id": 1.5, "tool": "control:hello"}': "invalid_request",
+    b'{"tool": "control:hello", "agent": "human"}': "invalid_request",
+    b'{"tool": "tasklist:dance"}': "unknown_tool",
+    b'{"tool": "tasklist:add_task"}': "invalid_argument",
+    b'{"tool": "tasklist:get_task", "arguments": {"uid": "none"}}': "not_found",
+    b'{"tool": "control:pause"}': "forbidden",
+    b'{"tool": "control:undo"}': "conflict",
+    b'{"tool": "control:heartbeat", "arguments": {"claim": "none"}}': "not_found",
+}
+
+
+def test_no_line_however_bad_ends_the_channel_or_gets_anything_but_one_reply(agent):
+    for bad, code in BAD.items():
+        agent.send(bad + b"\n" + line("tasklist:display", "next"))
+        reply, after = agent.reply(), agent.reply()
+        assert (reply["ok"], reply["error"]["code"]) == (False, code), (bad[:60], reply)
+        assert (after["id"], after["ok"], after["result"]) == ("next", True, [])
+    assert agent.finish() == []
+
+
+def test_thousands_of_lines_of_noise_get_one_reply_each_and_change_nothing(agent):
+    rng = random.Random(3)
+    seeds = [json.dumps({"id": 1, "tool": ADD, "arguments": {"name": "x"}}).encode(), b'[{"tool":"control:undo"}]']
+    noise = []
+    for _ in range(3_000):
+        raw = bytearray(rng.choice(seeds)) if rng.random() < 0.7 else bytearray(rng.randbytes(rng.randrange(1, 60)))
+        for _ in range(rng.randrange(1, 4)):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        raw = raw.replace(b"\n", b"").replace(b"\r", b"")
+        noise.append(bytes(raw) if raw.strip() and b"add_task" not in raw else b"?")
+    agent.send(b"\n".join(noise) + b"\n")
+    answered = [agent.reply() for _ in noise]
+    for reply in answered:
+        for one in reply if isinstance(reply, list) else [reply]:
+            assert one["ok"] is False, reply
+            assert one["error"]["code"] in {
+                *("parse_error", "invalid_request", "unknown_tool", "invalid_argument", "conflict")
+            }, reply
+    assert agent.ok("tasklist:display") == []
+    assert agent.finish() == []
+
+
+def test_a_line_of_50_mib_is_dropped_without_being_held(agent):
+    agent.ok("control:hello")
+    for _ in range(50):
+        agent.send(b"x" * MIB)
+    agent.send(b"\n" + line("tasklist:display", "next"))
+    assert agent.reply()["error"]["code"] == "too_large"
+    assert agent.reply()["id"] == "next"
+    assert agent.peak() < 150 * 1024
+
+
+def test_a_line_of_the_limit_is_served(agent):
+    head, tail = b'{"id": 1, "tool": "tasklist:display", "pad": "', b'"}'
+    agent.send(head + b"x" * (MIB - len(head) - len(tail)) + tail + b"\n")
+    assert agent.reply()["ok"]
+
+
+def test_replies_come_in_the_order_of_requests_whatever_they_are(agent):
+    kinds = [line(ADD, None, name="x"), b"{\n", b"[]\n", line("tasklist:display"), line("nope"), b"\n"]
+    rng = random.Random(1)
+    lines, expected = [], []
+    for n in range(400):
+        kind = rng.choice(kinds)
+        lines.append(kind.replace(b"null", str(n).encode()))
+        if kind.strip():
+            expected.append(n if b"null" in kind else None)
+    agent.send(b"".join(lines))
+    assert [agent.reply()["id"] for _ in expected] == expected
+
+
+def test_half_a_line_holds_up_nobody_and_is_served_when_its_other_half_comes(agent, db):
+    request = line(ADD, 1, name="slow")
+    agent.send(request[:20])
+    with Agent(db) as other:
+        other.ok("control:subscribe")
+        other.ok(ADD, name="meanwhile")
+        assert other.event()["task"]["name"] == "meanwhile"
+    for byte in request[20:]:
+        agent.send(bytes([byte]))
+    assert agent.reply()["ok"]
+
+
+def test_one_who_has_sent_half_a_line_still_hears_events(agent, db):
+    agent.ok("control:subscribe")
+    agent.send(b'{"id": 1, "tool": "tasklist:')
+    with Agent(db) as other:
+        other.ok(ADD, name="theirs")
+    assert agent.event()["task"]["name"] == "theirs"
+    agent.send(b'display"}\n')
+    assert agent.reply()["ok"]
+
+
+def test_half_a_line_at_the_end_of_input_is_a_line(agent):
+    agent.send(b'{"id": 1, "tool": "tasklist:disp')
+    (reply,) = agent.finish()
+    assert reply["error"]["code"] == "parse_error"
+
+
+# Waits
+
+
+def answer(db, text: str) -> None:
+    with Store(str(db)) as store:
+        for question in queries.open_asks(store.db):
+            store.commit(AnswerAsk(question.uid, text), actor="human", now=clock.now())
+
+
+def test_a_question_is_answered_by_the_human_in_another_process_and_holds_up_nobody(agent, db):
+    agent.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "options": ["yes", "no"]}})
+    agent.write({"id": 2, "tool": ADD, "arguments": {"name": "meanwhile"}})
+    assert agent.reply()["id"] == 2
+    answer(db, "yes")
+    reply = agent.reply()
+    assert (reply["id"], reply["ok"], reply["result"]["answer"]) == ("q", True, "yes")
+    assert agent.finish() == []
+
+
+def test_an_agent_cannot_answer(agent, db):
+    agent.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}})
+    agent.ok("control:hello")
+    with Store(str(db)) as store:
+        (question,) = queries.open_asks(store.db)
+    for name in ("uid", "ask", "id"):
+        error = agent.refused("control:answer", {"agent": "other"}, **{name: question.uid, "answer": "yes"})
+        assert error["code"] == "forbidden"
+    assert agent.refused("control:answer", {"agent": "human"}, uid=question.uid)["code"] == "invalid_request"
+    with Store(str(db)) as store:
+        assert queries.open_asks(store.db) == [question]
+
+
+def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_answered_timeout(agent, db):
+    agent.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}}, {"id": 2, "tool": "control:hello"})
+    assert agent.reply()["id"] == 2
+    (reply,) = agent.finish()
+    assert (reply["id"], reply["error"]["code"]) == ("q", "timeout")
+    with Store(str(db)) as store:
+        assert queries.open_asks(store.db) == []
+
+
+def test_at_the_end_of_input_a_wait_goes_on_to_its_timeout_and_may_still_be_answered(agent, db):
+    ask = {"tool": "ask", "arguments": {"question": "Shall I?", "timeout": 0.7}}
+    agent.write(ask | {"id": "late"})
+    (reply,) = agent.finish()
+    assert (reply["id"], reply["error"]["code"]) == ("late", "timeout")
+    with Agent(db) as second:
+        second.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "timeout": 60}})
+        second.write({"id": 2, "tool": "control:hello"})
+        assert second.reply()["id"] == 2
+        second.end_input()
+        answer(db, "in time")
+        assert second.reply()["result"]["answer"] == "in time"
+        assert second.reply() is None
+        assert second.process.wait(DEADLINE) == 0
+
+
+# Storage
+
+
+def test_a_writer_held_off_past_the_limit_is_told_busy_once_and_reads_are_served(agent, db):
+    agent.ok(ADD, name="kept")
+    holder = sqlite3.connect(db, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    agent.send(b"".join(line(ADD, n, name=str(n)) for n in range(3)) + line("tasklist:display", "read"))
+    for n in range(3):
+        reply = agent.reply()
+        assert (reply["id"], reply["error"]["code"], reply["error"]["data"]["retryable"]) == (n, "busy", True)
+    read = agent.reply()
+    assert (read["id"], [task["name"] for task in read["result"]]) == ("read", ["kept"])
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert agent.ok(ADD, name="now")
+    assert len(agent.ok("tasklist:display")) == 2
+
+
+def test_a_database_that_is_damaged_while_open_is_a_storage_error_and_the_channel_goes_on(agent, db):
+    for n in range(200):
+        agent.ok(ADD, name=f"{n} " + "x" * 200)
+    checkpoint = sqlite3.connect(db)
+    checkpoint.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    checkpoint.close()
+    whole = db.read_bytes()
+    agent.kill()
+    with Agent(db) as second:
+        second.ok("control:hello")
+        with db.open("r+b") as file:
+            file.seek(4096)
+            file.write(os.urandom(len(whole) - 4096))
+        for request in ({"tool": "tasklist:display"}, {"tool": ADD, "arguments": {"name": "x"}}):
+            second.write(request | {"id": 1})
+            reply = second.reply()
+            assert (reply["ok"], reply["error"]["code"]) == (False, "storage_error"), reply
+            assert reply["error"]["data"]["retryable"] is False
+        second.send(b"{\n")
+        assert second.reply()["error"]["code"] == "parse_error"
+        second.end_input()
+        assert second.process.wait(DEADLINE) == 0
+        assert "Traceback" not in second.said()
+
+
+def test_a_copy_of_the_database_holds_all_there_was(agent, db, tmp_path):
+    uids = [agent.ok(ADD, name=str(n))["uid"] for n in range(20)]
+    agent.kill()
+    shutil.copytree(db.parent, tmp_path / "copy")
+    with Store(str(tmp_path / "copy" / "tasks.db")) as store:
+        assert [queries.task(store.db, uid).name for uid in uids] == [str(n) for n in range(20)]
