@@ -17,7 +17,7 @@ PANES: Final = {
 }
 """By the name of the action that goes there, less `pane_`; in the order of their keys 1 to 4."""
 
-SCREENS: Final = {"asks": "inbox.Inbox", "agents": "agents.Agents"}
+SCREENS: Final = {"asks": "inbox.Inbox", "agents": "agents.Agents", "stats": "stats.Stats"}
 """By the name of the action that opens each: asks, agents, stats."""
 
 

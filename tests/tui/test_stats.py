@@ -1,0 +1,212 @@
+"""The stats screen: figures that are right, read without keeping anybody waiting."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tests.tui.evening import Jobs, by_agent, day, settle, shown, until
+from tests.tui.plan import NOW, ZONE, at
+from tui_tasks.core import journal, queries, statistics
+from tui_tasks.core.operations import AddTask, AnswerAsk, CreatePlan, DeleteTask, EditTask, LogTask, OpenAsk, Undo
+from tui_tasks.core.statistics import Tally
+from tui_tasks.core.store import Store
+from tui_tasks.tui import charts
+from tui_tasks.tui.stats import bounds
+
+SIZES = [(120, 40), (80, 24), (40, 12)]
+MINUTE = 60_000_000
+
+
+class Week:
+    """A plan of seven days, written in the order in which it happened: its figures can be counted by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.uids: list[str] = []
+        with Store(self.path) as store:
+            self._store = store
+            made = self._do("human", day(13, 9), CreatePlan("Plan"))
+            self.list_id = made.id
+            for number in range(9):
+                self.uids.append(self._do("human", day(13, 9, number), AddTask(f"Task {number}", made.uid)).uid)
+            self._days(made.uid)
+
+    def _do(self, actor: str, when: int, *operations):
+        return self._store.commit(*operations, actor=actor, now=when)[0]
+
+    def _status(self, task: str, when: int, status: str, actor: str = "claude-1") -> None:
+        self._do(actor, when, EditTask(task, {"status": status}))
+
+    def _days(self, plan: str) -> None:
+        """One done on Sunday after 10 minutes, two on Tuesday after 30 and 60, one failed on Friday."""
+        for number, minutes, place in ((15, 10, 0), (17, 30, 1), (17, 60, 2)):
+            begun = day(number, 10 + place)
+            self._status(self.uids[place], begun, "in_progress")
+            self._status(self.uids[place], begun + minutes * MINUTE, "done")
+        self._status(self.uids[3], day(20, 10), "in_progress")
+        asked = self._do("claude-1", day(20, 10, 5), OpenAsk("Which?", ("a", "b"), self.uids[3]))
+        self._do("human", day(20, 10, 11), AnswerAsk(asked.uid, "a"))
+        self._do("claude-1", day(20, 10, 12), LogTask(self.uids[3], "going on"))
+        self._status(self.uids[3], day(20, 10, 29), "failed")
+        self._do("human", day(20, 12), AddTask("One more", plan))
+        self.asked = self._do("claude-1", at(19, 34, 42), OpenAsk("And now?", (), self.uids[4]))
+
+
+@pytest.fixture
+def week(tmp_path: Path) -> Week:
+    return Week(tmp_path / "auth.db")
+
+
+def counted(path: str, list_id: int, starts: list[int]) -> Tally:
+    tally = Tally(starts)
+    with Store(path) as store:
+        low = statistics.seq_before(store.db, starts[0])
+        tally.take(statistics.events(store.db, list_id, low, journal.newest(store.db)))
+    return tally
+
+
+# The figures
+
+
+def test_what_was_done_failed_and_open_is_counted_by_the_day(week):
+    tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    assert [sum(tally.done[at : at + 4]) for at in range(0, 28, 4)] == [1, 0, 2, 0, 0, 0, 0]
+    assert tally.failed == 1
+    assert tally.open_at_start(6) == 9
+    assert tally.open(6)[3::4] == [8, 8, 6, 6, 6, 6, 6]
+    assert tally.median_took == 30 * MINUTE
+
+
+def test_a_quiet_spell_is_the_longest_that_a_task_in_progress_went_without_a_word(week):
+    tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    assert tally.quiet(NOW) == 60 * MINUTE
+    by_agent(week, "claude-1", EditTask(week.uids[5], {"status": "in_progress"}), now=at(19, 0))
+    by_agent(week, "human", LogTask(week.uids[5], "are you there?"), now=at(20, 0))
+    tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    assert tally.quiet(NOW) == NOW - at(19, 0)
+
+
+def test_what_was_undone_or_deleted_is_not_counted_as_open_or_done_twice(week):
+    by_agent(week, "claude-1", EditTask(week.uids[4], {"status": "done"}), now=at(19, 0))
+    by_agent(week, "claude-1", Undo(), now=at(19, 1))
+    by_agent(week, "human", DeleteTask(week.uids[5]), now=at(19, 2))
+    with Store(week.path) as store:
+        found = queries.list_by_id(store.db, week.list_id)
+    tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    assert tally.open_at_start(found.pending + found.in_progress) == 9
+    assert sum(tally.done) == 3
+
+
+def test_waits_for_the_human_count_those_that_last(week):
+    with Store(week.path) as store:
+        waits = statistics.waits(store.db, bounds(NOW, ZONE)[0])
+    assert statistics.median_wait(waits) == 6 * MINUTE
+    longest, wait = statistics.longest_wait(waits, NOW)
+    assert (longest, wait.task_uid) == (41 * MINUTE, week.uids[4])
+
+
+def test_the_entry_before_an_instant_is_found_without_going_through_the_journal(week):
+    with Store(week.path) as store:
+        entries = journal.latest(store.db, 1_000)
+        for instant in (0, entries[0].at, day(17, 0), entries[-1].at, entries[-1].at + 1):
+            assert statistics.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
+
+
+def test_days_begin_at_midnight_where_the_human_is_through_a_change_of_clocks():
+    starts = bounds(int(datetime(2026, 10, 27, 12, tzinfo=ZONE).timestamp()) * 1_000_000, ZONE)
+    assert len(starts) == 28
+    local = [datetime.fromtimestamp(start // 1_000_000, ZONE) for start in starts[::4]]
+    assert [(each.day, each.hour) for each in local] == [(number, 0) for number in range(21, 28)]
+
+
+def test_the_spread_of_times_counts_each_once():
+    assert statistics.spread([0, 1, 59, 60, 61, 1_000], [60, 600]) == [3, 2, 1]
+    assert statistics.spread([], [60]) == [0, 0]
+
+
+# Charts
+
+
+def test_sparks_show_nothing_as_nothing_and_little_as_something():
+    assert charts.spark([0, 1, 100]) == " ▁█"
+    assert charts.spark([0, 1, 100], ascii_only=True) == " .#"
+    assert charts.spark([]) == ""
+    assert charts.spark([0, 0]) == "  "
+
+
+def test_columns_grow_from_the_bottom():
+    assert charts.columns([4, 2, 1], 2, 2) == ["██    ", "████▄▄"]
+
+
+def test_bars_are_as_long_as_their_share():
+    assert [charts.bar(value, 4, 4) for value in (0, 1, 4, 9)] == ["", "█", "████", "████"]
+    assert charts.bar(1, 1_000, 4) == "▏"
+    assert charts.bar(3, 4, 4, ascii_only=True) == "###"
+
+
+def test_ticks_are_thicker_where_several_are():
+    assert charts.ticks([0, 2, 2, 3, 3, 3, 3, 9, -1], 5) == "▏ ▌█ "
+    assert charts.ticks([0, 2, 2], 3, ascii_only=True) == "| :"
+
+
+# The screen
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_figures_stand_on_the_screen(week, make_app, size):
+    app = make_app(week.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "9 → 6" in shown(app))
+        text = shown(app)
+        assert "Plan, last 7 days" in text
+        for figure in ("30m", "6m", "1 of 4   (25%)", "41m  (#5)", "0.4"):
+            assert figure in text
+
+
+async def test_figures_follow_what_comes_in(week, make_app):
+    app = make_app(week.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "9 → 6" in shown(app))
+        by_agent(week, "claude-1", EditTask(week.uids[6], {"status": "failed"}))
+        await until(pilot, lambda: "9 → 5" in shown(app) and "2 of 5   (40%)" in shown(app))
+
+
+async def test_schedules_and_runs_are_told(plan, make_app):
+    Jobs(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "5, 1 failing, 1 overdue" in shown(app))
+        assert "runs over the day" in shown(app)
+
+
+async def test_what_does_not_fit_is_scrolled_to_and_esc_goes_back(week, make_app):
+    app = make_app(week.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "S")
+        assert "runs over the day" not in shown(app)
+        await settle(pilot, "G")
+        assert "runs over the day" in shown(app)
+        await settle(pilot, "escape")
+        assert app.screen is app.screen_stack[0]
+
+
+async def test_an_empty_database_has_stats_too(tmp_path, make_app):
+    app = make_app(tmp_path / "empty.db")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "median time to done" in shown(app))
+        assert "0 of 0" in shown(app)
+
+
+async def test_letters_stand_in_for_glyphs(week, make_app):
+    from tui_tasks.config import Config
+
+    app = make_app(week.path, config=Config(ascii=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "S")
+        await until(pilot, lambda: "9 -> 6" in shown(app))
+        assert shown(app).isascii()
