@@ -1,0 +1,167 @@
+"""The whole program on a real pseudo-terminal: keys, JSON and replies at once, and a second terminal that follows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminals import Terminal
+from tui_tasks.core import journal, queries
+from tui_tasks.core.store import Store
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start(path: Path, tmp_path: Path) -> Iterator[Start]:
+    """Start the program on a terminal of its own."""
+    running: list[Terminal] = []
+
+    def start(*arguments: str, piped: bool = False) -> Terminal:
+        environment = {"TUI_TASKS_CONFIG": str(tmp_path / "config.toml"), "TUI_TASKS_DB": str(path)}
+        command = [sys.executable, "-m", "tui_tasks", *arguments]
+        running.append(Terminal(command, lines=24, columns=80, piped=piped, environment=environment))
+        return running[-1]
+
+    with Store(str(path)):
+        pass
+    yield start
+    for terminal in running:
+        terminal.close()
+
+
+class Agent:
+    """Sends lines to a program's input and takes the replies from its output, on a thread."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.replies: list[dict[str, Any]] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.terminal.process.stdout is not None
+        for line in self.terminal.process.stdout:
+            self.replies.append(json.loads(line))
+
+    def send(self, id: int, tool: str, **arguments: Any) -> None:
+        assert self.terminal.process.stdin is not None
+        line = json.dumps({"id": id, "tool": tool, "args": arguments})
+        self.terminal.process.stdin.write(line.encode() + b"\n")
+        self.terminal.process.stdin.flush()
+
+
+def test_keys_requests_and_replies_go_at_once_and_none_is_taken_for_another(start: Start, path: Path) -> None:
+    screen = start(piped=True)
+    agent = Agent(screen)
+    screen.wait_for(lambda: screen.shows("tasklist") or screen.shows("No tasks yet"))
+    typed = "Buy #infra milk q1234"
+    screen.type("n")
+    screen.wait_for(lambda: screen.shows(" +"))
+    for number, letter in enumerate(typed):
+        agent.send(number, "tasklist:add_task", name=f"Agent {number}")
+        screen.type(letter)
+    screen.wait_for(lambda: len(agent.replies) == len(typed))
+    screen.wait_for(lambda: screen.shows("+ Buy #infra milk q1234"))
+    screen.type("\r")
+    screen.wait_for(lambda: screen.shows("Agent 20") and screen.shows("22  Buy milk q1234"))
+    assert [reply["id"] for reply in agent.replies] == list(range(len(typed)))
+    assert all(reply["ok"] for reply in agent.replies)
+    with Store(str(path), read_only=True) as store:
+        home = queries.find_list(store.db, "tasklist")
+        assert home is not None
+        names = [task.name for task in queries.tasks(store.db, home.id)]
+        assert sorted(names) == sorted([f"Agent {number}" for number in range(len(typed))] + ["Buy milk q1234"])
+        assert {entry.actor for entry in journal.all_entries(store.db)} == {"agent", "human"}
+
+
+def test_the_human_is_heard_by_the_agent_in_the_same_process(start: Start) -> None:
+    screen = start(piped=True)
+    agent = Agent(screen)
+    agent.send(1, "control:subscribe")
+    agent.send(2, "tasklist:add_task", name="Ship it")
+    screen.wait_for(lambda: screen.shows("Ship it"))
+    screen.type("s")
+    screen.wait_for(lambda: screen.shows("in progress"))
+    screen.type("d")
+    screen.wait_for(lambda: any(reply.get("event") == "task.updated" for reply in agent.replies))
+    told = next(reply for reply in agent.replies if reply.get("event") == "task.updated")
+    assert told["actor"] == "human"
+    assert told["changes"] == {"status": ["pending", "done"]}
+
+
+def test_a_second_terminal_follows_read_only(start: Start) -> None:
+    follower = start("watch")
+    follower.wait_for(lambda: follower.shows("read only"))
+    screen = start(piped=True)
+    agent = Agent(screen)
+    agent.send(1, "tasklist:add_task", name="Seen elsewhere")
+    follower.wait_for(lambda: follower.shows("Seen elsewhere"))
+    follower.type("n")
+    follower.wait_for(lambda: follower.shows("read only"))
+    assert not follower.shows(" + ")
+
+
+def test_the_screen_goes_on_when_the_agent_has_gone_and_quits_with_q(start: Start) -> None:
+    screen = start(piped=True)
+    agent = Agent(screen)
+    agent.send(1, "tasklist:add_task", name="Last words")
+    screen.wait_for(lambda: screen.shows("Last words"))
+    assert screen.process.stdin is not None
+    screen.process.stdin.close()
+    screen.type("n")
+    screen.wait_for(lambda: screen.shows(" +"))
+    screen.type("Still here\r")
+    screen.wait_for(lambda: screen.shows("Still here"))
+    screen.type("q")
+    assert screen.ends() == 0
+    screen.assert_given_back()
+
+
+def test_quitting_while_the_agent_waits_for_an_answer_hangs_nobody(start: Start) -> None:
+    screen = start(piped=True)
+    agent = Agent(screen)
+    agent.send(1, "ask", question="May I?")
+    screen.wait_for(lambda: screen.shows("1 need"))
+    screen.type("q")
+    assert screen.ends() == 0
+    screen.assert_given_back()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_it_and_the_terminal_is_as_before(start: Start, number: signal.Signals) -> None:
+    screen = start(piped=True)
+    screen.wait_for(lambda: screen.shows("No tasks yet"))
+    os.kill(screen.process.pid, number)
+    assert screen.ends() == 128 + number
+    screen.assert_given_back()
+
+
+def test_a_reply_that_was_read_is_durable_though_the_screen_is_killed(start: Start, path: Path) -> None:
+    screen = start(piped=True)
+    agent = Agent(screen)
+    for number in range(50):
+        agent.send(number, "tasklist:add_task", name=f"Task {number}")
+    screen.wait_for(lambda: len(agent.replies) >= 20)
+    screen.process.kill()
+    screen.process.wait()
+    acknowledged = [reply["result"]["uid"] for reply in agent.replies if reply["ok"]]
+    with Store(str(path)) as store:
+        for uid in acknowledged:
+            assert queries.task(store.db, uid)
+
+
+def test_the_demo_shows_tasks_that_appear_and_move(start: Start) -> None:
+    screen = start("demo")
+    screen.wait_for(lambda: screen.shows("Inventory GA usage"))
+    screen.wait_for(lambda: screen.shows("demo-agent"))
+    screen.wait_for(lambda: screen.shows("found 4 sites"))
+    screen.type("q")
+    assert screen.ends() == 0
