@@ -45,9 +45,9 @@ class Plan:
         made = self._do("human", at(16, 0), CreatePlan("Plan"))[0]
         self.list_uid = made.uid  # type: ignore[attr-defined]
         self._add()
+        self._status("human", at(16, 5), 9, "skipped")
         self._status("claude-2", at(17, 1), 1, "done")
         self._status("claude-2", at(18, 12), 2, "done")
-        self._status("human", at(16, 5), 9, "skipped")
         self._do("claude-1", at(19, 12), EditTask(self[6], {"description": "Against a real Postgres."}))
         self._do("human", at(19, 14), EditTask(self[8], {"description": "On the standby."}))
         with self._store.db.transaction(write=False):
@@ -83,16 +83,10 @@ class Plan:
 
     def _work(self) -> None:
         self._status("claude-1", at(20, 1), 5, "in_progress")
-        for when, message in (
-            (at(20, 1, 5), "started"),
-            (at(20, 3), "read the RFC"),
-            (at(20, 5), "sketched the middleware"),
-            (at(20, 6), "asked: jose or pyjwt?  -> inbox #4"),
-            (at(20, 11, 9), "wrote login endpoint"),
-            (at(20, 13, 40), "wrote middleware/jwt.py"),
-            (at(20, 15, 2), "running tests 14/22"),
-        ):
-            self._do("claude-1", when, LogTask(self[5], message))
+        self._log(at(20, 1, 5), "started")
+        self._log(at(20, 3), "read the RFC")
+        self._log(at(20, 5), "sketched the middleware")
+        self._log(at(20, 6), "asked: jose or pyjwt?  -> inbox #4")
         question = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
         self._do(
             "claude-1",
@@ -100,9 +94,15 @@ class Plan:
             LogTask(self[4], "asked which one"),
             OpenAsk(question, ("pyjwt", "jose"), self[4]),
         )
+        self._log(at(20, 11, 9), "wrote login endpoint")
         self._do(
             "claude-2",
             at(20, 11, 30),
             LogTask(self[7], "asked for approval"),
             OpenAsk("Approve: delete the old GA property", ("approve", "deny"), self[7]),
         )
+        self._log(at(20, 13, 40), "wrote middleware/jwt.py")
+        self._log(at(20, 15, 2), "running tests 14/22")
+
+    def _log(self, when: int, message: str) -> None:
+        self._do("claude-1", when, LogTask(self[5], message))

@@ -70,7 +70,7 @@ def _condition(term: Term, looked_at: int) -> Any:
     if term.field == "prio":
         number = vocab.PRIORITY_WORDS[term.value]
         return TaskRow.priority >= number if number == vocab.LOW else TaskRow.priority == number
-    return _contains(TaskRow.name, term.value) | _contains(TaskRow.description, term.value)
+    return contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
 
 
 def _status(value: str, looked_at: int) -> Any:
@@ -94,5 +94,6 @@ def _like(what: Any, pattern: str) -> Any:
     return fn.LIKE(Value(pattern, converter=False), what, "\\") == 1
 
 
-def _contains(what: Any, word: str) -> Any:
+def contains(what: Any, word: str) -> Any:
+    """The condition that a text holds a word, in any case of letters."""
     return _like(what, f"%{_literal(word)}%")

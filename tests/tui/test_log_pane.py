@@ -1,0 +1,426 @@
+"""The log: every entry of the journal on a line, newest last, the same however long it is."""
+
+import json
+
+import pytest
+
+from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.plan import NOW, ZONE, at
+from tui_tasks.core import journal, log_pages, queries
+from tui_tasks.core.operations import (
+    AddTask,
+    AnswerAsk,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    LogTask,
+    MoveTask,
+    OpenAsk,
+    PauseAgent,
+    SendMessage,
+    Undo,
+)
+from tui_tasks.core.store import Store
+from tui_tasks.core.wanted import ALL, Filter, Term
+from tui_tasks.tui.log_entry import EntryDetail
+from tui_tasks.tui.log_lines import EntriesOfJournal, when
+from tui_tasks.tui.log_words import SEEN, text_of
+from tui_tasks.tui.situation import Situation
+
+SIZES = [(120, 40), (80, 24), (40, 12)]
+HOSTILE = "\x1b]52;c;QQ==\x07[@click=app.quit]x[/nope]\u202e\r\nend"
+
+
+def log_of(app):
+    return app.query_one("#log")
+
+
+def texts(app) -> list[str]:
+    """What the entries on screen say, from the top."""
+    return [text_of(row) for row in log_of(app).window._held.on_screen]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_newest_entry_is_last_and_has_the_cursor(plan, make_app, size):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert texts(app)[-1] == "running tests 14/22"
+        assert log_of(app).window.row.new["message"] == "running tests 14/22"
+        last = [line for line in shown(app).splitlines() if "running tests" in line][-1]
+        assert last.startswith(">20:15")
+        assert "#5" in last
+
+
+async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        text = shown(app)
+        for line in (
+            " 17:01:00  → status claude-2   #1  pending -> done",
+            " 19:58:41  ✗ fail   claude-2   #3  test_dst_gap: expected 02:30, got 03:30",
+            " 20:06:11  ? ask    claude-1   #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
+            " 20:13:40  · log    claude-1   #5  wrote middleware/jwt.py",
+        ):
+            assert line in text
+        assert text.count("test_dst_gap") == 1, "the reason is told once"
+
+
+async def test_where_the_human_last_looked_stands_between_what_was_before_and_since(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "19:58:00  ─ seen   you            --- you last looked here ---" in shown(app)
+        at_mark = texts(app).index("--- you last looked here ---")
+        assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending -> in_progress"]
+
+
+async def test_all_seen_takes_the_mark_away_until_something_happens(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "full_stop")
+        assert "you last looked here" not in shown(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "and on"))
+        await until(pilot, lambda: "and on" in shown(app))
+        assert texts(app)[-3:] == ["running tests 14/22", "--- you last looked here ---", "and on"]
+
+
+async def test_it_follows_what_comes_in(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        for number in range(3):
+            by_agent(plan, "claude-1", *(LogTask(plan[5], f"step {number}.{each}") for each in range(200)))
+            await until(pilot, lambda number=number: texts(app)[-1] == f"step {number}.199")
+            assert log_of(app).window.on_last
+        assert "following ↓ newest last" in shown(app)
+
+
+async def test_scrolling_up_leaves_off_following_and_the_end_takes_it_up_again(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "k", "k")
+        row, before = log_of(app).window.cursor, texts(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "one"), LogTask(plan[5], "two"))
+        await until(pilot, lambda: "2 new below" in shown(app))
+        assert (log_of(app).window.cursor, texts(app)) == (row, before)
+        await settle(pilot, "G")
+        assert texts(app)[-1] == "two"
+        assert "following" in shown(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "three"))
+        await until(pilot, lambda: texts(app)[-1] == "three")
+
+
+async def test_the_wheel_leaves_off_following_as_keys_do(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        log_of(app).window.scroll_rows(-3)
+        await settle(pilot)
+        before = texts(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "later"))
+        await until(pilot, lambda: "1 new below" in shown(app))
+        assert texts(app) == before
+        log_of(app).window.scroll_rows(99)
+        await settle(pilot)
+        assert log_of(app).following
+
+
+async def test_f_stands_still_and_follows_again(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "f")
+        by_agent(plan, "claude-1", LogTask(plan[5], "later"))
+        await until(pilot, lambda: "1 new below, f follows" in shown(app))
+        assert texts(app)[-1] == "running tests 14/22"
+        await settle(pilot, "f")
+        assert texts(app)[-1] == "later"
+
+
+async def test_the_first_entry_is_reached_by_one_key_and_left_by_another(plan, make_app):
+    by_agent(plan, "claude-1", *(LogTask(plan[5], f"step {each}") for each in range(400)))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "g")
+        assert texts(app)[0] == "list Plan"
+        await settle(pilot, "ctrl+d", "ctrl+d", "G")
+        assert texts(app)[-1] == "step 399"
+
+
+async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_come_in(plan, make_app):
+    why = {"topic": "tests", "thoughts": ["they are slow", "so be it"], "reflection": "should have asked"}
+    for size in SIZES:
+        with Store(plan.path) as store:
+            store.commit(EditTask(plan[5], {"intent": f"at {size}"}), actor="claude-1", now=NOW, why=why)
+        app = make_app(plan.path, pane="log")
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot, "enter")
+            detail = app.query_one(EntryDetail)
+            assert "they are slow" in shown(app) or size[1] == 12
+            row = log_of(app).window.cursor
+            by_agent(plan, "claude-2", LogTask(plan[7], "meanwhile"))
+            await until(pilot, lambda app=app: log_of(app).below == 1)
+            assert log_of(app).window.cursor == row
+            assert detail.display
+            await settle(pilot, "escape")
+            assert not log_of(app).is_open
+
+
+async def test_enter_twice_goes_to_the_task(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "enter")
+        assert "JWT middleware, login and refresh endpoints." in shown(app)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: app.pane_name == "list")
+        assert app.pane.target() == plan[5]
+
+
+async def test_an_entry_is_copied_as_a_line_of_text(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "y")
+        assert app.clipboard == "Sat 21 Nov 20:15  log  claude-1  Ship auth flow: running tests 14/22"
+
+
+# The filter
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("kind:fail", ["test_dst_gap: expected 02:30, got 03:30"]),
+        ("kind:ask who:claude-2", ["Approve: delete the old GA property"]),
+        ("who:you kind:status", ["pending -> skipped"]),
+        ("middleware kind:log", ["sketched the middleware", "wrote middleware/jwt.py"]),
+        ("MIGRATE kind:log", ["asked for approval"]),
+        ("kind:log -who:claude-1", ["asked for approval", "test_dst_gap: expected 02:30, got 03:30"]),
+        ("list:plan kind:new", None),
+        ("list:tasklist", []),
+        ("nowhere-to-be-found", []),
+    ],
+)
+async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash")
+        app.query_one("#log FilterWords").value = words
+        await settle(pilot, "enter")
+        shown_now = [text for text in texts(app) if text != "--- you last looked here ---"]
+        if found is None:
+            assert len(shown_now) == 10
+        else:
+            assert sorted(shown_now) == sorted(found)
+        await settle(pilot, "escape")
+        assert texts(app)[-1] == "running tests 14/22"
+
+
+async def test_a_filter_that_means_nothing_says_so(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash")
+        app.query_one("#log FilterWords").value = "kind:nonsense "
+        await settle(pilot)
+        assert "no kind 'nonsense'" in shown(app)
+
+
+async def test_a_filtered_log_follows_only_what_it_wants(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        log_of(app).filter_by("who:claude-2 kind:log")
+        await settle(pilot)
+        by_agent(plan, "claude-1", LogTask(plan[5], "of the other"))
+        by_agent(plan, "claude-2", LogTask(plan[7], "of this one"))
+        await until(pilot, lambda: texts(app)[-1] == "of this one")
+        assert "of the other" not in texts(app)
+
+
+async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypatch):
+    monkeypatch.setattr(log_pages, "MOST_PASSED", 4)
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        log_of(app).filter_by("inventory kind:new")
+        await until(pilot, lambda: "Inventory GA usage" in texts(app))
+        assert [text for text in texts(app) if text != "--- you last looked here ---"] == ["Inventory GA usage"]
+
+
+# In a file
+
+
+async def export(pilot, key: str, path) -> None:
+    await settle(pilot, "E", key)
+    pilot.app.screen.query_one("#answer").value = str(path)
+    await pilot.press("enter")
+    await until(pilot, lambda: "Wrote" in shown(pilot.app) or "nothing was written" in shown(pilot.app))
+
+
+async def test_the_whole_log_is_exported_as_the_events_of_the_channel(plan, make_app, tmp_path):
+    app = make_app(plan.path, pane="log")
+    file = tmp_path / "log.jsonl"
+    async with app.run_test(size=(120, 40)) as pilot:
+        await export(pilot, "j", file)
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    with Store(plan.path) as store:
+        assert [event["seq"] for event in events] == list(range(1, journal.newest(store.db) + 1))
+    assert events[-1]["log"]["message"] == "running tests 14/22"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_the_filter_shows_is_exported_as_markdown_in_which_nothing_of_an_agent_is_markup(
+    plan, make_app, tmp_path
+):
+    by_agent(plan, "claude-2", LogTask(plan[7], f"*bold* <script> {HOSTILE}"))
+    app = make_app(plan.path, pane="log")
+    file = tmp_path / "log.md"
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        log_of(app).filter_by("who:claude-2 kind:log")
+        await export(pilot, "m", file)
+        assert str(file) in shown(app)
+    text = file.read_text()
+    assert "## Sat 21 Nov\n" in text
+    assert "- 20:11:30 **log** claude-2 _Migrate analytics GA to Plausible_: asked for approval\n" in text
+    assert "\\*bold\\* \\<script\\>" in text
+    assert "started" not in text
+    assert not set(text) & set("\x1b\x07\u202e\r")
+
+
+async def test_an_export_writes_over_no_file(plan, make_app, tmp_path):
+    app = make_app(plan.path, pane="log")
+    file = tmp_path / "log.md"
+    file.write_text("mine")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await export(pilot, "m", file)
+        assert "is there already; nothing was written" in shown(app)
+    assert file.read_text() == "mine"
+
+
+async def test_a_read_only_log_can_be_exported(plan, make_app, tmp_path):
+    app = make_app(plan.path, pane="log", read_only=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await export(pilot, "m", tmp_path / "log.md")
+    assert "running tests 14/22" in (tmp_path / "log.md").read_text()
+
+
+# Text
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_text_of_an_agent_is_only_text(plan, make_app, size):
+    by_agent(plan, "claude-1", EditTask(plan[5], {"name": HOSTILE, "description": HOSTILE}), LogTask(plan[5], HOSTILE))
+    by_agent(plan, "\x1b[31magent", OpenAsk(HOSTILE, (), plan[5]))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "␛]52;c;QQ==␇" in shown(app)
+        await settle(pilot, "k", "k", "enter")
+        assert not set(shown(app)) & set("\x1b\x07\x9b\u202e\r")
+
+
+async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_app):
+    from tui_tasks.config import Config
+
+    for size in SIZES:
+        app = make_app(plan.path, pane="log", config=Config(ascii=True))
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            assert shown(app).isascii()
+
+
+def test_every_kind_of_entry_has_words(tmp_path):
+    with Store(str(tmp_path / "a.db")) as store:
+        do = lambda *operations, actor="human": store.commit(*operations, actor=actor, now=NOW)  # noqa: E731
+        home = do(CreatePlan("Plan"))[0]
+        one, two = (do(AddTask(name, home.uid))[0] for name in ("one", "two"))
+        do(EditTask(one.uid, {"priority": 1, "agent": "a", "name": "uno"}))
+        do(MoveTask(one.uid, after=two.uid))
+        ask = do(OpenAsk("which?"), actor="a")[0]
+        do(AnswerAsk(ask.uid, "that"))
+        do(SendMessage("a", "hurry"))
+        do(PauseAgent("a", "lunch"))
+        do(LogTask(one.uid, "noted"), actor="a")
+        do(DeleteTask(two.uid))
+        do(Undo())
+        lines = log_pages.page(store.db, log_pages.FIRST, 100)
+        told = [(line.word, text_of(line)) for line in lines]
+    assert told == [
+        ("new", "list Plan"),
+        ("new", "one"),
+        ("new", "two"),
+        ("edit", "priority medium -> urgent, agent - -> a, was called one"),
+        ("move", "moved in the list"),
+        ("ask", "which?"),
+        ("answer", "that"),
+        ("tell", "to a: hurry"),
+        ("pause", "a: lunch"),
+        ("log", "noted"),
+        ("delete", "two"),
+        ("back", "undo: two"),
+    ]
+
+
+def test_when_it_was_fits_its_column_however_long_ago():
+    told = [
+        when(instant, NOW, ZONE, 9) for instant in (at(20, 15, 2), NOW - 86_400_000_000, NOW - 10**13, NOW - 10**14)
+    ]
+    assert told == ["20:15:02", "Fri 20:15", "29 Jul", "21 Sep 23"]
+    assert [len(each) <= 9 for each in told] == [True] * 4
+    assert [when(instant, NOW, ZONE, 5) for instant in (at(20, 15, 2), NOW - 10**13)] == ["20:15", "29Jul"]
+
+
+# Pages
+
+
+@pytest.mark.parametrize("only", [ALL, Filter((Term("kind", "log"),)), Filter((Term("word", "the"),))])
+@pytest.mark.parametrize("looked", [0, 1, 7, 30, 10**9])
+def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
+    monkeypatch.setattr(log_pages, "MOST_PASSED", 3)
+    with Store(plan.path) as store:
+        seen = Situation(store.db, NOW)
+        seen.looked = type(seen.looked)(looked, NOW)
+        newest = journal.newest(store.db)
+        source = EntriesOfJournal(store.db, seen, only)
+        whole = [line for seq in range(newest + 1) for line in log_pages.find(store.db, [seq], only).values()]
+        keys = [str(line.seq) for line in whole]
+        mark = source.mark()
+        if mark is not None:
+            keys.insert(sum(line.seq <= looked for line in whole), SEEN)
+        assert (mark is not None) == (0 < looked < newest)
+        for limit in (1, 2, 5, 1000):
+            assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
+            assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
+        assert source.find(keys).keys() == set(keys)
+
+
+def read(edge, onwards, limit, end):
+    """Everything a source has, page by page from one end."""
+    found = list(edge(limit))
+    while True:
+        page = onwards(found[end], limit) if found else edge(limit)
+        found = [*page, *found] if end == 0 else [*found, *page]
+        if not page and not page.cut:
+            return found
+
+
+def test_a_page_far_back_looks_at_no_more_entries_than_one_near(plan):
+    with Store(plan.path) as store:
+        with store.transaction(NOW) as transaction:
+            for number in range(3_000):
+                with transaction.change():
+                    transaction.speak("claude-1")
+                    transaction.run(LogTask(plan[5], f"{number}"))
+        steps = []
+        for seq in (200, 2_900):
+            counted = [0]
+            store.db._connection.set_progress_handler(
+                lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 100
+            )
+            log_pages.page(store.db, seq, 50)
+            log_pages.page(store.db, seq, 50, backwards=True)
+            store.db._connection.set_progress_handler(None, 0)
+            steps.append(counted[0])
+        assert steps[1] <= steps[0] * 1.2 + 2
+        assert queries.logs(store.db, plan[5])

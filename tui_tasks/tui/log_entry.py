@@ -1,0 +1,164 @@
+"""One journal entry in full: what it says, what was and what became, and why the agent did it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, VerticalScroll
+
+from tui_tasks.core import journal
+from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.log_pages import LogLine
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.tui.actions import Actor, bindings
+from tui_tasks.tui.bridge import Changes
+from tui_tasks.tui.detail import Detail
+from tui_tasks.tui.format import moment, safe_line
+from tui_tasks.tui.ink import Part
+from tui_tasks.tui.lines import Drawn, Lines, wrapped
+from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
+
+# The parts of an agent's reasoning, in the order in which they are told (contract, section 2).
+_WHY: Final = ("topic", "observations", "thoughts", "reflection")
+_SAYS: Final = ("message", "question", "answer", "text")
+# What stands beside what was meant, or is told otherwise.
+_KEPT: Final = frozenset(
+    {"status", "priority", "agent", "domain", "deleted", "enabled", "outcome", "state", "rank", "list_id", "name_key"}
+    | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
+)
+_MOST_LINES: Final = 200
+
+
+class EntryText(Lines):
+    """The text of one entry."""
+
+    line: LogLine | None = None
+    entry: Entry | None = None
+
+    def lines(self, width: int) -> list[Drawn]:
+        """Head, text, fields, reasoning."""
+        line, entry = self.line, self.entry
+        if line is None:
+            return []
+        ascii_only, zone = self.host.ascii_only, self.host.zone
+        assert zone is not None
+        mark, ink = mark_of(line, ascii_only=ascii_only)
+        name = f"  {safe_line(line.name, max(8, width - 34))}" if line.task is not None and line.name else ""
+        told = moment(line.at, zone) if width >= 60 else self.host.time_of(line.at)
+        head: list[Part] = [(f" {mark} {line.word} ", ink), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
+        shown: list[Drawn] = [[*head, (f"  {told}", "$muted")]]
+        if line.word == SEEN:
+            return [*shown, [(" What is below has happened since.", "")]]
+        values = (entry.new if entry is not None else line.new) or {}
+        said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
+        for text in said or [text_of(line)]:
+            shown += self._block(text, width)
+        if entry is not None and entry.why is not None:
+            shown += self._why(entry.why, width)
+        if entry is not None and entry.old is not None and not said:
+            shown += self._changes(entry, width)
+        return shown[:_MOST_LINES]
+
+    def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
+        room = width - indent - 1
+        return [[(" " * indent + line, ink)] for line in wrapped(text, room, ascii_only=self.host.ascii_only)]
+
+    def _changes(self, entry: Entry, width: int) -> list[Drawn]:
+        """What each field was and what it became, where the head has not said it all."""
+        shown: list[Drawn] = []
+        for name, (was, became) in entry.changes.items():
+            if name in _KEPT:
+                continue
+            shown += [[], [(f" {name.replace('_', ' ')}", "$muted")]]
+            shown += self._block(_plain(became), width, indent=3)
+            if was not in (None, "", [], {}):
+                shown += self._block(f"was: {_plain(was)}", width, "$muted", indent=3)
+        return shown
+
+    def _why(self, why: Mapping[str, Any], width: int) -> list[Drawn]:
+        """The agent's reasoning."""
+        shown: list[Drawn] = []
+        for name in [*(each for each in _WHY if each in why), *(each for each in why if each not in _WHY)]:
+            shown += [[], [(f" {safe_line(name, 30)}", "$muted")]]
+            for item in _items(why[name]):
+                shown += self._block(item, width, indent=3)
+        return shown
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _items(value: Any) -> Iterable[str]:
+    return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
+
+
+class EntryDetail(Actor, Horizontal):
+    """The entry under the cursor, and where there is room beside it the task that it is about."""
+
+    SCOPES = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
+    DEFAULT_CSS = """
+    EntryDetail { height: 1fr; }
+    EntryDetail #entry-scroll { height: 1fr; width: 7fr; }
+    EntryDetail Detail { height: 1fr; width: 5fr; border-left: solid $rule; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Entry, task."""
+        with VerticalScroll(id="entry-scroll"):
+            yield EntryText()
+        yield Detail()
+
+    def show(self, line: LogLine | None) -> None:
+        """Show another entry."""
+        text = self.query_one(EntryText)
+        if text.line == line and line is not None:
+            return
+        text.line, text.entry = line, self._read(line)
+        text.again()
+        self.query_one("#entry-scroll").scroll_home(animate=False)
+        detail = self.query_one(Detail)
+        has_task = line is not None and line.task is not None and not line.gone
+        detail.display = has_task and self.host.is_wide
+        detail.show(line.task if line is not None else None)
+
+    def changed(self, changes: Changes) -> None:
+        """See to the task, where it was touched."""
+        self.query_one(Detail).changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
+
+    def _read(self, line: LogLine | None) -> Entry | None:
+        if line is None or line.word == SEEN:
+            return None
+        try:
+            found = journal.since(self.host.bridge.db, line.seq - 1, 1)
+        except CursorExpired:
+            return None
+        return found[0] if found and found[0].seq == line.seq else None
+
+    def focus_text(self) -> None:
+        """Give the keys to the text, to scroll it."""
+        self.query_one("#entry-scroll").focus()
+
+    def do_down(self) -> None:
+        """Scroll."""
+        self._scroll(1)
+
+    def do_up(self) -> None:
+        """Scroll."""
+        self._scroll(-1)
+
+    def do_page_down(self) -> None:
+        """Scroll a page."""
+        self._scroll(max(1, self.size.height - 2))
+
+    def do_page_up(self) -> None:
+        """Scroll a page."""
+        self._scroll(-max(1, self.size.height - 2))
+
+    def _scroll(self, by: int) -> None:
+        self.query_one("#entry-scroll").scroll_relative(y=by, animate=False)

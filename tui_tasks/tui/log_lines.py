@@ -1,0 +1,225 @@
+"""The lines of the log: where they come from, and the window that shows them, newest last."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection, Sequence
+from datetime import datetime, tzinfo
+
+from textual.message import Message
+
+from tui_tasks.core import journal, log_pages
+from tui_tasks.core.database import Database
+from tui_tasks.core.log_pages import FIRST, LAST, LogLine
+from tui_tasks.core.pages import FIRST as FIRST_RANK
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.core.wanted import ALL, Filter
+from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
+from tui_tasks.tui.format import clock as time_of_day
+from tui_tasks.tui.ink import Part
+from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.rows import Page
+from tui_tasks.tui.situation import Situation
+from tui_tasks.tui.window import RowLook, RowWindow
+
+
+class EntriesOfJournal:
+    """The entries that are wanted, and where the human last looked: a `Source` of rows."""
+
+    def __init__(self, db: Database, seen: Situation, only: Filter = ALL) -> None:
+        self._db = db
+        self._seen = seen
+        self.only = only
+        self._reached: dict[tuple[int, bool], int] = {}
+
+    def first(self, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read((FIRST, False), limit, backwards=False)
+
+    def last(self, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read((LAST, False), limit, backwards=True)
+
+    def after(self, row: LogLine, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read(self.order(row), limit, backwards=False)
+
+    def before(self, row: LogLine, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read(self.order(row), limit, backwards=True)
+
+    def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> Page[LogLine]:
+        """Read on from a place: the number of an entry, and whether it is the mark behind that entry."""
+        start = place[0] + (backwards and place[1])
+        begin = self._reached.pop((start, backwards), start)
+        found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards)
+        page: Page[LogLine] = Page(found)
+        edge = found[0 if backwards else -1].seq if found else start
+        if found.reached is not None:
+            # Asked again from the last entry that was found, it goes on from where it was broken off.
+            self._reached[edge, backwards] = edge = found.reached
+            page.cut = True
+        elif len(found) < limit:
+            edge = FIRST - 1 if backwards else LAST
+        mark, bounds = self.mark(), sorted((place, (edge, False)))
+        if mark is not None and bounds[0] < self.order(mark) < bounds[1]:
+            insort(page, mark, key=self.order)
+        return page
+
+    def mark(self) -> LogLine | None:
+        """Where the human last looked, once something has happened since."""
+        looked = self._seen.looked
+        if not FIRST < looked.seq < journal.newest(self._db):
+            return None
+        return LogLine(
+            seq=looked.seq, at=looked.at, actor=HUMAN, kind=SEEN, word=SEEN, entity="", uid="", task=None, undoes=None,
+            old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
+        )  # fmt: skip
+
+    @property
+    def reached(self) -> int | None:
+        """How far back was looked for what is wanted, where that was broken off."""
+        return min((reached for (_, backwards), reached in self._reached.items() if backwards), default=None)
+
+    def find(self, keys: Collection[str]) -> dict[str, LogLine]:
+        """See `Source`."""
+        found = log_pages.find(self._db, [int(key) for key in keys if key != SEEN], self.only)
+        rows = {str(seq): line for seq, line in found.items()}
+        mark = self.mark() if SEEN in keys else None
+        return rows | ({SEEN: mark} if mark is not None else {})
+
+    def key(self, row: LogLine) -> str:
+        """See `Source`."""
+        return SEEN if row.word == SEEN else str(row.seq)
+
+    def order(self, row: LogLine) -> tuple[int, bool]:
+        """See `Source`."""
+        return row.seq, row.word == SEEN
+
+    def place(self, row: LogLine) -> int:
+        """See `Source`; it would have to be counted."""
+        return -1
+
+    def total(self) -> int:
+        """See `Source`."""
+        return -1
+
+
+class LogWindow(RowWindow[LogLine]):
+    """Entries, a line each. While it is `following`, the newest has the cursor."""
+
+    class Scrolled(Message):
+        """What is on screen was moved by the human."""
+
+    class Searched(Message):
+        """What is wanted was looked for a little further."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.label = 4
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the newest entry is on screen."""
+        return self._held.at_end
+
+    @property
+    def on_last(self) -> bool:
+        """Whether the newest entry has the cursor."""
+        return self.at_end and bool(self._held.rows) and self.cursor == self._held.key(self._held.rows[-1])
+
+    def scroll_rows(self, by: int) -> None:
+        """As ever; the pane is told."""
+        super().scroll_rows(by)
+        self.post_message(self.Scrolled())
+
+    @property
+    def reached(self) -> int | None:
+        """The number of the entry that was reached in looking for what is wanted; None where nothing is looked for."""
+        source = self.source
+        return source.reached if self._held.pending and isinstance(source, EntriesOfJournal) else None
+
+    def _go_on(self) -> None:
+        super()._go_on()
+        self.post_message(self.Searched())
+
+    def number_jobs(self, uids: Sequence[str]) -> None:
+        """Take the jobs in their order: their numbers are their places in it."""
+        self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
+
+    def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """`20:15:02  · log    claude-1   #5  running tests 14/22`."""
+        ascii_only, width = self.host.ascii_only, look_.width
+        mark, ink = mark_of(row, ascii_only=ascii_only)
+        strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
+        told = strong if row.word == SEEN else ""
+        cursor = ">" if look_.cursor else " "
+        parts: list[Part] = [(cursor, "$primary bold" if look_.focused else "$muted")]
+        if width < 60:
+            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            parts += [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink), (label, "$muted")]
+        else:
+            who = fit(who_of(row), 10, ascii_only=ascii_only)
+            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
+            parts += [(f"{who} ", "$muted"), (label, "$muted")]
+        where = self._where(row) if width >= 80 else ""
+        room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
+        return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]
+
+    def _label(self, row: LogLine) -> str:
+        """`#5` or `S2`: a task by its number, a job by its own."""
+        if row.job is not None:
+            number = self._numbers.get(row.job, 0)
+            return f"S{number}" if number else "S"
+        if row.list_id is None or row.rank is None or row.gone:
+            return ""
+        places = self.host.situation.places
+        if not places.is_quick(row.list_id):
+            self.call_later(self._go_through, row.list_id)
+            return "#"
+        return f"#{places.ahead(row.list_id, row.rank) + 1}"
+
+    def _go_through(self, list_id: int) -> None:
+        """Go through a long list, once, so that its numbers are at hand."""
+        if not self.host.situation.places.is_quick(list_id):
+            self.host.situation.places.ahead(list_id, FIRST_RANK)
+            self.again()
+
+    def _where(self, row: LogLine) -> str:
+        """The name of the list, where that is not the one that the list and the board show."""
+        if row.list_id in (None, self.host.list_id):
+            return ""
+        found = self.host.situation.lists.get(row.list_id or 0)
+        return f"  {safe_line(found.name, 14, ascii_only=self.host.ascii_only)}" if found is not None else ""
+
+    def _when(self, row: LogLine, cells: int) -> str:
+        zone = self.host.zone
+        assert zone is not None
+        return when(row.at, self.host.now(), zone, cells)
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """Say so."""
+        source = self.source
+        searching = self._held.pending
+        if isinstance(source, EntriesOfJournal) and source.only:
+            words = "   Looking further back..." if searching else "   Nothing matches."
+        else:
+            words = "   Nothing has happened yet."
+        return [(words, "$muted")] if line == 1 else ()
+
+
+def when(at: int, now: int, zone: tzinfo, cells: int) -> str:
+    """When it was, in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`)."""
+    told, today = moment(at, zone), moment(now, zone)
+    day = told[:-6]
+    if day == today[:-6] and abs(now - at) < 2 * DAY:
+        return time_of_day(at, zone, seconds=cells >= 9)
+    if 0 <= now - at < 6 * DAY:
+        return f"{day[:3]} {told[-5:]}" if cells >= 9 else day[:3]
+    date = day[4:]
+    if cells >= 9:
+        year = datetime.fromtimestamp(at // SECOND, zone).year if told != "--" else 0
+        return date if year == datetime.fromtimestamp(now // SECOND, zone).year else f"{date} {year % 100:02}"
+    return date.replace(" ", "")
