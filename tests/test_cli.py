@@ -205,6 +205,16 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
     assert done.returncode == 0, done.stderr
 
 
+def test_a_job_that_a_call_runs_is_started_though_nobody_hosts_a_scheduler(run, tmp_path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text('[runner]\ncommand = ["cat"]\n')
+    job = '{"name": "x", "system_prompt": "", "prompt": "hello", "dedicated_context": true}'
+    made = json.loads(run("call", "scheduler:create_adhoc_task", job, TUI_TASKS_CONFIG=str(settings)).stdout)
+    run("call", "scheduler:run_task", f"uuid={made['uuid']}", TUI_TASKS_CONFIG=str(settings))
+    ended = run("call", "scheduler:wait_for_task", f"uuid={made['uuid']}", "timeout=30")
+    assert json.loads(ended.stdout)["result"] == "hello"
+
+
 def test_the_help_of_call_is_the_tool_tables(run) -> None:
     listed = run("call").stdout
     for tool in TABLE.tools.values():

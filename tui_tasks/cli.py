@@ -197,7 +197,12 @@ def _call(options: argparse.Namespace) -> int:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
     with _open(options) as store:
-        return call.call(_session(options, store), options.tool, arguments)
+        status = call.call(_session(options, store), options.tool, arguments)
+        if options.tool == "scheduler:run_task" and status == 0 and _hosts_scheduler(options):
+            from tui_tasks import hosting
+
+            hosting.start_waiting(store)
+    return status
 
 
 def _declare_json(command: argparse.ArgumentParser) -> None:

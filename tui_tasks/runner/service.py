@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 # Seconds without a sign of life after which a run that nobody can be seen to hold is given up.
 LEASE: Final = 30.0
 RETRY: Final = 1.0
+# Seconds between two turns at the least.
+PACE: Final = 0.05
 # So many jobs are decided in one transaction: others wait for it.
 AT_ONCE: Final = 10
 
@@ -105,6 +107,7 @@ class SchedulerService:
         clock that is set is noticed.
         """
         lease_at = self._leases.next_look(time.monotonic())
+        self._rest()
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         if watch.fd is not None:
@@ -121,6 +124,12 @@ class SchedulerService:
                 watch.arm(time.monotonic())
             if watch.changed(time.monotonic()):
                 return
+
+    def _rest(self) -> None:
+        """Leave some time between two turns: where others commit all the time, each turn would cost them one."""
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.poll(PACE * 1_000)
 
     def turn(self, store: Store) -> int | None:
         """Do all that is to be done now; return the instant at which there is more, as far as is known.
