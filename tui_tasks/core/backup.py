@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core import journal, vocab
-from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.database import Database, storage_errors, sync_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.store import Store
 
@@ -37,9 +37,7 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.rename(target)
-        folder = os.open(target.absolute().parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
+        sync_folder(target.absolute().parent)
         return newest
     finally:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):

@@ -239,6 +239,8 @@ def _make_private(path: Path) -> None:
             with contextlib.suppress(FileExistsError):  # another process was faster
                 folder.mkdir(mode=0o700)
                 folder.chmod(0o700)
+                with contextlib.suppress(OSError):  # a folder that cannot be read, or a file system that cannot do it
+                    sync_folder(folder.parent)
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         os.fchmod(handle, 0o600)
         os.close(handle)
@@ -247,6 +249,15 @@ def _make_private(path: Path) -> None:
             raise DatabaseRefused(f"{path} is no file; name another with --db") from None
     except OSError as error:
         raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder outlive a power cut; SQLite sees to the folder that the database is in."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
