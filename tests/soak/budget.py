@@ -1,0 +1,29 @@
+"""How much of a soak is done: a share of its figure, and no more than so many minutes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+
+class Budget:
+    """`share` of the promise's figure (1 is all of it), until `minutes` are over where they are given."""
+
+    def __init__(self, share: float = 1.0, minutes: float | None = None) -> None:
+        self.share = share
+        self._end = None if minutes is None else time.monotonic() + minutes * 60
+
+    @property
+    def is_over(self) -> bool:
+        return self._end is not None and time.monotonic() >= self._end
+
+    def of(self, figure: int, least: int = 1) -> int:
+        """The share of a figure, `least` at the least."""
+        return max(least, int(figure * self.share))
+
+    def times(self, figure: int, least: int = 1) -> Iterator[int]:
+        """Count up to the share of a figure, or to the end of the minutes."""
+        for number in range(self.of(figure, least)):
+            if number >= least and self.is_over:
+                return
+            yield number

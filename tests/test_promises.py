@@ -1,0 +1,29 @@
+"""The promises of the README, each by the short form of its soak (`python -m tests.soak --quick`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def soak(name: str) -> str:
+    """What the soak told at its end; it fails where a promise does not hold."""
+    command = [sys.executable, "-m", "tests.soak", name, "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    if "not done here" in done.stdout:
+        pytest.skip(done.stdout)
+    return done.stdout
+
+
+def test_what_was_acknowledged_outlives_kill_9_of_any_of_eight_writers() -> None:
+    assert "0 lost, 0 doubled" in soak("kills")
+
+
+def test_what_was_acknowledged_outlives_a_power_cut() -> None:
+    assert "0 acknowledged lost" in soak("power_cut")
