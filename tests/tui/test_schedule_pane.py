@@ -84,6 +84,17 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         assert "▏08:00" in text
 
 
+async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
+    for number in range(9):
+        by_agent(jobs.plan, "claude-1", CreateJob(f"Another {number}", "scheduled", "", "x", "UTC", schedule=DAILY))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        text = shown(app)
+        shown_jobs = [number for number in range(1, 15) if f"\n S{number} " in text.split("next 24 h")[1]]
+        assert f"and {11 - len(shown_jobs)} more jobs" in text
+
+
 def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():
     kolkata = ZoneInfo("Asia/Kolkata")
     start = schedule_strip.first_hour(NOW, kolkata)

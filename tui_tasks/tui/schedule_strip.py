@@ -51,6 +51,10 @@ def line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_on
     return ticks
 
 
+def _may_be_due(line: JobLine, until: int) -> bool:
+    return line.job.next_run is not None and line.job.next_run < until
+
+
 class ScheduleStrip(Lines):
     """As many jobs as there is room for; `jobs` with the number of each."""
 
@@ -70,26 +74,30 @@ class ScheduleStrip(Lines):
         assert zone is not None
         start, cells = first_hour(now, zone), cells_an_hour(width)
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
-        rows = [(number, job, times) for number, job in self._jobs if (times := self._due(job, now, start))]
         lines: list[Drawn] = [[(" " * _LABEL, ""), (hours(start, zone, cells), "$muted")]]
-        if not rows:
-            lines.append([(" " * _LABEL + "nothing in the next 24 hours", "$muted")])
-        room = max(1, self.size.height - 1)
-        shown = rows if len(rows) <= room else rows[: room - 1]
-        for number, job, times in shown:
+        room = max(2, self.size.height - 1)
+        rows: list[tuple[int, JobLine, list[int]]] = []
+        due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, start + HOURS * HOUR)]
+        while due_then and len(rows) < room:
+            number, job = due_then.pop(0)
+            times = self._due(job, now, start)
+            rows += [(number, job, times)] if times else []
+        if due_then:
+            due_then.append(rows.pop()[:2])
+        for number, job, times in rows:
             ink = "$state-failed" if job.failing else "$primary"
             ticks = line(times, start, cells, zone, ascii_only=ascii_only)
             told = f" {count(len(times), 'run')}" if len(times) > _TOLD else ""
             lines.append([(f" S{number:<{_LABEL - 2}}", "$muted"), (ticks, ink), (told, "$muted")])
-        if len(shown) < len(rows):
-            lines.append([(f" {' ' * (_LABEL - 1)}and {count(len(rows) - len(shown), 'more job')}", "$muted")])
+        if due_then:
+            lines.append([(" " * _LABEL + f"and {count(len(due_then), 'more job')}", "$muted")])
+        elif not rows:
+            lines.append([(" " * _LABEL + "nothing in the next 24 hours", "$muted")])
         return lines
 
     def _due(self, line: JobLine, now: int, start: int) -> list[int]:
         """The times of a job from now on; those of a schedule are worked out once an hour."""
         job = line.job
-        if not job.enabled or job.type == "adhoc":
-            return []
         key = (job.uid, tuple((job.schedule or {}).values()), job.plan, job.timezone, start)
         if key not in self._times:
             self._times = {known: times for known, times in self._times.items() if known[-1] == start}
