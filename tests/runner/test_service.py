@@ -130,9 +130,9 @@ def test_a_defect_does_not_end_the_scheduler(jobs, path, clock):
         raise RuntimeError("a defect")
 
     with hosted(str(path), runners(command=["true"]), clock=clock, start=fails):
-        for name in ("first", "second"):
+        for number, name in enumerate(("first", "second"), 1):
             jobs.commit(RunJob(jobs.make(name, "adhoc", dedicated_context=True).uid), "agent")
-        until(lambda: len(calls) == 2, "the second start")
+            until(lambda number=number: len(calls) == number, f"the {name} start")
 
 
 # Leases
