@@ -5,12 +5,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.evening import Jobs, by_agent, settle, shown, until
+from tests.tui.evening import Jobs, by_agent, day, settle, shown, until
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core import job_lines, queries_jobs, run_logs
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, EndRun, FinishRun, RunJob
 from tui_tasks.core.store import Store
-from tui_tasks.tui import schedule_strip
+from tui_tasks.tui import job_words, schedule_strip
 from tui_tasks.tui.job_form import JobForm
 from tui_tasks.tui.run_output import readable
 from tui_tasks.tui.run_view import RunView
@@ -82,6 +82,23 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
         assert "20  21  22  23  00  01" in text
         assert "94 runs" in text
         assert "▏08:00" in text
+
+
+def test_a_day_is_named_once_in_a_list_of_dates():
+    times = [day(22, 8), day(22, 9), day(23, 8), int(datetime(2028, 1, 1, tzinfo=ZONE).timestamp()) * 1_000_000]
+    assert job_words.dates(times, ZONE, NOW) == "Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00, Sat 1 Jan 2028 00:00"
+
+
+async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app):
+    for outcome in ("error", "interrupted", "error"):
+        by_agent(jobs.plan, "human", RunJob(jobs[5]))
+        with Store(jobs.plan.path) as store:
+            (run,) = queries_jobs.open_runs(store.db, jobs[5])
+        by_agent(jobs.plan, "claude-1", FinishRun(run.uid, outcome, "no paper"))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "G")
+        assert "failed now, 2 in a row:  no paper" in shown(app)
 
 
 async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
@@ -355,10 +372,10 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "enter")
-        end = EndRun(jobs.running, "error", exit_code=3, result="no route", reason="exit status 3")
+        end = EndRun(jobs.running, "error", exit_code=3, result="the end", reason="no route to host")
         by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
         await until(pilot, lambda: "failed 42s exit 3" in shown(app))
-        assert "exit status 3: no route" in shown(app)
+        assert "failed 20:15 · no route to host" in shown(app)
         await settle(pilot, "x")
         assert "it has ended" in shown(app)
 

@@ -55,10 +55,11 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def why(self) -> str:
-        """What is known of what went wrong, or why it was not run: the reason, and the last line that it said."""
+        """What is known of what went wrong, or why it was not run: the reason, else the last line that it said."""
+        if self.reason or self.outcome == "success":
+            return self.reason or ""
         lines = [line.strip() for line in (self.tail or "").splitlines() if line.strip()]
-        said = lines[-1] if lines and self.outcome != "success" else ""
-        return ": ".join(part for part in (self.reason or "", said) if part)
+        return lines[-1] if lines else ""
 
 
 class JobLine(msgspec.Struct, frozen=True, gc=False):
@@ -72,13 +73,8 @@ class JobLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def failing(self) -> int:
-        """How many times in a row it has failed by now."""
-        count = 0
-        for outcome in reversed(self.history):
-            if outcome == "success":
-                break
-            count += 1
-        return max(count, self.job.failures) if count else 0
+        """How many times in a row it has failed by now; one that was interrupted last has failed once."""
+        return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
 
 
 _FIELDS = models.columns(RunRow)

@@ -59,7 +59,8 @@ class AskWindow(RowWindow[Ask]):
                 (f"  {waited if row.state == 'open' else wording.ask_word(row)}", "$muted"),
             )
         late = "later" if row.uid in self.inbox.later else "waiting"
-        right = f"{fit(row.agent, 10)} {f'{late} {waited}' if row.state == 'open' else wording.ask_word(row)} "
+        told = f"{late} {waited}" if row.state == "open" else wording.ask_word(row)
+        right = f"{fit(row.agent, 10)}  {told:<11} "
         head = f" {number:<3} " if number else "     "
         room = max(1, width - 4 - len(head) - cell_len(right))
         quiet = row.state != "open" or row.uid in self.inbox.later

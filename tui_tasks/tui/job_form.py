@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final
 
@@ -9,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from tui_tasks.core import queries_jobs
 from tui_tasks.core.cron import ScheduleError
@@ -25,6 +26,7 @@ from tui_tasks.tui.format import plain, safe_line, safe_text
 from tui_tasks.tui.job_drafts import Times
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
 from tui_tasks.tui.now_line import FootLine, Rule
+from tui_tasks.tui.type_ahead import WordLine
 
 _LABELS: Final = {
     "name": "Name",
@@ -95,9 +97,24 @@ class Preview(Lines):
         self.again()
 
 
+class FormLine(WordLine):
+    """A field of one line."""
+
+    def __init__(self, value: str, *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(value, placeholder=placeholder, id=id)
+        self.select_on_focus = False
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Tab and Enter go on to the next field."""
+        screen = self.screen
+        onwards, back = screen.focus_next, screen.focus_previous
+        return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
+
+
 class JobForm(Hosted, ModalScreen[str | None]):
     """Makes a job, or changes the one that it is given. Result: the job's uid once it is saved; None: left."""
 
+    AUTO_FOCUS = "FormLine"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
         Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
@@ -134,11 +151,11 @@ class JobForm(Hosted, ModalScreen[str | None]):
             yield Preview(id="preview")
             yield FootLine(id="foot")
 
-    def _field(self, name: str) -> Input | TextArea:
+    def _field(self, name: str) -> FormLine | TextArea:
         value = getattr(self._was, name)
         if name in _LONG:
             return TextArea(value, id=name, compact=True, show_line_numbers=False, tab_behavior="focus")
-        return Input(value, id=name, compact=True, placeholder=_HINTS.get(name, ""), select_on_focus=False)
+        return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
 
     @property
     def _title(self) -> str:
@@ -148,13 +165,11 @@ class JobForm(Hosted, ModalScreen[str | None]):
         """Fill in where one is, and say what the keys are."""
         if self._job is None:
             zone = getattr(self.host.zone, "key", None) or system_zone()
-            self.query_one("#timezone", Input).value = zone
+            self.query_one("#timezone", FormLine).value = zone
             self._was = Typed(timezone=zone)
-        for line in self.query(Input):
-            line.cursor_blink = False
         for area in self.query(TextArea):
             area.cursor_blink = False
-        self.query_one("#name").focus()
+        self.set_focus(self.query_one("#name"))
         foot = ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
         self.query_one(FootLine).hint(*foot)
         self._preview()
@@ -167,7 +182,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
     def _value(self, name: str) -> str:
         if name in _LONG:
             return self.query_one(f"#{name}", TextArea).text
-        return self.query_one(f"#{name}", Input).value
+        return self.query_one(f"#{name}", FormLine).value
 
     # The preview
 
@@ -178,11 +193,6 @@ class JobForm(Hosted, ModalScreen[str | None]):
     def on_descendant_focus(self) -> None:
         """Some fields have something to tell."""
         self._preview()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in a line goes on to the next."""
-        event.stop()
-        self.focus_next()
 
     def _preview(self) -> None:
         preview = self.query_one(Preview)
@@ -198,7 +208,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
             preview.say(str(wrong), wrong=True)
             return
         place = zone_of(zone)
-        dates = ", ".join(job_words.date(instant, place, now) for instant in instants)
+        dates = job_words.dates(instants, place, now)
         raw = self._times().schedule
         shown = f"{words}  ({' '.join(raw.values())})" if raw and " ".join(raw.values()) != self._was_typed else words
         preview.say(f"{shown}\nnext: {dates} ({zone})" if dates else shown)
@@ -239,7 +249,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
         try:
             uid = await (self._make(typed) if self._job is None else self._change(self._job, typed))
         except ScheduleError as wrong:
-            self.query_one("#times", Input).focus()
+            self.query_one("#times", FormLine).focus()
             self.host.say(str(wrong))
         except Refusal as refusal:
             self.host.say(refusal.message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -142,6 +143,18 @@ def date(instant: int, zone: tzinfo, now: int) -> str:
         return told
 
 
+def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
+    """`Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00`: each day once."""
+    told: list[str] = []
+    day = ""
+    for instant in instants:
+        full = date(instant, zone, now)
+        on, time = full[:-5], full[-5:]
+        told.append(time if on == day else full)
+        day = on
+    return ", ".join(told)
+
+
 def next_words(job: Job, now: int, most: int) -> str:
     """`next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
     if not job.enabled:
@@ -149,10 +162,10 @@ def next_words(job: Job, now: int, most: int) -> str:
     if job.type == "adhoc":
         return ""
     try:
-        times = [date(instant, place(job), now) for instant in upcoming(job, now, most)]
+        times = dates(upcoming(job, now, most), place(job), now)
     except (ScheduleError, Refusal):
         return f"next: unknown, there is no zone {job.timezone}"
-    return f"next: {', '.join(times)} ({job.timezone})" if times else "no date is left"
+    return f"next: {times} ({job.timezone})" if times else "no date is left"
 
 
 def raw(job: Job) -> str:

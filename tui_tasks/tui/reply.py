@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui import wording
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import plain, safe_line
+from tui_tasks.tui.type_ahead import WordLine
 
 _MOST: Final = 100_000
+
+
+class ReplyLine(WordLine):
+    """The line itself."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.max_length = _MOST
+        self.select_on_focus = False
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Enter hands it over, Esc keeps the text and closes."""
+        reply = self.query_ancestor(Reply)
+        return {"enter": reply.give, "escape": reply.close}.get(key)
 
 
 class Reply(Hosted, Vertical):
@@ -48,11 +63,7 @@ class Reply(Hosted, Vertical):
     def compose(self) -> ComposeResult:
         """What it is for, and the line."""
         yield Static(id="reply-title")
-        yield Input(id="reply-text", compact=True, max_length=_MOST, select_on_focus=False)
-
-    def on_mount(self) -> None:
-        """No blinking: nothing repaints on a timer."""
-        self.query_one(Input).cursor_blink = False
+        yield ReplyLine(id="reply-text")
 
     @property
     def is_open(self) -> bool:
@@ -68,7 +79,7 @@ class Reply(Hosted, Vertical):
         """Begin to type an answer, or go on with one of the same kind."""
         kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
         self._of, self._kind = ask, kind
-        line = self.query_one(Input)
+        line = self.query_one(ReplyLine)
         line.value = kept if kept_kind == kind else ""
         line.cursor_position = len(line.value)
         self.add_class("-open")
@@ -92,7 +103,7 @@ class Reply(Hosted, Vertical):
     def close(self) -> None:
         """Stop typing; keep what there is."""
         if self._of is not None:
-            text = self.query_one(Input).value
+            text = self.query_one(ReplyLine).value
             self.drafts.pop(self._of.uid, None)
             if text.strip():
                 self.drafts[self._of.uid] = (self._kind, text)
@@ -103,19 +114,11 @@ class Reply(Hosted, Vertical):
         self.remove_class("-open")
         self.post_message(self.Closed())
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def give(self) -> None:
         """Hand it over; an empty reply is none."""
-        event.stop()
-        assert self._of is not None
-        text = event.value.strip()
-        if not text and self._kind == "reply":
+        if self._of is None:
             return
-        self.post_message(self.Given(self._of.uid, self._kind, text))
-        self._hide()
-
-    def on_key(self, event: events.Key) -> None:
-        """Esc keeps the text and closes."""
-        if event.key == "escape":
-            event.stop()
-            event.prevent_default()
-            self.close()
+        text = self.query_one(ReplyLine).value.strip()
+        if text or self._kind != "reply":
+            self.post_message(self.Given(self._of.uid, self._kind, text))
+            self._hide()

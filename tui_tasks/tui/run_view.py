@@ -93,7 +93,7 @@ class RunWindow(RowWindow[RunLine]):
         told = [shown.word, took] if width < 70 else [row.trigger, shown.word, took]
         if row.attempt > 1:
             told.append(f"attempt {row.attempt}")
-        if row.exit_code:
+        if row.exit_code and not (row.reason or "").startswith("exit"):
             told.append(f"exit {row.exit_code}")
         head = f" {at}  {' '.join(part for part in told if part)}"
         why = f"  {row.why}" if row.why else ""
