@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tui_tasks.tui.drafts import Draft, fields, parse
+from tui_tasks.tui.drafts import Draft, can_write, fields, parse
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,7 @@ from tui_tasks.tui.drafts import Draft, fields, parse
         ("x !u", Draft("x", priority=1)),
         ("x !4", Draft("x", priority=4)),
         ("#a #a #b t", Draft("t", ("a", "b"))),
+        ('#"two words" @"my agent" #"5" t', Draft("t", ("two words", "5"), agent="my agent")),
     ],
 )
 def test_a_quick_add_is_understood(text, draft):
@@ -28,6 +31,16 @@ def test_a_quick_add_is_understood(text, draft):
 
 def test_an_unknown_priority_is_told():
     assert "huge" in parse("x !huge").problem
+
+
+@given(name=st.text(min_size=1, max_size=8))
+def test_a_tag_or_agent_that_can_be_written_is_read_again_and_alone(name):
+    for sign in "#@":
+        if can_write(sign, name):
+            tags, agent = ((name,), None) if sign == "#" else ((), name)
+            assert parse(fields(tags, 3, agent, ())) == Draft("", tags, None, agent)
+        else:
+            assert any(not letter.isprintable() or letter in '"\\' or letter.isspace() for letter in name)
 
 
 def test_fields_are_written_as_they_are_read():

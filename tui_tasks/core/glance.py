@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -153,6 +154,16 @@ def speakers(db: Database) -> list[tuple[str, int, int]]:
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
     """The tasks that depend on a task, oldest first."""
     return [read_line(row) for row in db.all(_DEPENDENTS, uid=uid, limit=limit)]
+
+
+def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
+    """The uids of the tasks that depend on any of these: what happens to those may free or hold them up."""
+    uids = list(uids)
+    found: set[str] = set()
+    for at in range(0, len(uids), 500):
+        query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
+        found.update(uid for (uid,) in db.query(query))
+    return found
 
 
 def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:

@@ -47,6 +47,8 @@ class TaskApp(AppActions, TypeAhead):
     CSS_PATH = "app.tcss"
     TITLE = "tui-tasks"
     ENABLE_COMMAND_PALETTE = False
+    # A key that is typed ahead goes to the rows, not into the filter, which stands before them.
+    AUTO_FOCUS = "RowWindow"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (60, "-stacked"), (100, "-wide")]
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (16, "-tall")]
     SCOPES = ("app",)
@@ -125,9 +127,14 @@ class TaskApp(AppActions, TypeAhead):
         """Listen from now on."""
         self.bridge.start(self._hear)
         # The switcher hides what it holds before it shows the pane.
-        self.call_after_refresh(self.pane.focus_target().focus)
+        self.call_after_refresh(self._focus_first)
         if self._user_themes is not None and self._user_themes.is_dir():
             self.set_timer(1, self._tell_of_themes)
+
+    def _focus_first(self) -> None:
+        """Give the pane the keys, where they have gone nowhere else since."""
+        if len(self.screen_stack) == 1 and self.focused is None:
+            self.pane.focus_target().focus()
 
     def _tell_of_themes(self) -> None:
         for problem in self.load_themes()[:1]:
@@ -349,4 +356,5 @@ def _joined(batches: list[Changes]) -> Changes | None:
     if len(batches) < 2:
         return batches[0] if batches else None
     entries = tuple(entry for batch in batches for entry in batch.entries)
-    return Changes(batches[0].since, batches[-1].seq, entries, all=any(batch.all for batch in batches))
+    waiting = frozenset(uid for batch in batches for uid in batch.waiting)
+    return Changes(batches[0].since, batches[-1].seq, entries, any(batch.all for batch in batches), waiting)

@@ -39,14 +39,16 @@ class Changes:
     seq: int
     entries: tuple[Change, ...]
     all: bool = False
+    waiting: frozenset[str] = frozenset()
+    """Tasks that depend on one that was changed: they may be blocked, or free, by it."""
 
     def touches(self, *entities: str) -> bool:
         """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
         return self.all or any(entry.entity in entities for entry in self.entries)
 
     def tasks(self) -> set[str]:
-        """The uids of the tasks that the entries are about."""
-        return {entry.task for entry in self.entries if entry.task is not None}
+        """The uids of the tasks that the entries are about, and of those that wait for them."""
+        return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
 
 
 class Bridge:
@@ -85,7 +87,9 @@ class Bridge:
             self._told(Changes(since, self.seq, (), all=True))
         else:
             self.seq = entries[-1].seq
-            self._told(Changes(since, self.seq, tuple(entries)))
+            changed = {entry.uid for entry in entries if entry.entity == "task"}
+            waiting = glance.waiting_on(self.db, changed) if changed else ()
+            self._told(Changes(since, self.seq, tuple(entries), waiting=frozenset(waiting)))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
         """Write, as one change of the human's; return the operations' results once it is durable and was told.

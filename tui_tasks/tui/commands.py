@@ -141,6 +141,7 @@ class PickerWords(WordLine):
 class Picker(Hosted, ModalScreen[None]):
     """Entries under a line that searches them. What is chosen is done after the picker is gone."""
 
+    AUTO_FOCUS = "PickerWords"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
 
     def __init__(self, sign: str, entries: Sequence[Entry], *, left: Callable[[], None] | None = None) -> None:

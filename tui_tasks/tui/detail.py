@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
 
 MOST_LOG = 100
-# A cursor that runs past a task does not have it read.
-REST = 0.04
 
 
 class Sheet:
@@ -91,7 +89,7 @@ class Detail(Actor, Vertical):
         self._sheet: Sheet | None = None
         self._wanted: str | None = None
         self._shown: Content | None = None
-        self._resting: Timer | None = None
+        self._coming = False
         self._alarm: Timer | None = None
         self._due = 0
 
@@ -107,12 +105,12 @@ class Detail(Actor, Vertical):
         return self._wanted
 
     def show(self, uid: str | None) -> None:
-        """Show another task, once the cursor rests on it."""
+        """Show another task; of several that the cursor runs past, the last."""
         if uid == self._wanted:
             return
         self._wanted = uid
-        if self._resting is None:
-            self._resting = self.set_timer(REST, self._read)
+        if not self._coming:
+            self._coming = self.call_later(self._read)
 
     def changed(self, uids: Iterable[str], *, asks: bool = False) -> None:
         """Read again if it tells of one of the tasks."""
@@ -134,7 +132,7 @@ class Detail(Actor, Vertical):
         self._alarm = self.set_timer(max(self._due, SECOND) / SECOND, self.again) if self._due else None
 
     def _read(self) -> None:
-        self._resting = None
+        self._coming = False
         if not self.display or not self.size.width:
             return
         was = self._sheet.task.uid if self._sheet else None

@@ -100,6 +100,7 @@ class AnswerLine(WordLine):
 class Prompt(Hosted, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
+    AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(self, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from tui_tasks.core import vocab
 
 _AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
 _SIGNS: Final = "#!@"
 _PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
@@ -40,10 +40,11 @@ def parse(text: str) -> Draft:
     words: list[str] = []
     problem = ""
     for word in _WORD.findall(_AFTER.sub(take, text)):
-        sign, rest = word[0], word[1:]
-        if sign == "\\" and rest[:1] in _SIGNS:
+        quoted = word[1:2] == '"' == word[-1:] and len(word) > 3
+        sign, rest = word[0], word[2:-1] if quoted else word[1:]
+        if sign == "\\" and rest and rest[0] in _SIGNS:
             words.append(rest)
-        elif sign == "#" and rest and not rest.isdigit():
+        elif sign == "#" and rest and (quoted or not rest.isdigit()):
             tags.append(rest)
         elif sign == "@" and rest:
             agent = rest
@@ -69,13 +70,24 @@ def priority_word(priority: int) -> str:
     return _PRIORITIES.get(priority, "low" if priority > vocab.LOW else "urgent")
 
 
+def can_write(sign: str, name: str) -> bool:
+    """Whether a tag or an agent's name can be written in one line so that it is read again."""
+    draft = parse(_written(sign, name))
+    return (draft.tags if sign == "#" else (draft.agent,)) == (name,)
+
+
+def _written(sign: str, name: str) -> str:
+    plain = parse(sign + name)
+    return sign + name if (plain.tags or (plain.agent,)) == (name,) else f'{sign}"{name}"'
+
+
 def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple[int, ...]) -> str:
     """Write a task's fields as `parse` reads them: `#infra !high @claude-2 after #5`."""
-    parts = [f"#{tag}" for tag in tags]
+    parts = [_written("#", tag) for tag in tags]
     if priority != vocab.MEDIUM:
         parts.append(f"!{priority_word(priority)}")
     if agent:
-        parts.append(f"@{agent}")
+        parts.append(_written("@", agent))
     if after:
         parts.append(f"after {', '.join(f'#{number}' for number in after)}")
     return " ".join(parts)

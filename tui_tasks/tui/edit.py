@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -18,8 +19,9 @@ from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.snapshots import Task
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.drafts import Draft, fields, parse, priority_word
+from tui_tasks.tui.drafts import Draft, can_write, fields, parse, priority_word
 from tui_tasks.tui.format import block, plain, safe_line
+from tui_tasks.tui.letters import one_to_one
 from tui_tasks.tui.now_line import FootLine, Rule
 from tui_tasks.tui.type_ahead import WordLine
 
@@ -45,9 +47,22 @@ class Form:
     description: str = ""
 
 
+class LongText(TextArea):
+    """A description. The cursor does not blink; control characters are shown as pictures."""
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:
+        super().__init__(text, id=id, compact=True, show_line_numbers=False)
+        self.cursor_blink = False
+
+    def get_line(self, line_index: int) -> Text:
+        """What is drawn of a line."""
+        return Text(one_to_one(self.document.get_line(line_index)), end="", no_wrap=True)
+
+
 class EditScreen(Hosted, ModalScreen[Form | None]):
     """Title, fields and description. Result: what was typed, once `check` has nothing against it; None: left."""
 
+    AUTO_FOCUS = "WordLine"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
         Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
@@ -75,14 +90,13 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
                 yield WordLine(self._form.name, id="name")
             with Horizontal(classes="field"):
                 yield Static(plain(" Fields "))
-                yield Input(self._form.fields, id="fields", compact=True, placeholder="#tag !priority @agent after #N")
+                yield WordLine(self._form.fields, id="fields", placeholder="#tag !priority @agent after #N")
             yield Static(plain(" Description", "$muted"))
-            yield TextArea(self._form.description, id="description", compact=True, show_line_numbers=False)
+            yield LongText(self._form.description, id="description")
             yield FootLine(id="foot")
 
     def on_mount(self) -> None:
         """Say what the keys are."""
-        self.query_one(TextArea).cursor_blink = False
         self.set_focus(self.query_one(f"#{self._first}"))
         self.query_one(FootLine).hint(
             ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
@@ -94,7 +108,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         return Form(
             self.query_one("#name", Input).value,
             self.query_one("#fields", Input).value,
-            self.query_one(TextArea).text,
+            self.query_one(LongText).text,
         )
 
     def changed(self, changes: Changes) -> None:
@@ -129,12 +143,12 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         from tui_tasks.tui import editor
 
         try:
-            text = editor.edit(self.host, self.query_one(TextArea).text)
+            text = editor.edit(self.host, self.query_one(LongText).text)
         except editor.NoEditor as none:
             self.host.say(str(none))
             return
         if text is not None:
-            self.query_one(TextArea).text = text
+            self.query_one(LongText).text = text
 
     def action_leave(self) -> None:
         """Leave; what was typed is given up at the second time."""
@@ -148,6 +162,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
 class ConflictScreen(Hosted, ModalScreen[str | None]):
     """Both texts side by side. Result: `mine`, `theirs`, or None to go on typing."""
 
+    AUTO_FOCUS = "VerticalScroll"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "choose('mine')", "Keep mine", show=False),
         Binding("t", "choose('theirs')", "Take theirs", show=False),
@@ -233,14 +248,15 @@ class TaskForm:
         }
 
     def of(self, task: Task) -> Form:
-        """The form of a task as it is. Dependencies in other lists have no number here and stay out of the form."""
+        """The form of a task as it is, less what has no place in it: tasks of other lists, tags of several lines."""
         after = []
         for uid in task.depends_on:
             number = self.app.number_here(uid)
             if number:
                 self._numbers[number] = uid
                 after.append(number)
-        line = fields(task.tags, task.priority, task.agent, tuple(after))
+        agent = task.agent if task.agent and can_write("@", task.agent) else None
+        line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
         return Form(task.name, line, task.description)
 
     async def edit(self, task: Task) -> None:
@@ -260,9 +276,10 @@ class TaskForm:
         """The fields that the human changed: of the line of fields only what differs from what it said."""
         was, now = self.values(asked), self.values(typed)
         changes = {name: value for name, value in now.items() if value != was[name]}
-        if "depends_on" in changes:
-            elsewhere = tuple(uid for uid in base.depends_on if uid not in was["depends_on"])
-            changes["depends_on"] = (*changes["depends_on"], *elsewhere)
+        for name in ("depends_on", "tags"):
+            if name in changes:
+                out_of_form = (each for each in getattr(base, name) if each not in was[name])
+                changes[name] = tuple(dict.fromkeys((*changes[name], *out_of_form)))
         return changes
 
 

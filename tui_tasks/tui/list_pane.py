@@ -184,6 +184,7 @@ class ListPane(TaskActions):
     def on_mount(self) -> None:
         """Show the App's list."""
         self._before_filter: str | None = None
+        self._asking: set[str] = set()
         self._counting: Any = None
         self.refreshed()
 
@@ -249,7 +250,8 @@ class ListPane(TaskActions):
             self.window.reload()
         else:
             self.window.change(changes.tasks())
-        if changes.touches("ask") or self.host.situation.asks:
+        if changes.all or self.host.situation.asking != self._asking or _renumbers(changes):
+            self._asking = set(self.host.situation.asking)
             self.window.again()
         self._show_empty()
         self.detail.changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
@@ -257,6 +259,7 @@ class ListPane(TaskActions):
 
     def refreshed(self) -> None:
         """Look anew, at another list where the App has another."""
+        self._asking = set(self.host.situation.asking)
         source = self.window.source
         if not isinstance(source, TasksOfList) or source.list_id != self.host.list_id:
             self.window.show(self._source(self.wanted()))
@@ -476,6 +479,12 @@ class ListPane(TaskActions):
         above = self.window.neighbour(-1)
         if above is not None and self.window.cursor is not None:
             await self.host.bridge.commit(MoveTask(self.window.cursor, before=above.uid))
+
+
+def _renumbers(changes: Changes) -> bool:
+    """Whether tasks may have other numbers now; rows tell the numbers of what they wait for."""
+    kinds = ("task.created", "task.deleted", "task.restored", "task.moved")
+    return any(entry.kind in kinds for entry in changes.entries)
 
 
 def _short_path(path: str) -> str:

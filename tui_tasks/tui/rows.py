@@ -173,9 +173,11 @@ class Rows(Generic[R]):
     def scroll(self, by: int) -> None:
         """Move the screen by rows; the cursor stays where it is, on screen or not."""
         self.load()
+        self._read_to(self.top + by)
+        self._read_to(self.top + by + self.height - 1)
         self.top += by
-        self._extend()
         self._clamp()
+        self._extend()
 
     def neighbour(self, by: int) -> R | None:
         """The row that many places from the cursor's, where there is one."""
@@ -212,7 +214,8 @@ class Rows(Generic[R]):
             self._clamp()
         else:
             self._take_edge()
-        self._seat()
+        if self.cursor is None:
+            self._seat()
 
     def grow(self) -> None:
         """There are more rows at the end: they are read once the screen comes near."""
@@ -294,18 +297,35 @@ class Rows(Generic[R]):
             return
         near = self.height * AHEAD
         if self.top < near and not self._at_start:
-            more = self.source.before(self.rows[0], self._wanted)
-            self._at_start = len(more) < self._wanted and not self._was_cut(more)
-            self.rows[:0] = more
-            self.top += len(more)
-            self.base = self.base - len(more) if self.base >= 0 else -1
-            self._index()
+            self._read_before(self._wanted)
         if self.top + self.height + near > len(self.rows) and not self._at_end:
-            more = self.source.after(self.rows[-1], self._wanted)
-            self._at_end = len(more) < self._wanted and not self._was_cut(more)
-            self.rows += more
-            self._index()
+            self._read_after(self._wanted)
         self._trim()
+
+    def _read_to(self, at: int) -> None:
+        """Read on until an index is held, as far as there are rows that way."""
+        if not self.rows:
+            return
+        if at < 0 and not self._at_start:
+            self._read_before(max(self._wanted, -at))
+        elif at >= len(self.rows) and not self._at_end:
+            self._read_after(max(self._wanted, at - len(self.rows) + 1))
+
+    def _read_before(self, limit: int) -> None:
+        assert self.source is not None
+        more = self.source.before(self.rows[0], limit)
+        self._at_start = len(more) < limit and not self._was_cut(more)
+        self.rows[:0] = more
+        self.top += len(more)
+        self.base = self.base - len(more) if self.base >= 0 else -1
+        self._index()
+
+    def _read_after(self, limit: int) -> None:
+        assert self.source is not None
+        more = self.source.after(self.rows[-1], limit)
+        self._at_end = len(more) < limit and not self._was_cut(more)
+        self.rows += more
+        self._index()
 
     def _trim(self) -> None:
         """Forget the rows that are far from the screen."""
@@ -334,16 +354,7 @@ class Rows(Generic[R]):
             self.load()
         if not self.rows or self.cursor is None:
             return None
-        top = self.top
-        while not 0 <= self._at[self.cursor] + by < len(self.rows):
-            held = len(self.rows)
-            self.top = self._at[self.cursor] + (by if by < 0 else by - self.height)
-            moved = self.top
-            self._extend()
-            top += self.top - moved
-            if len(self.rows) == held:
-                break
-        self.top = top
+        self._read_to(self._at[self.cursor] + by)
         return min(max(self._at[self.cursor] + by, 0), len(self.rows) - 1)
 
     def _put(self, at: int, line: int | None = None) -> None:
@@ -358,14 +369,22 @@ class Rows(Generic[R]):
         self._clamp()
 
     def _seat(self) -> None:
-        """Put the cursor on a row, where its own is gone: on the one that took its place."""
-        if self.cursor not in self._at:
-            at = len(self.rows) - 1 if self._from_end else 0
-            if self._cursor_row is not None and self.source is not None:
-                at = bisect_left(self.rows, self.source.order(self._cursor_row), key=self.source.order)
-            at = min(at, len(self.rows) - 1)
-            self.cursor = self.key(self.rows[at]) if self.rows else None
-        self._cursor_row = self.rows[self._at[self.cursor]] if self.cursor is not None else None
+        """Put the cursor on the row that took the place of its own, which is gone; if it had none, on an edge."""
+        assert self.source is not None
+        if self.cursor in self._at or not self.rows:
+            self._cursor_row = self.rows[self._at[self.cursor]] if self.cursor in self._at and self.rows else None
+            self.cursor = self.cursor if self.rows else None
+            return
+        at = len(self.rows) - 1 if self._from_end else 0
+        if self._cursor_row is not None:
+            at = bisect_left(self.rows, self.source.order(self._cursor_row), key=self.source.order)
+        near = None
+        if (at == 0 and not self._at_start) or (at == len(self.rows) and not self._at_end):
+            # It was far from the screen, and so is what took its place.
+            place = self._cursor_row if self._cursor_row is not None else self.rows[0]
+            near = next(iter([*self.source.after(place, 1), *self.source.before(place, 1)]), None)
+        self._cursor_row = near if near is not None else self.rows[min(at, len(self.rows) - 1)]
+        self.cursor = self.key(self._cursor_row)
 
     def _is_moved(self, key: str, row: R | None) -> bool:
         assert self.source is not None
@@ -377,23 +396,26 @@ class Rows(Generic[R]):
     def _rearrange(self, moved: Collection[str], found: dict[str, R]) -> None:
         """Take rows out, put them in where they belong now; what the eye is on stays on its line."""
         anchor, line = self._anchor(moved)
+        cursor_line = self.cursor_line
         old, old_top = self.rows, self.top
         self.rows = [row for row in old if self.key(row) not in moved]
         for key in moved & found.keys():
             self._insert(found[key])
         self._index()
-        if self.cursor in found and self.cursor not in self._at:
-            # The human's own row has gone far: go with it.
+        seen = cursor_line is not None and 0 <= cursor_line < self.height
+        if seen and self.cursor in found and self.cursor not in self._at:
+            # The row that the eye is on has gone far: go with it.
             self._loaded = False
-            self.load(line)
+            self.load(cursor_line)
             return
-        self._seat()
+        if self.cursor is None or (self.cursor in moved and self.cursor not in found):
+            self._seat()
         at = self._at.get(anchor) if anchor is not None else None
         if at is None:
             later = (self._at.get(self.key(row)) for row in old[old_top:])
             at, line = next((at for at in later if at is not None), len(self.rows)), 0
         self.top = at - line
-        if self.cursor in moved and self.cursor in found:
+        if seen and self.cursor in moved and self.cursor in found:
             self.top = max(min(self.top, self._at[self.cursor]), self._at[self.cursor] - self.height + 1)
         self._extend()
         self._clamp()

@@ -12,12 +12,14 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Self
 
+from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
 from textual.widgets import Input
 
 from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.letters import one_to_one
 
 # Turns of the loop after which an action that was begun has opened what it opens first.
 _TURNS = 3
@@ -99,6 +101,11 @@ class WordLine(Hosted, Input):
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id, compact=True)
         self.cursor_blink = False
+
+    @property
+    def _value(self) -> Text:
+        # What Textual draws; it would pass control characters on.
+        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
         """Take the focus at once, before the next key is looked at."""

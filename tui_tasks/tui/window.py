@@ -103,6 +103,7 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
         self._held: Rows[R] = Rows()
         self._marks: dict[str, None] = {}
         self._drawn: list[_Drawn] = []
+        self._ink: Ink | None = None
         self._thumb = range(0)
         self._epoch = 0
         self._told: str | None = None
@@ -133,11 +134,13 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
     def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
         """Show other rows, with the cursor on the one of that key, else on the first, or `from_end` on the last."""
         self._marks.clear()
+        self._told = None
         self._held.show(source, cursor, from_end=from_end)
         self._repaint()
 
     def refilter(self, source: Source[R], cursor: str | None = None) -> None:
         """Show more or fewer of the same rows: marks stay."""
+        self._told = None
         self._held.show(source, cursor)
         self._repaint()
 
@@ -373,9 +376,11 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
             self.again()
 
     def notify_style_update(self) -> None:
-        """Another theme: paint all of it again."""
+        """Another theme: paint all of it again. The focus, too, has styles looked at, but then the inks stay."""
         super().notify_style_update()
-        self._drawn = []
+        ink = Ink.of(self.app)
+        if ink is not self._ink:
+            self._ink, self._drawn = ink, []
 
     # What the terminal says
 
