@@ -1,0 +1,58 @@
+"""Pictures: what a screen looks like, kept in `screenshots/`, where the README shows them from.
+
+`pytest tests/tui/stories --snapshot-update` draws them anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_textual_snapshot
+from textual.pilot import Pilot
+
+from tui_tasks.tui.app import TaskApp
+
+SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
+Draw = Callable[..., None]
+
+
+class Picture(pytest_textual_snapshot.SVGImageExtension):
+    """A picture is called what its test's parameter says: `list-120x40`."""
+
+    @classmethod
+    def dirname(cls, *, test_location: Any) -> str:
+        return str(SCREENSHOTS)
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: Any, index: Any = 0) -> str:
+        named = re.search(r"\[(.+)\]", test_location.snapshot_name)
+        assert named, "a story has its picture's name as a parameter"
+        return named[1]
+
+
+@pytest.fixture
+def draw(snap_compare: Callable[..., bool], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Draw:
+    """Compare an app's picture with the one that is kept; the size is in the picture's name."""
+    size = re.search(r"(\d+)x(\d+)\]", request.node.name)
+    assert size
+
+    def compare(
+        app: TaskApp,
+        press: Iterable[str] = (),
+        run_before: Callable[[Pilot[None]], Awaitable[None]] | None = None,
+    ) -> None:
+        columns, lines = map(int, size.groups())
+        assert snap_compare(app, press=press, terminal_size=(columns, lines), run_before=run_before)
+
+    return compare
+
+
+@pytest.fixture
+def snap_compare(snapshot: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The plugin's fixture, with its pictures where ours are."""
+    monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Picture)
+    return pytest_textual_snapshot.snap_compare.__wrapped__(snapshot, request)
