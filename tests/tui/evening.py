@@ -13,8 +13,18 @@ from textual.screen import ModalScreen
 from tests.tui.plan import NOW, ZONE, Plan, at
 from tui_tasks.core import queries_jobs, run_logs
 from tui_tasks.core.operations import LogTask, Operation
-from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EditJob, FinishRun, RunJob
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.operations_jobs import (
+    BeginRun,
+    ClaimRun,
+    CreateJob,
+    DecideDue,
+    DisableJob,
+    EditJob,
+    EnableJob,
+    FinishRun,
+    RunJob,
+)
+from tui_tasks.core.snapshots import Beat, Run
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
 
@@ -39,81 +49,104 @@ def day(number: int, hour: int, minute: int = 0, second: int = 0) -> int:
 
 
 class Jobs:
-    """Five jobs with a history, each made, decided and finished as it would have been. `jobs[4]` is the uid of S4."""
+    """Five jobs with a history, each made, decided and finished as it would have been. `jobs[4]` is the uid of S4.
+
+    What happens is noted down first, and done in the order of its times.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.uids: list[str] = []
+        self.uids = [""] * 5
+        self._steps: list[tuple[int, Callable[[int], Any]]] = []
+        self._status()
+        self._audit()
+        self._drill()
+        self._digest()
+        self._report()
         with Store(plan.path) as store:
             self._store = store
-            self._status()
-            self._audit()
-            self._drill()
-            self._digest()
-            self._report()
+            for when, step in sorted(self._steps, key=lambda noted: noted[0]):
+                step(when)
 
     def __getitem__(self, number: int) -> str:
         return self.uids[number - 1]
 
+    def _at(self, when: int, step: Callable[[int], Any]) -> None:
+        self._steps.append((when, step))
+
     def _do(self, when: int, operation: Operation, actor: str = "system") -> Any:
         return self._store.commit(operation, actor=actor, now=when)[0]
 
-    def _make(self, when: int, name: str, kind: str, prompt: str, **more: Any) -> str:
-        made = self._do(when, CreateJob(name, kind, "", prompt, **BERLIN, **more), "claude-1")
-        self.uids.append(made.uid)
-        return self.uids[-1]
+    def _make(self, number: int, when: int, name: str, kind: str, prompt: str, **more: Any) -> None:
+        def make(now: int) -> None:
+            made = self._do(now, CreateJob(name, kind, "", prompt, **BERLIN, **more), "claude-1")
+            self.uids[number - 1] = made.uid
 
-    def _ran(self, job: str, when: int, took: int, outcome: str = "success", result: str = "done") -> None:
+        self._at(when, make)
+
+    def _open(self, number: int) -> Run:
+        (run,) = queries_jobs.open_runs(self._store.db, self[number])
+        return run
+
+    def _ran(self, number: int, when: int, took: int, outcome: str = "success", result: str = "done") -> None:
         """It was due, was asked of the agent, and the agent answered."""
-        self._do(when, DecideDue(job))
-        (run,) = queries_jobs.open_runs(self._store.db, job)
-        self._do(when + took * 1_000_000, FinishRun(run.uid, outcome, result), "claude-1")
+        self._at(when, lambda now: self._do(now, DecideDue(self[number])))
+        self._answered(number, when + took * 1_000_000, outcome, result)
+
+    def _answered(self, number: int, when: int, outcome: str, result: str) -> None:
+        self._at(when, lambda now: self._do(now, FinishRun(self._open(number).uid, outcome, result), "claude-1"))
+
+    def _by_hand(self, number: int, when: int) -> None:
+        self._at(when, lambda now: self._do(now, RunJob(self[number]), "human"))
 
     def _status(self) -> None:
         quarters = {"minute": "*/15", "hour": "*", "day": "*", "month": "*", "weekday": "*"}
-        made = self._make(at(18, 2), "Server status", "scheduled", "Ping the server.", schedule=quarters)
+        self._make(1, day(2, 8), "Server status", "scheduled", "Ping the server.", schedule=quarters)
+        self._at(day(2, 8, 1), lambda now: self._do(now, DisableJob(self[1]), "human"))
+        self._at(at(18, 2), lambda now: self._do(now, EnableJob(self[1]), "human"))
         for place in range(8):
             minutes = 18 * 60 + 15 + 15 * place
             failed = place == 4
             when = at(minutes // 60, minutes % 60)
-            self._ran(made, when, 9, "error" if failed else "success", "no answer" if failed else "200 OK")
-        self._do(at(20, 14, 50), EditJob(made, {"dedicated_context": True}), "human")
-        self._do(at(20, 15), DecideDue(made))
-        (run,) = queries_jobs.open_runs(self._store.db, made)
-        beat = Beat(run.uid, False, "boot", "namespace", 4242, "1", at(20, 15))
-        self._do(at(20, 15), ClaimRun(run.uid, beat, 4))
-        self._do(at(20, 15, 1), BeginRun(run.uid, beat, "0" * 64, at(21, 15)))
-        self.running = run.uid
+            self._ran(1, when, 9, "error" if failed else "success", "no answer" if failed else "200 OK")
+        self._at(at(20, 14, 50), lambda now: self._do(now, EditJob(self[1], {"dedicated_context": True}), "human"))
+        self._at(at(20, 15), self._started)
+
+    def _started(self, now: int) -> None:
+        """By a supervisor, which writes what the run prints."""
+        self._do(now, DecideDue(self[1]))
+        self.running = self._open(1).uid
+        beat = Beat(self.running, False, "boot", "namespace", 4242, "1", now)
+        self._do(now, ClaimRun(self.running, beat, 4))
+        self._do(now + 1_000_000, BeginRun(self.running, beat, "0" * 64, at(21, 15)))
         output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"
-        run_logs.write(self._store.db, run.uid, [(0, output)], len(output))
+        run_logs.write(self._store.db, self.running, [(0, output)], len(output))
 
     def _audit(self) -> None:
         weekdays = {"minute": "0", "hour": "9", "day": "*", "month": "*", "weekday": "mon-fri"}
-        made = self._make(day(10, 15), "Nightly audit", "scheduled", "Audit the logins.", schedule=weekdays)
+        self._make(2, day(10, 15), "Nightly audit", "scheduled", "Audit the logins.", schedule=weekdays)
         for number in (11, 12, 13, 16, 17, 18, 19, 20):
-            self._ran(made, day(number, 9), 41)
-        self._do(at(20, 12, 30), RunJob(made), "human")
-        (run,) = queries_jobs.open_runs(self._store.db, made)
-        self._do(at(20, 13, 11), FinishRun(run.uid, "success", "12 logins"), "claude-1")
+            self._ran(2, day(number, 9), 41)
+        self._by_hand(2, at(20, 12, 30))
+        self._answered(2, at(20, 13, 11), "success", "12 logins")
 
     def _drill(self) -> None:
         dates = ("2026-11-21T19:50:00", "2026-12-19T19:50:00", "2027-01-16T19:50:00")
-        self._make(at(16, 0), "Backup drill", "planned", "Restore the last backup.", plan=dates)
+        self._make(3, day(11, 16), "Backup drill", "planned", "Restore the last backup.", plan=dates)
 
     def _digest(self) -> None:
         mornings = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
-        made = self._make(day(16, 16), "Digest mail", "scheduled", ASKED, schedule=mornings)
+        self._make(4, day(16, 16), "Digest mail", "scheduled", ASKED, schedule=mornings)
         for number in (17, 18, 19):
-            self._ran(made, day(number, 8), 20)
-        self._ran(made, day(20, 8), 3, "error", "smtp: 535 authentication failed")
-        self._ran(made, day(21, 8), 8 * 3600, "error", "connecting to smtp\nsmtp: 535 authentication failed")
+            self._ran(4, day(number, 8), 20)
+        self._ran(4, day(20, 8), 3, "error", "smtp: 535 authentication failed")
+        self._ran(4, day(21, 8), 8 * 3600, "error", "connecting to smtp\nsmtp: 535 authentication failed")
 
     def _report(self) -> None:
-        made = self._make(day(2, 9), "Weekly report", "adhoc", "Write the weekly report.")
-        for number in (11, 18):
-            self._do(day(number, 20), RunJob(made), "human")
-            (run,) = queries_jobs.open_runs(self._store.db, made)
-            self._do(day(number, 20, 4), FinishRun(run.uid, "success", "sent"), "claude-1")
+        self._make(5, day(16, 17), "Weekly report", "adhoc", "Write the weekly report.")
+        for number in (17, 18):
+            self._by_hand(5, day(number, 20))
+            self._answered(5, day(number, 20, 4), "success", "sent")
 
 
 def shown(app: TaskApp) -> str:

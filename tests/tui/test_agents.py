@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.tui.evening import by_agent, settle, shown, until, with_agents
+from tests.tui.evening import Jobs, by_agent, settle, shown, until, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.config import Config
-from tui_tasks.core import journal, people, queries
+from tui_tasks.core import journal, people, queries, queries_jobs
 from tui_tasks.core.operations import AnswerAsk, EditTask, LogTask, OpenAsk, PauseAgent
+from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import Agents
 
@@ -67,6 +68,17 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     with Store(plan.path) as store:
         (word,) = people.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
+
+
+def test_a_run_that_it_has_done_is_a_word_too(plan):
+    jobs = Jobs(plan)
+    by_agent(plan, "human", RunJob(jobs[5]), now=at(20, 14))
+    with Store(plan.path) as store:
+        (run,) = queries_jobs.open_runs(store.db, jobs[5])
+    by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
+    with Store(plan.path) as store:
+        (word,) = people.words(store.db, "codex-1", 5)
+    assert (word.kind, word.text) == ("ran", "no paper")
 
 
 def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):

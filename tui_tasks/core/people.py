@@ -19,7 +19,7 @@ from tui_tasks.core.pages import LINE, TaskLine, read_line
 from tui_tasks.core.queries import LIVE
 
 # Of so many newest entries of an agent one may be its last word.
-LOOKED_AT: Final = 30
+LOOKED_AT: Final = 60
 # Tasks in progress that are looked at, of one list.
 MOST_ACTIVE: Final = 200
 
@@ -27,7 +27,7 @@ J = JournalRow
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
-    """What an agent said or did last: `kind` is logged, asked, status (then `text` is the new one) or another entry's.
+    """What an agent said or did last: `kind` is logged, asked, status (then `text` is the new one), ran or an entry's.
 
     `task` is the uid of the task that it is about.
     """
@@ -89,10 +89,16 @@ class _Said(msgspec.Struct):
     message: str = ""
     question: str = ""
     status: str = ""
+    outcome: str | None = None
+    result: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.message or self.question or self.status or self.result or self.outcome or ""
 
 
 _said = msgspec.json.Decoder(_Said).decode
-_WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status"}
+_WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
 
 
 def everyone(db: Database, known: Iterable[Person] = ()) -> list[Person]:
@@ -127,7 +133,7 @@ def working(db: Database) -> dict[str, TaskLine]:
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:
-    """What an agent said last, newest first: log entries, questions, statuses that it set.
+    """What an agent said last, newest first: log entries, questions, statuses that it set, runs that it has done.
 
     Where it has said nothing of late, the newest thing that it did.
     """
@@ -139,7 +145,6 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
         if kind not in _WORDS:
             continue
         said = _said(db.one(_NEW, seq=seq)[0] or "{}")
-        text = said.message or said.question or said.status
-        if text:
-            found.append(Word(_WORDS[kind], text, task, at))
+        if said.text:
+            found.append(Word(_WORDS[kind], said.text, task, at))
     return found or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]

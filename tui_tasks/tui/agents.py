@@ -32,8 +32,7 @@ AGENT_LOOKS: Final = {
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
 }
 MOST_WORDS: Final = 12
-_WIDE: Final = (18, 14, 34, 30)
-_TALL: Final = 80
+_SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
 def said(word: Word | None) -> str:
@@ -113,7 +112,8 @@ class AgentNote(Lines):
             lines.append([(f" paused: {safe_line(person.message, width - 10)}", "$state-skipped")])
         for word in screen.words:
             when = f" {self.host.time_of(word.at)}  "
-            mark = "? " if word.kind == "asked" else "→ " if word.kind == "status" else ""
+            mark = f"{sign(_SIGNS[word.kind], ascii_only=self.host.ascii_only)} " if word.kind in _SIGNS else ""
+            mark = "? " if word.kind == "asked" else mark
             task = wording.live_task(self.host.bridge.db, word.task) if word.task else None
             about = f"#{self.host.place(task)}  " if task is not None else ""
             lines.append(
@@ -175,7 +175,7 @@ class Agents(AgentActions, RowActions, Overlay):
 
     def columns(self, width: int) -> tuple[int, int, int, int]:
         """How wide who, state, task and last word are."""
-        if width < _TALL:
+        if width < 80:
             return 11, 11, max(10, width - 3 - 22 - 17 - 5), 17
         rest = width - 3 - 24 - 5
         return 11, 13, rest - (rest * 2 // 5), rest * 2 // 5

@@ -66,6 +66,16 @@ def run_look(run: RunLine) -> Look:
     return job_look(run_state(run))
 
 
+def went(run: RunLine, now: int) -> str:
+    """How a run went in a few words: `ok in 41s`, `failed after 3s`, `running for 2m`, `missed`."""
+    word = run_look(run).word
+    if run.started_at is not None and run.ended_at is None:
+        return f"{word} for {duration(now - run.started_at, 1)}"
+    if run.took is None:
+        return word
+    return f"{word} {'in' if run.outcome == 'success' else 'after'} {duration(run.took, 1)}"
+
+
 def when(job: Job) -> str:
     """A job's schedule in words: `09:00 Mon–Fri`, `3 dates`, `run by hand`."""
     cron = due.cron_of(job)

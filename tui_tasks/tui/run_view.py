@@ -18,7 +18,7 @@ from tui_tasks.tui import job_words
 from tui_tasks.tui.actions import Action, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.dialogs import confirm
-from tui_tasks.tui.format import age_lasts, cell_len, count, duration, fit, safe_line, sign, size
+from tui_tasks.tui.format import age_lasts, cell_len, count, fit, safe_line, sign, size
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.now_line import FootLine, Line, Rule
@@ -87,15 +87,12 @@ class RunWindow(RowWindow[RunLine]):
         at = host.time_of(row.at) if row.at is not None else "-"
         if row.started_at is not None and row.ended_at is None:
             self.lasts(age_lasts(row.started_at, now))
-            took = duration(now - row.started_at, 1)
-        else:
-            took = duration(row.took, 1) if row.took is not None else ""
-        told = [shown.word, took] if width < 70 else [row.trigger, shown.word, took]
+        told = [job_words.went(row, now)] if width < 70 else [f"{row.trigger:<8}", job_words.went(row, now)]
         if row.attempt > 1:
             told.append(f"attempt {row.attempt}")
         if row.exit_code and not (row.reason or "").startswith("exit"):
             told.append(f"exit {row.exit_code}")
-        head = f" {at}  {' '.join(part for part in told if part)}"
+        head = f" {at:>16}  {' '.join(told)}" if width >= 60 else f" {at}  {' '.join(told)}"
         why = f"  {row.why}" if row.why else ""
         room = max(0, width - 2 - cell_len(head) - 1)
         return (
