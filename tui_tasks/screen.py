@@ -43,7 +43,12 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     for problem in problems:
         _log.warning("%s", problem)
 
+    from tui_tasks.tui import keymap
     from tui_tasks.tui.app import TaskApp
+
+    for action, message in keymap.wrong(settings.keys).items():
+        line = config.line_of(file.read_text(encoding="utf-8"), action, "keys")
+        problems.append(config.Problem(file, line, message))
 
     app = TaskApp(
         path,
@@ -52,6 +57,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
         user_themes=file.parent / "themes",
         list_name=identity.list,
         pane=pane,
+        problems=problems,
     )
     with _channel(claimed, path, identity), hosting.hosted(path, wanted=scheduler):
         return terminal.run(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ from tui_tasks.core import glance, pages, views
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.tui import panes, themes
+from tui_tasks.tui import keymap, panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.bridge import Bridge, Changes
@@ -41,7 +41,8 @@ class Changed(Message):
 class TaskApp(AppActions, TypeAhead):
     """The screen of one database, for the thread that makes it.
 
-    `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is.
+    `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is;
+    `problems` are told to the human at the start.
     """
 
     CSS_PATH = "app.tcss"
@@ -66,6 +67,7 @@ class TaskApp(AppActions, TypeAhead):
         list_name: str | None = None,
         clock: Callable[[], int] = system_clock.now,
         zone: tzinfo | None = None,
+        problems: Sequence[str] = (),
     ) -> None:
         """Open the database.
 
@@ -87,7 +89,9 @@ class TaskApp(AppActions, TypeAhead):
         self._themes_loaded = False
         self.theme_names: list[str] = []
         self._wear(themes.NO_COLOR if no_color else self.config.theme)
-        self.set_keymap(dict(self.config.keys))
+        self.own_keys = keymap.remapped(self.config.keys)
+        self.set_keymap(self.own_keys)
+        self._problems = problems
 
     def _wear(self, name: str) -> None:
         """Put a theme on, reading no other where it can be found by its file's name."""
@@ -128,6 +132,8 @@ class TaskApp(AppActions, TypeAhead):
         self.bridge.start(self._hear)
         # The switcher hides what it holds before it shows the pane.
         self.call_after_refresh(self._focus_first)
+        if self._problems:
+            self.call_after_refresh(self._tell, self._problems)
         if self._user_themes is not None and self._user_themes.is_dir():
             self.set_timer(1, self._tell_of_themes)
 
@@ -136,9 +142,13 @@ class TaskApp(AppActions, TypeAhead):
         if len(self.screen_stack) == 1 and self.focused is None:
             self.pane.focus_target().focus()
 
+    def _tell(self, problems: Sequence[object]) -> None:
+        more = f"   (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        self.say(f"{problems[0]}{more}")
+
     def _tell_of_themes(self) -> None:
-        for problem in self.load_themes()[:1]:
-            self.say(str(problem))
+        if problems := self.load_themes():
+            self._tell(problems)
 
     async def on_unmount(self) -> None:
         """Remember when the human last looked, and let what was begun be written."""
@@ -256,7 +266,7 @@ class TaskApp(AppActions, TypeAhead):
 
     def key_of(self, id: str) -> str:
         """The key of an action as a person would write it, remapped or not."""
-        return show_key(self.config.keys.get(id, ACTIONS[id].keys).split(",")[0])
+        return show_key(self.own_keys.get(id, ACTIONS[id].keys).split(",")[0])
 
     def place(self, task: TaskLine) -> int:
         """A task's number: its place in its list, counted from 1."""

@@ -1,0 +1,74 @@
+import importlib
+import pkgutil
+
+import pytest
+
+import tui_tasks.tui
+from tui_tasks.config import Config
+from tui_tasks.tui import keymap
+from tui_tasks.tui.actions import ACTIONS, Actor
+
+
+def actors():
+    for module in pkgutil.iter_modules(tui_tasks.tui.__path__):
+        importlib.import_module(f"tui_tasks.tui.{module.name}")
+    found, ahead = [], [Actor]
+    while ahead:
+        kind = ahead.pop()
+        found.append(kind)
+        ahead += kind.__subclasses__()
+    return found
+
+
+@pytest.mark.parametrize("kind", actors(), ids=lambda kind: kind.__name__)
+def test_what_is_at_hand_together_is_known_to_the_keymap(kind):
+    scopes = set(kind.SCOPES) | ({"app"} if "overlay" not in kind.SCOPES else set())
+    assert any(scopes <= group for group in keymap.TOGETHER)
+
+
+@pytest.mark.parametrize("action", ACTIONS.values(), ids=lambda action: action.id)
+def test_every_action_is_done_by_somebody(action):
+    doers = [kind for kind in actors() if not action.scopes.isdisjoint(kind.SCOPES)]
+    assert any(hasattr(kind, f"do_{action.id}") for kind in doers)
+
+
+def test_no_two_actions_of_one_scope_have_a_key_by_default():
+    for scope in {scope for action in ACTIONS.values() for scope in action.scopes}:
+        keys = [key for action in ACTIONS.values() if scope in action.scopes for key in action.keys.split(",")]
+        assert len(keys) == len(set(keys)), scope
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [("x", "x"), ("X", "X"), ("?", "question_mark"), ("^p", "ctrl+p"), ("ctrl+p, /", "ctrl+p,slash"), (" , ", "")],
+)
+def test_keys_are_written_as_people_write_them(written, named):
+    assert keymap.as_textual(written) == named
+
+
+def test_unknown_ids_empty_keys_and_clashes_are_told():
+    wrong = keymap.wrong({"nope": "x", "new": "", "undo": "d", "redo": "U"})
+    assert set(wrong) == {"nope", "new", "undo"}
+    assert "delete" in wrong["undo"]
+
+
+def test_keys_that_change_places_do_not_clash():
+    assert keymap.wrong({"undo": "d", "delete": "u"}) == {}
+
+
+async def test_a_remapped_key_does_it_and_the_old_one_does_not(plan, make_app):
+    app = make_app(plan.path, config=Config(keys={"down": "x", "quit": "Q"}))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("j", "q")
+        assert app.pane.window.cursor == plan[1]
+        await pilot.press("x")
+        assert app.pane.window.cursor == plan[2]
+        assert app.key_of("quit") == "Q"
+
+
+async def test_what_is_wrong_with_the_configuration_is_said_at_the_start(plan, make_app):
+    app = make_app(plan.path, problems=["config.toml:3: no action 'nope'", "another"])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert app.query_one("#foot").said == "config.toml:3: no action 'nope'   (and 1 more)"
