@@ -67,7 +67,7 @@ class TaskApp(AppActions, TypeAhead):
         list_name: str | None = None,
         clock: Callable[[], int] = system_clock.now,
         zone: tzinfo | None = None,
-        problems: Sequence[str] = (),
+        problems: Sequence[object] = (),
     ) -> None:
         """Open the database.
 
