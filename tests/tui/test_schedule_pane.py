@@ -397,6 +397,16 @@ async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monke
         assert app.screen.window.cursor == runs[0].uid
 
 
+async def test_the_log_tells_a_run_that_went_well_from_one_that_failed(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        lines = [line for line in shown(app).split("\n") if "Server status" in line]
+        assert any("◷ run" in line and "ok 9s" in line for line in lines)
+        assert any("✗ fail" in line and "no answer" in line for line in lines)
+        assert not any("✗ fail" in line and "ok 9s" in line for line in lines)
+
+
 def test_output_is_read_as_a_terminal_would_leave_it():
     assert readable("\x1b[31mred\x1b[0m\r\n10%\r20%\r\nend\r") == "red\n20%\nend"
     assert readable("\x1b]0;title\x07text") == "text"

@@ -267,7 +267,7 @@ def _line(db: Database, row: Any) -> LogLine:
     elif kind == "task.updated":
         word = "edit"
     elif entity in ("run", "job"):
-        word = "fail" if now.get("outcome") in _FAILING else word
+        word = "fail" if now.get("outcome") in _FAILING else "run" if kind == "run.finished" else word
         told = _of_job(db, entity, uid, now)
     elif entity == "list":
         name = name or _name_of_list(db, uid)
