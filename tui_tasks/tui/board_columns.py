@@ -147,15 +147,22 @@ class CardsOfColumn:
         return -1
 
 
-class ColumnWindow(RowWindow[Card]):
+class ColumnWindow(RowWindow[Card], can_focus=False):
     """The cards of one column. `number` tells a card's place in its list, 0 where that is not at hand."""
 
     def __init__(self, number: Callable[[Card], int]) -> None:
         super().__init__()
         self.plan = WIDE[0]
         self.current = False
+        self._focused = False
         self._number = number
         self._laid: list[list[Part]] = []
+
+    def take(self, plan: Plan) -> None:
+        """Show cards otherwise."""
+        self.plan, self.row_height = plan, plan.height
+        self._drawn = []
+        self._held.resize(self.size.height // self.row_height)
 
     def change(self, keys: Iterable[str]) -> None:
         """As ever; cards that wait for one of the tasks are seen to as well: what holds them up is no entry's."""
@@ -170,7 +177,8 @@ class ColumnWindow(RowWindow[Card]):
 
     def _look(self, row: Card, number: int) -> RowLook:
         found = super()._look(row, number)
-        return replace(found, cursor=found.cursor and self.current, place=self._number(row))
+        cursor = found.cursor and self.current
+        return replace(found, cursor=cursor, focused=cursor and self._focused, place=self._number(row))
 
     def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
         if line == 0:
@@ -209,6 +217,11 @@ class ColumnWindow(RowWindow[Card]):
             2: [(f"   {self.host.key_of('new')}", "$changed"), ("  add one", "$muted")],
         }
         return words.get(line, ())
+
+    def set_focused(self, focused: bool) -> None:
+        """Say whether keys come to the board."""
+        self._focused = focused
+        self._repaint()
 
     def set_current(self, current: bool) -> None:
         """Say whether this is the column that keys are about: it alone shows its cursor."""
@@ -256,9 +269,9 @@ class ColumnHead(Line):
             self.again()
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the column."""
+        """Back to the cards; the board has gone to the column already."""
         event.stop()
-        self.column.window.focus()
+        self.screen.query_one("#columns").focus()
 
 
 class Column(Vertical):
@@ -288,8 +301,7 @@ class Column(Vertical):
 
     def take(self, plan: Plan, source: CardsOfColumn) -> None:
         """Hold other cards, or show them otherwise."""
-        self.window.plan = plan
-        self.window.row_height = plan.height
+        self.window.take(plan)
         self.window.show(source)
 
     def refilter(self, source: CardsOfColumn) -> None:

@@ -75,6 +75,22 @@ class BoardKeys(Line):
         return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
 
 
+class CardArea(Horizontal, can_focus=True):
+    """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
+
+    def on_focus(self) -> None:
+        """The cursor is drawn stronger."""
+        self._look_again()
+
+    def on_blur(self) -> None:
+        """The cursor is drawn weaker."""
+        self._look_again()
+
+    def _look_again(self) -> None:
+        for window in self.query(ColumnWindow):
+            window.set_focused(self.has_focus)
+
+
 class BoardPane(BoardWords):
     """Pane 2. `plans` are the columns of the moment, `at` the one that keys are about; `window` is its window."""
 
@@ -115,7 +131,7 @@ class BoardPane(BoardWords):
         yield Rule()
         yield FilterBar(self.known_words)
         yield QuickAdd(self.numbered)
-        with Horizontal(id="columns"):
+        with CardArea(id="columns"):
             yield self._columns[0]
             for divider, column in zip(self._dividers, self._columns[1:], strict=True):
                 yield divider
@@ -124,12 +140,12 @@ class BoardPane(BoardWords):
         yield BoardKeys()
 
     def focus_target(self) -> Widget:
-        """The board itself, which knows its current column."""
-        return self
+        """The cards of all columns."""
+        return self.query_one(CardArea)
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the focus to the cards of the current column."""
-        self.window.focus(scroll_visible)
+        """Give the focus to the cards at once, before the next key is looked at."""
+        self.screen.set_focus(self.query_one(CardArea), scroll_visible)
         return self
 
     @property
@@ -139,11 +155,15 @@ class BoardPane(BoardWords):
 
     # What is shown
 
+    def on_mount(self) -> None:
+        """Arrange the columns before they are laid out."""
+        self.on_resize()
+
     def on_resize(self) -> None:
         """Five columns, three, or one at a time."""
-        width = self.size.width
+        width = self.size.width or self.host.size.width
         plans = WIDE if width >= 100 else STACKED if width >= 60 else NARROW
-        if plans is not self.plans or self._list_id != self.host.list_id:
+        if plans is not self.plans or self._list_id < 0:
             self.plans = plans
             self._arrange()
 
@@ -158,7 +178,7 @@ class BoardPane(BoardWords):
         for plan, column in zip(self.plans, self._columns, strict=False):
             column.take(plan, CardsOfColumn(app.bridge.db, app.list_id, plan.parts, self.only))
         at = min(self.at, len(self.plans) - 1)
-        self._set_current(at)
+        self.go(at)
         self._follow(held)
         self._heads_again()
 
@@ -218,10 +238,7 @@ class BoardPane(BoardWords):
         if at is None or uid is None:
             return False
         self.columns[at].window.move_to(uid)
-        if isinstance(self.host.focused, ColumnWindow):
-            self.go(at)
-        else:
-            self._set_current(at)
+        self.go(at)
         return True
 
     def _heads_again(self) -> None:
@@ -285,27 +302,23 @@ class BoardPane(BoardWords):
 
     # The current column
 
-    def _set_current(self, at: int) -> None:
+    def go(self, at: int) -> None:
+        """Go to a column."""
         self.at, self.window = at, self.columns[at].window
         one = self.plans is NARROW
         for number, column in enumerate(self._columns):
-            column.display = number == at if one else number < len(self.plans)
+            _display(column, number == at if one else number < len(self.plans))
             column.window.set_current(number == at)
         for number, divider in enumerate(self._dividers, 1):
-            divider.display = not one and number < len(self.plans)
+            _display(divider, not one and number < len(self.plans))
         self._heads_again()
         self.show_detail()
 
-    def go(self, at: int) -> None:
-        """Go to a column."""
-        self._set_current(at)
-        self.window.focus()
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """A column was clicked, or is gone to."""
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A column that is clicked is gone to."""
         for at, column in enumerate(self.columns):
-            if event.widget is column.window and at != self.at:
-                self._set_current(at)
+            if column.display and column.region.contains_point(event.screen_offset) and at != self.at:
+                self.go(at)
 
     def do_column_left(self) -> None:
         """The column to the left."""
@@ -325,3 +338,9 @@ class BoardPane(BoardWords):
             return
         self.window.mark((card.uid for card in source.first(MOST_MARKED)), on=True)
         self.host.say(f"{count(len(self.window.marks), 'card')} marked.")
+
+
+def _display(widget: Widget, display: bool) -> None:
+    """Show or hide a widget; to set what is set already has everything laid out and painted again."""
+    if widget.display != display:
+        widget.display = display

@@ -80,13 +80,13 @@ class BoardWords(BoardMoves):
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
         """Back to the cards, with the filter."""
         event.stop()
-        self.window.focus()
+        self.focus()
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """All cards again."""
         event.stop()
         self.show_wanted(ALL)
-        self.window.focus()
+        self.focus()
 
     def on_filter_bar_save(self, event: FilterBar.Save) -> None:
         """Keep the filter under a name."""
@@ -126,7 +126,7 @@ class BoardWords(BoardMoves):
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Back to the cards."""
         event.stop()
-        self.window.focus()
+        self.focus()
 
     # The detail
 
@@ -156,10 +156,10 @@ class BoardWords(BoardMoves):
         if any(column.window.let_go() for column in self.columns):
             self.end_drag()
         elif self.detail.has_focus_within and not self.host.is_compact:
-            self.window.focus()
+            self.focus()
         elif self.is_open:
             self.remove_class("-open")
-            self.window.focus()
+            self.focus()
         elif self.window.marks:
             self.window.clear_marks()
         elif bar.is_open:
