@@ -1,12 +1,13 @@
 """One conversation: requests, batches, refusals, keys (contract, sections 2 to 5). Pipes are tests/contract's."""
 
+import contextlib
 import json
 from dataclasses import replace
 
 import pytest
 
 from tests.conftest import Clock, Talk
-from tui_tasks.core import journal, queries
+from tui_tasks.core import database, journal, queries
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
 from tui_tasks.core.store import Store
@@ -640,28 +641,39 @@ def test_a_line_that_is_no_json_is_answered_where_it_stood(talk):
     assert [reply["error"]["code"] for reply in replies[1:]] == ["parse_error", "too_large", "unknown_tool"]
 
 
+@contextlib.contextmanager
+def full_disk(talk: Talk, monkeypatch):
+    """No page more than there are, for this connection and for those that are opened meanwhile."""
+    pages = talk.store.db.scalar("PRAGMA page_count")
+    talk.store.db.sql(f"PRAGMA max_page_count = {pages}")
+    pragmas = database._pragmas
+    with monkeypatch.context() as full:
+        full.setattr(database, "_pragmas", lambda read_only: [*pragmas(read_only), ("max_page_count", pages)])
+        yield
+    talk.store.db.sql("PRAGMA max_page_count = 1000000")
+
+
 def test_a_failing_storage_is_told_and_nothing_was_written(talk, monkeypatch):
     add(talk, "kept")
-    talk.store.db.sql("PRAGMA max_page_count = 1")
     line = {"id": 1, "tool": ADD, "arguments": {"name": "x", "description": "d" * 900_000}}
-    replies = talk.lines(line, {"id": 2, "tool": "tasklist:display"})
+    with full_disk(talk, monkeypatch):
+        replies = talk.lines(line, {"id": 2, "tool": "tasklist:display"})
     assert [reply["id"] for reply in replies] == [1, 2]
     assert replies[0]["error"]["code"] == "storage_error"
     assert replies[0]["error"]["data"]["retryable"] is True
     assert [task["name"] for task in replies[1]["result"]] == ["kept"]
-    talk.store.db.sql("PRAGMA max_page_count = 1000000")
     assert talk.one(line)["ok"]
     monkeypatch.setattr(journal, "newest", lambda _: (_ for _ in ()).throw(StorageFailed("gone", retryable=False)))
     reply = talk.one({"id": 3, "tool": "control:hello"})
     assert (reply["id"], reply["error"]["code"], reply["error"]["data"]["retryable"]) == (3, "storage_error", False)
 
 
-def test_where_storage_fails_among_lines_that_came_together_each_is_done_once_or_refused(talk):
+def test_where_storage_fails_among_lines_that_came_together_each_is_done_once_or_refused(talk, monkeypatch):
     add(talk, "kept")
-    talk.store.db.sql("PRAGMA max_page_count = 1")
     great = {"tool": ADD, "arguments": {"name": "great", "description": "d" * 900_000}}
     lines = [{"tool": ADD, "arguments": {"name": f"small {n}"}} for n in range(4)]
-    replies = talk.lines(*lines[:2], great, *lines[2:], [great, lines[0]])
+    with full_disk(talk, monkeypatch):
+        replies = talk.lines(*lines[:2], great, *lines[2:], [great, lines[0]])
     assert [item["error"]["code"] for item in replies.pop()] == ["storage_error"] * 2
     assert replies[2]["error"]["code"] == "storage_error"
     done = [reply["result"]["name"] for reply in replies if reply["ok"]]

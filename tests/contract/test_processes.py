@@ -156,6 +156,20 @@ def test_eight_writers_lose_no_update_and_see_no_lock(db, agents):
     sound(db)
 
 
+def test_one_key_sent_by_many_at_once_is_one_write_with_one_reply_for_all(db):
+    request = {"id": 1, "tool": ADD, "arguments": {"name": "once"}, "idempotency_key": "k"}
+    with ExitStack() as stack:
+        serving = [stack.enter_context(Agent(db, "--agent", "same")) for _ in range(4)]
+
+        def work(agent: Agent) -> list:
+            agent.write(*[request] * 5)
+            return [agent.reply() for _ in range(5)]
+
+        replies = [reply for answered in at_once(work, serving) for reply in answered]
+        assert all(reply == replies[0] for reply in replies)
+        assert [task["uid"] for task in serving[0].ok("tasklist:display")] == [replies[0]["result"]["uid"]]
+
+
 def test_one_in_progress_holds_among_processes(db, agents):
     serving = agents(4)
     uids = [serving[0].ok(ADD, name=str(n))["uid"] for n in range(4)]
