@@ -71,3 +71,36 @@ def test_tasks_that_come_back_to_one_place_stand_behind_each_other(talk, other):
     talk.ok("tasklist:add_task_before", uid=there[4]["uid"], name="between")
     names = [task["name"] for task in talk.ok("tasklist:display", {"list": "todo"})]
     assert names == ["1", "2", "new", "3", "between", "4"]
+
+
+def request(tool: str, **arguments: object) -> dict:
+    return {"tool": tool, "arguments": arguments}
+
+
+def names(talk: Talk) -> list[str]:
+    return [task["name"] for task in talk.ok("tasklist:display")]
+
+
+def test_an_undo_in_a_batch_takes_back_what_was_there_before_the_batch(talk):
+    for name in ("one", "two"):
+        add(talk, name)
+    batch = talk.one([request("tasklist:add_task", name="three"), request("control:undo")])
+    assert batch[1]["result"] == {"undone": 2}
+    assert names(talk) == ["one", "three"]
+    batch = talk.one([request("control:undo"), request("tasklist:add_task", name="four")])
+    assert batch[0]["result"] == {"undone": 4}
+    assert names(talk) == ["one", "two", "four"]
+
+
+def test_a_batch_with_an_undo_in_it_is_taken_back_as_a_whole(talk):
+    add(talk, "one")
+    add(talk, "two")
+    talk.one([request("tasklist:add_task", name="three"), request("control:undo"), request("control:undo")])
+    assert names(talk) == ["three"]
+    talk.ok("control:undo")
+    assert names(talk) == ["one", "two"]
+    talk.ok("control:undo")
+    assert names(talk) == ["one"]
+    talk.one([request("control:undo")])
+    assert names(talk) == []
+    assert talk.refused("control:undo")["code"] == "conflict"

@@ -35,7 +35,7 @@ class Transaction:
         self.seq, self._hash = journal.head(db)
         self.inside_run = False
         self._why: str | None = None
-        self._change: int | None = None
+        self.current: int | None = None  # the change that is being made, once it has an entry
         self.undoes: int | None = None
         self._touched: set[str] = set()
         # What was read once and cannot change under an open transaction but by its own entries.
@@ -47,7 +47,7 @@ class Transaction:
     def change(self) -> Iterator[None]:
         """One request or batch: all of it is done or nothing, and one undo takes it back."""
         before = (self.seq, self._hash)
-        self._change = self.undoes = None
+        self.current = self.undoes = None
         try:
             with self.db.savepoint():
                 yield
@@ -121,7 +121,7 @@ class Transaction:
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
         seq = self.seq + 1
-        self._change = self._change or seq
+        self.current = self.current or seq
         values = {
             "seq": seq,
             "at": self.now,
@@ -130,7 +130,7 @@ class Transaction:
             "entity": entity,
             "uid": uid,
             "task": task.uid if task else None,
-            "change": self._change,
+            "change": self.current,
             "undoes": self.undoes,
             "old": _text(old),
             "new": _text(new),

@@ -59,7 +59,8 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
 
 
 def _newest_standing(tx: Transaction) -> int:
-    seen: set[int] = set()
+    # A batch that asks for an undo has not been made yet itself.
+    seen: set[int | None] = {tx.current}
     for _, change, kind, undoes in tx.db.run(_BY_ACTOR, {"actor": tx.actor}).fetchall():
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
@@ -94,6 +95,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     for entry in reversed(entries):
         _refuse_if_touched(tx, entry, change)
         _INVERSES[entry.entity](tx, entry)
+    tx.undoes = None
     if tx.seq == before:
         raise Conflict(f"what change {change} made is used by others since", seq=last)
     return last, change
