@@ -104,3 +104,15 @@ def test_a_batch_with_an_undo_in_it_is_taken_back_as_a_whole(talk):
     talk.one([request("control:undo")])
     assert names(talk) == []
     assert talk.refused("control:undo")["code"] == "conflict"
+
+
+def test_a_list_does_not_come_back_over_another_of_its_name(talk, other):
+    add(talk, "first", list="shared")
+    talk.one([request("control:undo"), request("tasklist:add_task", name="kept")])
+    add(other, "second", list="shared")
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert [task["name"] for task in talk.ok("tasklist:display", {"list": "shared"})] == ["second"]
+    other.ok("control:undo")
+    talk.ok("control:undo")
+    assert [task["name"] for task in talk.ok("tasklist:display", {"list": "shared"})] == ["first"]
+    assert names(talk) == []

@@ -218,7 +218,11 @@ def _invert_list(tx: Transaction, entry: Entry) -> None:
     back = _expect(entry, home)
     if back.get("one_in_progress") and home.in_progress > 1:
         raise Conflict(f"{home.in_progress} tasks of {home.name} are in progress", in_progress=home.in_progress)
-    kind = "list.restored" if back.get("deleted") is False else entry.kind
+    kind = entry.kind
+    if back.get("deleted") is False:
+        kind = "list.restored"
+        if home.kind == "list" and (other := queries.find_list(tx.db, home.name)):
+            raise Conflict(f"{home.name} is another list by now", id=other.uid)
     tx.emit(kind, "list", home.uid, old=entry.new, new=back)
 
 
