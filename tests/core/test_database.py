@@ -11,6 +11,7 @@ import pytest
 from peewee import sqlite3
 
 from tui_tasks.core import queries
+from tui_tasks.core.backup import backup
 from tui_tasks.core.database import APPLICATION_ID, refuse_faulty_library
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.operations import AddTask, EnsureList
@@ -322,3 +323,39 @@ def test_a_database_that_goes_bad_while_open_is_a_storage_error_that_says_whethe
         store.db.sql("PRAGMA max_page_count = 100000")
         add(store, "room again")
         assert queries.lists(store.db)[0].total == total + 1
+
+
+def test_a_file_that_is_moved_away_is_told_and_nothing_is_written_until_it_is_back(path):
+    with Store(str(path)) as store:
+        add(store, "before")
+        away = path.parent.rename(path.parent.with_name("away"))
+        with pytest.raises(StorageFailed, match="is gone: put it back") as gone:
+            add(store, "lost")
+        assert gone.value.data["retryable"] is True
+        away.rename(path.parent)
+        add(store, "after")
+        assert queries.lists(store.db)[0].total == 2
+
+
+def test_a_backup_that_is_put_in_its_place_is_opened(path, tmp_path):
+    with Store(str(path)) as store:
+        add(store, "in the backup")
+        backup(store.db, tmp_path / "copy.db")
+        add(store, "after the backup")
+        for file in path.parent.iterdir():
+            file.unlink()
+        (tmp_path / "copy.db").rename(path)
+        add(store, "after the restore")
+        names = [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)]
+    assert names == ["in the backup", "after the restore"]
+
+
+def test_a_database_of_another_program_in_its_place_is_left_as_it_is(path):
+    with Store(str(path)) as store:
+        for file in path.parent.iterdir():
+            file.unlink()
+        foreign(path)
+        before = contents(path.parent)
+        with pytest.raises(StorageFailed, match="of another program"):
+            add(store, "nowhere")
+    assert contents(path.parent) == before

@@ -64,41 +64,55 @@ class Database:
         refuse_faulty_library(sqlite3.sqlite_version_info)
         self.path = path
         self.read_only = read_only
-        if not read_only and path != ":memory:":
+        self._is_file = path != ":memory:"
+        if self._is_file and not read_only:
             _make_private(Path(path))
-        self._peewee = SqliteDatabase(
-            f"{Path(path).absolute().as_uri()}?mode={'ro' if read_only else 'rw'}" if path != ":memory:" else path,
-            pragmas=_pragmas(read_only),
+        self._open()
+
+    def _open(self) -> None:
+        uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
+        opened = SqliteDatabase(
+            uri if self._is_file else self.path,
+            pragmas=_pragmas(self.read_only),
             lock_type="IMMEDIATE",
             timeout=BUSY_SECONDS,
             thread_safe=False,
             uri=True,
             cached_statements=512,
         )
-        with contextlib.ExitStack() as failed, refusing(path):
-            failed.callback(self.close)
-            self._connection: Any = self._peewee.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
-            self._cursor = self._connection.cursor()
-            self._connection.create_function("casefold", 1, _casefold, deterministic=True)
-            self._connection.create_function("has_tag", 2, _has_tag, deterministic=True)
-            self._check_ours()
-            self._check_whole()
+        with contextlib.ExitStack() as failed, refusing(self.path):
+            failed.callback(opened.close)
+            connection: Any = opened.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
+            connection.create_function("casefold", 1, _casefold, deterministic=True)
+            connection.create_function("has_tag", 2, _has_tag, deterministic=True)
+            _check_ours(connection, self.path)
+            if self._is_file:
+                _check_whole(connection, self.path)
             failed.pop_all()
+        self._peewee = opened
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._file = _which_file(self.path)
+        self._has_failed = False
 
-    def _check_ours(self) -> None:
-        application, version = self.scalar("PRAGMA application_id"), self.scalar("PRAGMA user_version")
-        empty = application == 0 and version == 0 and not self.scalar("SELECT count(*) FROM sqlite_master")
-        if not empty and application != APPLICATION_ID:
-            raise DatabaseRefused(f"{self.path} is a database of another program; name another file with --db")
+    def _see_to_file(self) -> None:
+        """Open anew what has failed, or what another file has taken the place of.
 
-    def _check_whole(self) -> None:
-        """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet."""
-        if self.path == ":memory:":
-            return
-        size = self.scalar("PRAGMA page_count") * self.scalar("PRAGMA page_size")
-        file, log = Path(self.path), Path(f"{self.path}-wal")
-        if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
-            raise DatabaseRefused(f"{self.path} is damaged (it was cut short); it was left as it is")
+        SQLite would go on to write to a file that nobody can find any more.
+
+        Raises:
+            StorageFailed: there is no such file now, or it cannot be used.
+        """
+        file = _which_file(self.path)
+        if self._is_file and file is None:
+            raise StorageFailed(f"{self.path} is gone: put it back; nothing was written", retryable=True)
+        if file != self._file or self._has_failed:
+            before = self._peewee
+            try:
+                self._open()
+            except DatabaseRefused as refused:
+                raise StorageFailed(str(refused), retryable=True) from refused
+            before.close()
 
     def run(self, statement: Statement, values: dict[str, Any]) -> Any:
         """Run a compiled statement; return the cursor."""
@@ -142,15 +156,41 @@ class Database:
             StorageFailed: the disk is full, an I/O error, a damaged database.
         """
         with storage_errors(self.path):
-            self._cursor.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            self._see_to_file()
             try:
+                self._cursor.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 yield
-                self._cursor.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors.
-                if self._connection.in_transaction:
-                    self._cursor.execute("ROLLBACK")
+                self._commit()
+            except BaseException as error:
+                self._has_failed = _needs_opening(error)
+                self._roll_back()
                 raise
+
+    def _commit(self) -> None:
+        try:
+            self._cursor.execute("COMMIT")
+        except sqlite3.Error:
+            self._roll_back()
+            self._overwrite()
+            raise
+
+    def _roll_back(self) -> None:
+        # SQLite has rolled back by itself after some errors.
+        if self._connection.in_transaction:
+            self._cursor.execute("ROLLBACK")
+
+    def _overwrite(self) -> None:
+        """Write what changes nothing over the end of the write-ahead log.
+
+        A commit whose sync has failed stands there whole, and a crash before the next commit would bring it back.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            self._cursor.execute("BEGIN IMMEDIATE")
+            try:
+                self._cursor.execute(f"PRAGMA user_version = {self.scalar('PRAGMA user_version')}")
+                self._cursor.execute("COMMIT")
+            finally:
+                self._roll_back()
 
     @contextlib.contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -191,6 +231,44 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         self._peewee.close()
+
+
+def _check_ours(connection: Any, path: str) -> None:
+    def value(of: str) -> int:
+        return int(connection.execute(of).fetchone()[0])
+
+    application, version = value("PRAGMA application_id"), value("PRAGMA user_version")
+    empty = application == 0 and version == 0 and not value("SELECT count(*) FROM sqlite_master")
+    if not empty and application != APPLICATION_ID:
+        raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def _check_whole(connection: Any, path: str) -> None:
+    """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet."""
+    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
+    file, log = Path(path), Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
+        raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")
+
+
+def _which_file(path: str) -> tuple[int, int] | None:
+    """What tells a file from any other; None where there is none."""
+    try:
+        # Before every transaction, and twice as fast as a Path.
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return any(word in str(error) for word in ("locked", "busy"))
+
+
+def _needs_opening(error: BaseException) -> bool:
+    """Whether only a new connection may do better: one that could not write when it was opened never can."""
+    said = error.__cause__ if isinstance(error, StorageFailed) else error
+    return isinstance(said, sqlite3.Error) and not _is_busy(said) and "full" not in str(said)
 
 
 def _casefold(text: str | None) -> str | None:
@@ -285,7 +363,10 @@ def storage_errors(path: str) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         text = str(error)
-        if "locked" in text or "busy" in text:
+        if _is_busy(error):
             raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
+        if "malformed" in text:
+            # SQLite takes for damage what cannot be read.
+            text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
         retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
         raise StorageFailed(f"{path}: {text}; nothing was written", retryable=retryable) from error
