@@ -27,3 +27,7 @@ def test_what_was_acknowledged_outlives_kill_9_of_any_of_eight_writers() -> None
 
 def test_what_was_acknowledged_outlives_a_power_cut() -> None:
     assert "0 acknowledged lost" in soak("power_cut")
+
+
+def test_a_disk_that_is_full_or_fails_or_is_gone_costs_nothing_that_was_acknowledged() -> None:
+    assert "0 lost, none refused and yet there, on by itself each time" in soak("storage")

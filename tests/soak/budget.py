@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 
@@ -22,8 +23,12 @@ class Budget:
         return max(least, int(figure * self.share))
 
     def times(self, figure: int, least: int = 1) -> Iterator[int]:
-        """Count up to the share of a figure, or to the end of the minutes."""
+        """Count up to the share of a figure, or to the end of the minutes; how far it has come is told each minute."""
+        told = time.monotonic()
         for number in range(self.of(figure, least)):
             if number >= least and self.is_over:
                 return
+            if time.monotonic() - told > 60:
+                told = time.monotonic()
+                print(f"  {number:,} of {self.of(figure, least):,}", file=sys.stderr, flush=True)
             yield number

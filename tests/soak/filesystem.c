@@ -108,7 +108,7 @@ static int fails(int call, const char *path) {
     if (!faults || !(faults->calls & (1 << call)) || !is_below(path)) return 0;
     if (faults->match[0] && !strstr(path, (const char *)faults->match)) return 0;
     if (__atomic_fetch_sub(&faults->skip, 1, __ATOMIC_SEQ_CST) > 0) return 0;
-    if (faults->times >= 0 && __atomic_fetch_sub(&faults->times, 1, __ATOMIC_SEQ_CST) <= 0) return 0;
+    if (__atomic_fetch_sub(&faults->times, 1, __ATOMIC_SEQ_CST) <= 0) return 0;
     __atomic_fetch_add(&faults->hits, 1, __ATOMIC_SEQ_CST);
     if (faults->action == STOP) raise(SIGSTOP);
     if (faults->action == KILL) raise(SIGKILL);

@@ -14,7 +14,7 @@ from typing import Any, Final
 SOURCE: Final = Path(__file__).with_name("filesystem.c")
 OPS: Final = ("write", "truncate", "sync", "sync_folder", "create", "unlink", "rename", "mkdir", "pipe", "read", "open")
 ACTIONS: Final = ("fail", "stop", "kill")
-FOR_EVER: Final = -1
+FOR_EVER: Final = 1 << 30
 _FAULTS = struct.Struct("=6i104s")
 
 
