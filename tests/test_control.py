@@ -393,6 +393,25 @@ def test_undo_does_not_break_one_in_progress(talk, other):
     assert (error["code"], error["data"]["in_progress"]) == ("conflict", two)
 
 
+def test_an_undo_costs_the_same_after_a_long_past_as_after_a_short_one(talk, store):
+    costs = []
+    for size in (300, 6_000):
+        while talk.seq() < size:
+            talk.one([{"tool": ADD, "arguments": {"name": "task"}}] * 100)
+        steps = [0]
+
+        def count(steps=steps) -> None:
+            steps[0] += 1
+
+        uid = talk.ok(ADD, name="last")["uid"]
+        talk.ok("tasklist:update_task", uid=uid, name="new")
+        store.db._connection.set_progress_handler(count, 100)
+        talk.ok("control:undo")
+        store.db._connection.set_progress_handler(None, 0)
+        costs.append(steps[0] + 1)
+    assert costs[1] < 2 * costs[0]
+
+
 def test_no_agent_can_take_from_the_journal(talk):
     uid = add(talk)
     talk.ok("tasklist:log_task_progress", uid=uid, message="said")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 _BY_ACTOR = Statement(
-    J.select(J.seq, J.change, J.kind, J.undoes).where(J.actor == slot("actor")).order_by(J.seq.desc())
+    J.select(J.seq, J.change, J.kind, J.undoes)
+    .where((J.actor == slot("actor")) & (J.seq < slot("below")))
+    .order_by(J.seq.desc())
+    .limit(slot("limit"))
 )
+_PAGE = 100
 _UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -58,10 +63,18 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     return _take_back(tx, change)
 
 
+def _own_entries(tx: Transaction) -> Iterator[Any]:
+    """Change, kind and what it undoes, of the speaker's entries from the newest: the one looked for is seldom far."""
+    below = tx.seq + 1
+    while page := tx.db.all(_BY_ACTOR, actor=tx.actor, below=below, limit=_PAGE):
+        for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
+            yield entry
+
+
 def _newest_standing(tx: Transaction) -> int:
     # A batch that asks for an undo has not been made yet itself.
     seen: set[int | None] = {tx.current}
-    for _, change, kind, undoes in tx.db.run(_BY_ACTOR, {"actor": tx.actor}).fetchall():
+    for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
             if stands(tx.db, change):
@@ -72,7 +85,7 @@ def _newest_standing(tx: Transaction) -> int:
 @rule(Redo)
 def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
     """Take back the newest undo that stands, unless something was changed after it."""
-    for _, change, kind, undoes in tx.db.run(_BY_ACTOR, {"actor": tx.actor}).fetchall():
+    for change, kind, undoes in _own_entries(tx):
         if undoes is None:
             if kind in vocab.UNDOABLE:
                 break
