@@ -4,39 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
-from textual.timer import Timer
-from textual.widgets import Static
+from textual.containers import Vertical
 
 from tui_tasks.core import glance, pages, queries, vocab
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
-from tui_tasks.tui.actions import Actor, bindings
 from tui_tasks.tui.drafts import priority_word
-from tui_tasks.tui.format import SECOND, age, age_lasts, ago, block, look, plain, safe_line
+from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
+from tui_tasks.tui.lines import Drawn, wrapped
 from tui_tasks.tui.now_line import Line
+from tui_tasks.tui.scroll_lines import ScrollLines
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
 
 MOST_LOG = 100
+# Of a long entry of the log so many characters are shown here; the log pane has all of it.
+MOST_OF_ENTRY = 500
 
 
 class Sheet:
     """A task with what stands beside it, as it was read at one moment."""
 
-    def __init__(self, app: TaskApp, task: Task) -> None:
+    def __init__(self, app: TaskApp, task: Task, line: TaskLine) -> None:
         db = app.bridge.db
         self.task = task
-        line = pages.line(db, task.uid)
-        assert line is not None
-        self.line: TaskLine = line
+        self.line = line
         self.place = app.place(line)
         self.state = app.situation.status_of(line)
         self.log: list[LogEntry] = glance.log_page(db, task.uid, MOST_LOG)
@@ -62,47 +59,125 @@ class DetailHead(Line):
         sheet = self.sheet
         if sheet is None:
             return ()
-        title = f" #{sheet.place} {safe_line(sheet.task.name, max(8, width - 26))}"
-        if not self.brief:
-            return [(title, "bold")]
-        now = self.host.now()
-        facts = [fact for fact in (sheet.line.who and _you(sheet.line.who), _since(sheet.task, now, self)) if fact]
-        return [(title, "bold"), ("".join(f" · {safe_line(fact, 24)}" for fact in facts), "$muted")]
+        facts = self._facts(sheet) if self.brief else ""
+        room = width - sum(cell_len(text) for text, _ in self.right(width)) - cell_len(facts) - 2
+        title = safe_line(f"#{sheet.place} {sheet.task.name}", max(8, room))
+        return [(f" {title}", "bold"), (facts, "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
         """The state."""
         if self.sheet is None:
             return ()
         shown = look(self.sheet.state)
-        return [(f"{shown.mark(ascii_only=self.host.ascii_only)} {shown.word} ", shown.color)]
+        return [(f" {shown.mark(ascii_only=self.host.ascii_only)} {shown.word} ", shown.color)]
+
+    def _facts(self, sheet: Sheet) -> str:
+        facts = [_you(sheet.line.who)] if sheet.line.who else []
+        if sheet.task.started_at is not None and sheet.task.status == "in_progress":
+            now = self.host.now()
+            self.lasts(age_lasts(sheet.task.started_at, now))
+            facts.append(f"started {ago(sheet.task.started_at, now)}")
+        return "".join(f" · {safe_line(fact, 24)}" for fact in facts)
 
 
-class Detail(Actor, Vertical):
+class DetailText(ScrollLines):
+    """What is below the head. `brief`: the newest of the log, for a place of a few lines."""
+
+    sheet: Sheet | None = None
+    brief = False
+
+    def lines(self, width: int) -> list[Drawn]:
+        """From who has it to what it blocks."""
+        sheet, room = self.sheet, max(8, width - 2)
+        if sheet is None:
+            return []
+        if self.brief:
+            lines = self._log(sheet, sheet.log[:8], room)
+            return lines if len(lines) > 2 else lines + _block(sheet.task.description, room, "")[:8]
+        lines = []
+        if cell_len(f"#{sheet.place} {safe_line(sheet.task.name)}") > room - cell_len(look(sheet.state).word) - 4:
+            lines += _block(sheet.task.name, room, "bold")
+        lines += [_line(self._facts(sheet, room), "$muted"), *self._more_facts(sheet.task, room)]
+        if sheet.task.description:
+            lines += [(), *_block(sheet.task.description, room, "")]
+        for ask in sheet.asks:
+            lines += [(), *_block(f"{safe_line(ask.agent, 40)} asks: {ask.question}", room, "$state-needs-you")]
+        if sheet.task.result is not None:
+            lines += [(), _line("Result", "$muted"), *_block(_as_text(sheet.task.result), room, "")]
+        lines += self._neighbours("After", sheet.after, room)
+        if sheet.log:
+            lines += [(), _line(f"Log ({sheet.log_count:,})  newest first", "$muted")]
+            lines += self._log(sheet, sheet.log, room)
+        return lines + self._neighbours("Blocks", sheet.blocks, room)
+
+    def _age(self, instant: int, *, short: bool) -> str:
+        now = self.host.now()
+        self.lasts(age_lasts(instant, now))
+        return age(instant, now) if short else ago(instant, now)
+
+    def _facts(self, sheet: Sheet, room: int) -> str:
+        task, small = sheet.task, room < 44
+        facts = [_you(sheet.line.who)] if sheet.line.who else []
+        if task.started_at is not None and task.status == "in_progress":
+            started = self._age(task.started_at, short=small)
+            facts.append(f"{started} in" if small else f"started {started}")
+        updated = self._age(task.updated_at, short=False)
+        facts.append(updated if small else f"updated {updated}")
+        return safe_line(" · ".join(facts), room)
+
+    @staticmethod
+    def _more_facts(task: Task, room: int) -> list[Drawn]:
+        facts = [] if task.priority == vocab.MEDIUM else [priority_word(task.priority)]
+        facts += [f"#{tag}" for tag in task.tags[:20]]
+        facts += [task.domain] if task.domain else []
+        facts += [f"claimed by {task.claimed_by}"] if task.claimed_by else []
+        return _block(" · ".join(facts), room, "$muted") if facts else []
+
+    def _neighbours(self, title: str, tasks: list[TaskLine], room: int) -> list[Drawn]:
+        lines: list[Drawn] = [()] if tasks else []
+        for task in tasks[:10]:
+            shown = look(self.host.situation.status_of(task))
+            mark = f"  {shown.mark(ascii_only=self.host.ascii_only)} {shown.word}"
+            name = safe_line(f"{title}  #{self.host.place(task)} {task.name}", max(8, room - cell_len(mark)))
+            lines.append([(f" {name}", ""), (mark, shown.color)])
+        return lines
+
+    def _log(self, sheet: Sheet, entries: list[LogEntry], room: int) -> list[Drawn]:
+        lines: list[Drawn] = []
+        for entry in entries:
+            known = entry.agent in (sheet.task.agent, sheet.task.updated_by)
+            who = "" if known else f"{_you(entry.agent)}: "
+            when = f"{self.host.time_of(entry.at)}  "
+            first, *rest = wrapped(f"{who}{entry.message}"[:MOST_OF_ENTRY], max(8, room - cell_len(when)))
+            lines.append([(f" {when}", "$muted"), (first, "")])
+            lines += [[(f" {' ' * cell_len(when)}{line}", "")] for line in rest]
+        return lines
+
+
+class Detail(Vertical):
     """Shows the task that it is given. `brief`: a few lines, for below a list."""
-
-    SCOPES = ("rows",)
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.brief = False
         self._sheet: Sheet | None = None
         self._wanted: str | None = None
-        self._shown: Content | None = None
         self._coming = False
-        self._alarm: Timer | None = None
-        self._due = 0
 
     def compose(self) -> ComposeResult:
         """Head and text."""
         yield DetailHead(id="detail-head")
-        with VerticalScroll(id="detail-scroll"):
-            yield Static(id="detail-text")
+        yield DetailText(id="detail-text")
 
     @property
     def uid(self) -> str | None:
         """The task that it shows, or is about to."""
         return self._wanted
+
+    @property
+    def text(self) -> DetailText:
+        """What is below the head."""
+        return self.query_one(DetailText)
 
     def show(self, uid: str | None) -> None:
         """Show another task; of several that the cursor runs past, the last."""
@@ -118,28 +193,27 @@ class Detail(Actor, Vertical):
             self._read()
 
     def again(self) -> None:
-        """Lay it out again: the size or the hour has changed."""
-        head = self.query_one(DetailHead)
-        head.brief, head.sheet = self.brief, self._sheet
-        head.again()
-        self._due = 0
-        text = self._brief_text() if self.brief else self._full_text()
-        if self._shown is None or text.markup != self._shown.markup:
-            self._shown = text
-            self.query_one("#detail-text", Static).update(text)
-        if self._alarm is not None:
-            self._alarm.stop()
-        self._alarm = self.set_timer(max(self._due, SECOND) / SECOND, self.again) if self._due else None
+        """Lay it out again: what it has room for has changed."""
+        for part in (self.query_one(DetailHead), self.text):
+            part.brief, part.sheet = self.brief, self._sheet
+            part.again()
+
+    def focus_text(self) -> None:
+        """Give the keys to the text, to scroll it."""
+        self.screen.set_focus(self.text)
 
     def _read(self) -> None:
         self._coming = False
-        if not self.display or not self.size.width:
+        if not self.size.width:
             return
+        app: TaskApp = self.text.host
         was = self._sheet.task.uid if self._sheet else None
-        task = queries.any_task(self.host.bridge.db, self._wanted) if self._wanted else None
-        self._sheet = Sheet(self.host, task) if task is not None and not task.deleted else None
+        task = queries.any_task(app.bridge.db, self._wanted) if self._wanted else None
+        line = pages.line(app.bridge.db, task.uid) if task is not None else None
+        there = task is not None and line is not None and not task.deleted
+        self._sheet = Sheet(app, task, line) if there and task and line else None
         if (self._sheet.task.uid if self._sheet else None) != was:
-            self.query_one(VerticalScroll).scroll_home(animate=False)
+            self.text.first = 0
         self.again()
 
     def on_resize(self) -> None:
@@ -149,120 +223,17 @@ class Detail(Actor, Vertical):
         else:
             self.again()
 
-    def _age(self, instant: int, *, short: bool = False) -> str:
-        now = self.host.now()
-        span = age_lasts(instant, now)
-        self._due = min(self._due or span, span)
-        return age(instant, now) if short else ago(instant, now)
 
-    def _brief_text(self) -> Content:
-        sheet = self._sheet
-        if sheet is None:
-            return Content()
-        lines = self._log_lines(sheet.log[:8], sheet.task)
-        if len(lines) < 3 and sheet.task.description:
-            lines.append(block(sheet.task.description, limit_chars=1_000))
-        return Content("\n").join(lines)
+def _line(text: str, ink: str) -> Drawn:
+    return [(f" {text}", ink)]
 
-    def _full_text(self) -> Content:
-        sheet = self._sheet
-        if sheet is None:
-            return Content()
-        parts = [self._facts(sheet), *self._more_facts(sheet)]
-        if sheet.task.description:
-            parts += [Content(), block(sheet.task.description)]
-        for ask in sheet.asks:
-            question = f"{safe_line(ask.agent, 40)} asks: {ask.question}"
-            parts += [Content(), block(question, "$state-needs-you")]
-        if sheet.task.result is not None:
-            parts += [Content(), plain("Result", "$muted"), block(_as_text(sheet.task.result))]
-        parts += self._neighbours("After", sheet.after)
-        if sheet.log:
-            parts += [Content(), plain(f"Log ({sheet.log_count})  newest first", "$muted")]
-            parts += self._log_lines(sheet.log, sheet.task)
-        parts += self._neighbours("Blocks", sheet.blocks)
-        return Content("\n").join(parts)
 
-    def _facts(self, sheet: Sheet) -> Content:
-        small = self.size.width < 45
-        task, who = sheet.task, sheet.line.who
-        facts = [_you(who)] if who else []
-        if task.started_at is not None and task.status == "in_progress":
-            facts.append(
-                f"{self._age(task.started_at, short=True)} in" if small else f"started {self._age(task.started_at)}"
-            )
-        facts.append(self._age(task.updated_at) if small else f"updated {self._age(task.updated_at)}")
-        return plain(" · ".join(facts), "$muted")
-
-    @staticmethod
-    def _more_facts(sheet: Sheet) -> list[Content]:
-        task = sheet.task
-        facts = [] if task.priority == vocab.MEDIUM else [priority_word(task.priority)]
-        facts += [f"#{tag}" for tag in task.tags[:20]]
-        facts += [task.domain] if task.domain else []
-        facts += [f"claimed by {task.claimed_by}"] if task.claimed_by else []
-        return [plain(" · ".join(facts), "$muted")] if facts else []
-
-    def _neighbours(self, title: str, tasks: list[TaskLine]) -> list[Content]:
-        if not tasks:
-            return []
-        lines: list[Content] = [Content()]
-        for task in tasks[:10]:
-            shown = look(self.host.situation.status_of(task))
-            name = f"{title}  #{self.host.place(task)} {safe_line(task.name, 80)}  "
-            mark = f"{shown.mark(ascii_only=self.host.ascii_only)} {shown.word}"
-            lines.append(Content.assemble(plain(name), plain(mark, shown.color)))
-        return lines
-
-    def _log_lines(self, log: list[LogEntry], task: Task) -> list[Content]:
-        lines = []
-        for entry in log:
-            who = "" if entry.agent in (task.agent, task.updated_by) else f"{_you(entry.agent)}: "
-            when = self.host.time_of(entry.at)
-            lines.append(Content.assemble(plain(f"{when}  ", "$muted"), plain(who + entry.message, limit_cells=500)))
-        return lines
-
-    def focus_text(self) -> None:
-        """Give the keys to the text, to scroll it."""
-        self.screen.set_focus(self.query_one(VerticalScroll))
-
-    def do_down(self) -> None:
-        """Scroll."""
-        self._scroll(1)
-
-    def do_up(self) -> None:
-        """Scroll."""
-        self._scroll(-1)
-
-    def do_page_down(self) -> None:
-        """Scroll a page."""
-        self._scroll(max(1, self.size.height - 2))
-
-    def do_page_up(self) -> None:
-        """Scroll a page."""
-        self._scroll(-max(1, self.size.height - 2))
-
-    def do_first(self) -> None:
-        """To the top."""
-        self.query_one(VerticalScroll).scroll_home(animate=False)
-
-    def do_last(self) -> None:
-        """To the end."""
-        self.query_one(VerticalScroll).scroll_end(animate=False)
-
-    def _scroll(self, by: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+def _block(text: str, room: int, ink: str) -> list[Drawn]:
+    return [_line(line, ink) for line in wrapped(text, room)] if text else []
 
 
 def _you(name: str) -> str:
     return "you" if name == vocab.HUMAN else name
-
-
-def _since(task: Task, now: int, line: Line) -> str:
-    if task.started_at is None or task.status != "in_progress":
-        return ""
-    line.lasts(age_lasts(task.started_at, now))
-    return f"started {ago(task.started_at, now)}"
 
 
 def _as_text(value: Any) -> str:

@@ -1,0 +1,101 @@
+import contextlib
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.test_list_pane import opened, press, said, task, until, write
+from tui_tasks.tui import editor
+from tui_tasks.tui.edit import ConflictScreen
+
+
+def line_text(**options):
+    return st.text(**options).filter(lambda text: "\n" not in text and "\r" not in text)
+
+
+@given(name=line_text(min_size=1).map(str.strip).filter(bool), description=st.text())
+def test_a_document_is_read_back_as_it_was_written(name, description):
+    assert editor.from_document(editor.as_document(name, description), description) == (name, description)
+
+
+@given(description=st.text())
+def test_the_end_of_line_that_an_editor_adds_is_no_change(description):
+    document = editor.as_document("x", description)
+    added = document if document.endswith("\n") else document + "\n"
+    assert editor.from_document(added, description)[1] == description
+
+
+def test_the_editor_is_visual_then_editor_then_one_that_is_there(tmp_path):
+    vi = tmp_path / "vi"
+    vi.touch(mode=0o755)
+    assert editor.command({"VISUAL": "code -w", "EDITOR": "ed"}) == ["code", "-w"]
+    assert editor.command({"VISUAL": "", "EDITOR": "ed"}) == ["ed"]
+    assert editor.command({"PATH": str(tmp_path)}) == ["vi"]
+
+
+@pytest.fixture
+def app(plan, make_app, monkeypatch):
+    made = make_app(plan.path)
+    monkeypatch.setattr(made, "suspend", contextlib.nullcontext)
+    return made
+
+
+def set_editor(monkeypatch, tmp_path, code):
+    """Make Python code the editor; `file` in it is the file's path."""
+    script = tmp_path / "editor.py"
+    script.write_text(f"import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\n{code}\n")
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+
+
+async def test_capital_e_edits_title_and_description_in_the_editor(app, plan, monkeypatch, tmp_path):
+    set_editor(monkeypatch, tmp_path, "file.write_text(file.read_text().replace('Ship', 'Sail') + 'And tea.')")
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "j", "j", "j", "E")
+        row = task(app, plan[5])
+        assert row.name == "Sail auth flow"
+        assert row.description.endswith("before merge.\nAnd tea.")
+
+
+async def test_an_editor_that_fails_or_empties_the_title_changes_nothing(app, plan, monkeypatch, tmp_path):
+    async with opened(app) as pilot:
+        for code, told in (("sys.exit(3)", "status 3"), ("file.write_text('')", "needs a title")):
+            set_editor(monkeypatch, tmp_path, code)
+            await press(app, pilot, "E")
+            assert told in said(app)
+        monkeypatch.setenv("EDITOR", str(tmp_path / "missing"))
+        await press(app, pilot, "E")
+        assert "missing" in said(app)
+        assert task(app, plan[1]).version == 2
+
+
+async def test_where_the_screen_cannot_step_aside_it_says_so(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "E")
+        assert "step aside" in said(app)
+
+
+async def test_what_was_changed_while_the_editor_was_open_is_a_conflict(app, plan, monkeypatch, tmp_path):
+    code = (
+        "from tui_tasks.core.store import Store\nfrom tui_tasks.core.operations import EditTask\n"
+        f"with Store({plan.path!r}) as store:\n"
+        f"    store.commit(EditTask({plan[1]!r}, {{'name': 'theirs'}}), actor='claude-1', now=1)\n"
+        "file.write_text('mine')"
+    )
+    set_editor(monkeypatch, tmp_path, code)
+    async with opened(app) as pilot:
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await press(app, pilot, "m")
+        assert task(app, plan[1]).name == "mine"
+
+
+async def test_quick_add_takes_its_description_from_the_editor(app, plan, monkeypatch, tmp_path):
+    set_editor(monkeypatch, tmp_path, "file.write_text(file.read_text() + 'At length.\\n')")
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "Long")
+        await press(app, pilot, "ctrl+e")
+        row = task(app, app.pane.window.cursor)
+        assert (row.name, row.description) == ("Long", "At length.")

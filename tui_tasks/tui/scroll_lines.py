@@ -1,0 +1,112 @@
+"""Lines of text in a place of a fixed height, scrolled by keys and wheel. Nothing is laid out when they change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region
+from textual.strip import Strip
+
+from tui_tasks.tui.actions import Actor, bindings
+from tui_tasks.tui.ink import Ink
+from tui_tasks.tui.lines import Drawn, Lines
+
+_WHEEL = 3
+
+
+class ScrollLines(Actor, Lines, can_focus=True):
+    """As `Lines`, showing as many as fit from the one that is scrolled to."""
+
+    SCOPES = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
+    DEFAULT_CSS = "ScrollLines { height: 1fr; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.first = 0
+
+    def again(self) -> None:
+        """Draw again; paint only the lines on screen that differ."""
+        width, height = self.size
+        if not width:
+            return
+        old, old_first = self._on_screen(), self.first
+        self._draw(width)
+        self.first = self._clamped(self.first)
+        now = self._on_screen()
+        if old_first != self.first or (len(now) < len(self._shown)) != (len(old) < len(self._shown)):
+            self.refresh()
+        else:
+            longer, shorter = (now, old) if len(now) > len(old) else (old, now)
+            changed = [at for at, line in enumerate(longer) if at >= len(shorter) or line != shorter[at]]
+            if changed:
+                self.refresh(*(Region(0, at, width, 1) for at in changed if at < height))
+        self._set_tick()
+
+    def scroll_lines(self, by: int) -> None:
+        """Scroll, as far as there is anything."""
+        first = self._clamped(self.first + by)
+        if first != self.first:
+            self.first = first
+            self.refresh()
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        self._shown_width = 0
+        self.again()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line, with the mark of where one is at its end."""
+        strip = super().render_line(y + self.first)
+        height, total = self.size.height, len(self._shown)
+        if total > height:
+            size = max(1, height * height // total)
+            top = (height - size) * self.first // (total - height)
+            if top <= y < top + size:
+                mark = Segment("▐", Ink.of(self.app).style("$rule"))
+                return Strip([*strip.crop(0, self.size.width - 1), mark], self.size.width)
+        return strip
+
+    def _on_screen(self) -> list[Drawn]:
+        return self._shown[self.first : self.first + self.size.height]
+
+    def _clamped(self, first: int) -> int:
+        return max(0, min(first, len(self._shown) - self.size.height))
+
+    def do_down(self) -> None:
+        """A line on."""
+        self.scroll_lines(1)
+
+    def do_up(self) -> None:
+        """A line back."""
+        self.scroll_lines(-1)
+
+    def do_page_down(self) -> None:
+        """A screen on."""
+        self.scroll_lines(max(1, self.size.height - 1))
+
+    def do_page_up(self) -> None:
+        """A screen back."""
+        self.scroll_lines(-max(1, self.size.height - 1))
+
+    def do_first(self) -> None:
+        """To the first line."""
+        self.scroll_lines(-len(self._shown))
+
+    def do_last(self) -> None:
+        """To the last line."""
+        self.scroll_lines(len(self._shown))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll."""
+        event.stop()
+        self.scroll_lines(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll."""
+        event.stop()
+        self.scroll_lines(-_WHEEL)
