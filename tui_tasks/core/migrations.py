@@ -11,6 +11,7 @@ from peewee import SqliteDatabase
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import APPLICATION_ID, Database, Statement, refusing, slot
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.indexes import indexes
 
 _NAMESPACE = uuid.UUID("6d1b2f0a-3c53-4a86-9a0e-5e0c35d2c7a1")
 
@@ -29,7 +30,7 @@ def _first_schema(db: Database) -> None:
             for context in (schema._create_table(safe=False), *schema._create_indexes(safe=False)):
                 sql, _ = context.query()
                 db.sql(sql)
-        for index in models.indexes():
+        for index in indexes():
             sql, _ = writer.get_sql_context().sql(index).query()
             db.sql(sql)
     fields = models.columns(models.ListRow)

@@ -114,10 +114,7 @@ class Transaction:
         """
         if new is not None and entity in STATE:
             apply(self.db, entity, uid, old, new)
-            if entity == "list":
-                self._lists.clear()
-            elif entity == "agent":
-                self._agents.clear()
+            self._forget(entity)
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
         seq = self.seq + 1
@@ -139,6 +136,12 @@ class Transaction:
         }
         self._hash = journal.append(self.db, self._hash, values)
         self.seq = seq
+
+    def _forget(self, entity: str) -> None:
+        if entity == "list":
+            self._lists.clear()
+        elif entity == "agent":
+            self._agents.clear()
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
         handle = self.list_by_id(task.list_id).handle

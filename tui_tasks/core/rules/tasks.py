@@ -84,8 +84,15 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     for on in op.depends_on:
         if (found := queries.any_task(tx.db, on)) is None or found.deleted:
             raise InvalidArgument("depends_on", f"no task {on}", id=on)
-    closed = op.status in vocab.CLOSED
-    task = Task(
+    task = _new_task(tx, op, home, rank)
+    tx.first_touch(task.uid)
+    tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
+    _remember(tx, task)
+    return task
+
+
+def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str) -> Task:
+    return Task(
         id=tx.next_id("task"),
         uid=str(uuid4()),
         list_id=home.id,
@@ -109,17 +116,13 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
         updated_at=tx.now,
         updated_by=tx.actor,
         started_at=tx.now if op.status == "in_progress" else None,
-        finished_at=tx.now if closed else None,
+        finished_at=tx.now if op.status in vocab.CLOSED else None,
         deleted=False,
         solo=home.one_in_progress,
         waiting_on=_holding(tx, op.depends_on),
         claimed_by=None,
         fenced=(),
     )
-    tx.first_touch(task.uid)
-    tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
-    _remember(tx, task)
-    return task
 
 
 def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
