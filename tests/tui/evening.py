@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -54,10 +54,12 @@ class Jobs:
     What happens is noted down first, and done in the order of its times.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, also: Sequence[tuple[int, Callable[[Store, int], Any]]] = ()) -> None:
         self.plan = plan
         self.uids = [""] * 5
         self._steps: list[tuple[int, Callable[[int], Any]]] = []
+        for when, step in also:
+            self._at(when, lambda now, step=step: step(self._store, now))
         self._status()
         self._audit()
         self._drill()

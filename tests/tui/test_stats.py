@@ -7,8 +7,9 @@ import pytest
 
 from tests.tui.evening import Jobs, by_agent, day, settle, shown, until
 from tests.tui.plan import NOW, ZONE, at
+from tests.tui.week import Week
 from tui_tasks.core import journal, queries, statistics
-from tui_tasks.core.operations import AddTask, AnswerAsk, CreatePlan, DeleteTask, EditTask, LogTask, OpenAsk, Undo
+from tui_tasks.core.operations import DeleteTask, EditTask, LogTask, Undo
 from tui_tasks.core.statistics import Tally
 from tui_tasks.core.store import Store
 from tui_tasks.tui import charts
@@ -16,41 +17,6 @@ from tui_tasks.tui.stats import bounds
 
 SIZES = [(120, 40), (80, 24), (40, 12)]
 MINUTE = 60_000_000
-
-
-class Week:
-    """A plan of seven days, written in the order in which it happened: its figures can be counted by hand."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = str(path)
-        self.uids: list[str] = []
-        with Store(self.path) as store:
-            self._store = store
-            made = self._do("human", day(13, 9), CreatePlan("Plan"))
-            self.list_id = made.id
-            for number in range(9):
-                self.uids.append(self._do("human", day(13, 9, number), AddTask(f"Task {number}", made.uid)).uid)
-            self._days(made.uid)
-
-    def _do(self, actor: str, when: int, *operations):
-        return self._store.commit(*operations, actor=actor, now=when)[0]
-
-    def _status(self, task: str, when: int, status: str, actor: str = "claude-1") -> None:
-        self._do(actor, when, EditTask(task, {"status": status}))
-
-    def _days(self, plan: str) -> None:
-        """One done on Sunday after 10 minutes, two on Tuesday after 30 and 60, one failed on Friday."""
-        for number, minutes, place in ((15, 10, 0), (17, 30, 1), (17, 60, 2)):
-            begun = day(number, 10 + place)
-            self._status(self.uids[place], begun, "in_progress")
-            self._status(self.uids[place], begun + minutes * MINUTE, "done")
-        self._status(self.uids[3], day(20, 10), "in_progress")
-        asked = self._do("claude-1", day(20, 10, 5), OpenAsk("Which?", ("a", "b"), self.uids[3]))
-        self._do("human", day(20, 10, 11), AnswerAsk(asked.uid, "a"))
-        self._do("claude-1", day(20, 10, 12), LogTask(self.uids[3], "going on"))
-        self._status(self.uids[3], day(20, 10, 29), "failed")
-        self._do("human", day(20, 12), AddTask("One more", plan))
-        self.asked = self._do("claude-1", at(19, 34, 42), OpenAsk("And now?", (), self.uids[4]))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tui_tasks.tui.actions import Action, bindings
 from tui_tasks.tui.agent_actions import AgentActions
 from tui_tasks.tui.ask_detail import AskDetail
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.format import age, age_lasts, cell_len, count, fit, look, safe_line, sign
+from tui_tasks.tui.format import age, age_lasts, cell_len, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.listed import Listed
@@ -351,10 +351,8 @@ class Inbox(AgentActions, RowActions, Overlay):
         self.query_one(Reply).drafts.pop(ask.uid, None)
         self.later.discard(ask.uid)
         left = sum(other.uid != ask.uid for other in self.host.situation.asks)
-        more = (
-            f"{self.host.key_of('ask_open')} goes on; {count(left, 'question')} left." if left else "No more questions."
-        )
-        self.host.say(f"{safe_line(ask.agent, 20)} has your answer: {safe_line(answer, 40)}. {more}")
+        more = f"{self.host.key_of('ask_open')} goes on, {left} left." if left else "No more questions."
+        self.host.say(f"Sent: {safe_line(answer, max(8, self.size.width - 32))}. {more}")
 
     def _open_reply(self, ask: Ask, kind: str) -> None:
         self.query_one(Reply).open(ask, kind)

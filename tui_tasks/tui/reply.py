@@ -97,7 +97,7 @@ class Reply(Hosted, Vertical):
             text = f"{wording.closed(ask, self.host.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
-            text = f"Reply to {who}" if self._kind == "reply" else f"Deny, and tell {who} why (or nothing)"
+            text = f"Reply to {who}" if self._kind == "reply" else f"Deny; tell {who} why, or nothing"
             self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:

@@ -100,7 +100,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
 
 
 def _spark(name: str, values: Sequence[int], told: str, ink: str, ascii_only: bool) -> Drawn:
-    return [(f" {name:<9}", "$muted"), (charts.spark(values, ascii_only=ascii_only), ink), (f"  {told}", "bold")]
+    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), ink), (f"  {told}", "bold")]
 
 
 def _number(name: str, told: str, label: int = 21, ink: str = "") -> Drawn:

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import Plan
 from tests.tui.stories.conftest import SCREENSHOTS, Draw
+from tests.tui.week import BusyWeek
 from tui_tasks.config import Config
 from tui_tasks.core.store import Store
 from tui_tasks.tui import themes
@@ -79,8 +80,11 @@ def test_the_agents_screen_tells_who_works_who_is_quiet_and_who_needs_the_human(
 
 
 @at_each_size("stats")
-def test_the_stats_tell_how_it_went_these_last_days(evening: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
-    draw(make_app(evening.path, list_name=evening.list_uid), press=["S"], run_before=settled)
+def test_the_stats_tell_how_it_went_these_last_days(
+    tmp_path: Path, make_app: MakeApp, draw: Draw, picture: str
+) -> None:
+    week = BusyWeek(tmp_path / "auth.db")
+    draw(make_app(week.path), press=["S"], run_before=settled)
 
 
 @at_each_size("detail")

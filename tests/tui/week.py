@@ -1,0 +1,106 @@
+"""Seven days of a plan, written in the order in which they happened: their figures can be counted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.tui.evening import Jobs, day
+from tests.tui.plan import at
+from tui_tasks.core.operations import AddTask, AnswerAsk, CreatePlan, EditTask, LogTask, OpenAsk
+from tui_tasks.core.store import Store
+
+MINUTE = 60_000_000
+
+
+class Week:
+    """A plan of seven days, written in the order in which it happened: its figures can be counted by hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.uids: list[str] = []
+        with Store(self.path) as store:
+            self._store = store
+            made = self._do("human", day(13, 9), CreatePlan("Plan"))
+            self.list_id = made.id
+            for number in range(9):
+                self.uids.append(self._do("human", day(13, 9, number), AddTask(f"Task {number}", made.uid)).uid)
+            self._days(made.uid)
+
+    def _do(self, actor: str, when: int, *operations):
+        return self._store.commit(*operations, actor=actor, now=when)[0]
+
+    def _status(self, task: str, when: int, status: str, actor: str = "claude-1") -> None:
+        self._do(actor, when, EditTask(task, {"status": status}))
+
+    def _days(self, plan: str) -> None:
+        """One done on Sunday after 10 minutes, two on Tuesday after 30 and 60, one failed on Friday."""
+        for number, minutes, place in ((15, 10, 0), (17, 30, 1), (17, 60, 2)):
+            begun = day(number, 10 + place)
+            self._status(self.uids[place], begun, "in_progress")
+            self._status(self.uids[place], begun + minutes * MINUTE, "done")
+        self._status(self.uids[3], day(20, 10), "in_progress")
+        asked = self._do("claude-1", day(20, 10, 5), OpenAsk("Which?", ("a", "b"), self.uids[3]))
+        self._do("human", day(20, 10, 11), AnswerAsk(asked.uid, "a"))
+        self._do("claude-1", day(20, 10, 12), LogTask(self.uids[3], "going on"))
+        self._status(self.uids[3], day(20, 10, 29), "failed")
+        self._do("human", day(20, 12), AddTask("One more", plan))
+        self.asked = self._do("claude-1", at(19, 34, 42), OpenAsk("And now?", (), self.uids[4]))
+
+
+DONE_A_DAY = (2, 4, 1, 6, 3, 5, 3)
+TOOK = (4, 12, 25, 38, 38, 55, 70, 110, 300)
+WAITED = (1, 2, 4, 6, 6, 9, 22)
+
+
+class BusyWeek:
+    """A week in which much was done, beside the five jobs: for pictures."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self._uids: list[str] = []
+        self._asks: dict[int, str] = {}
+        self._steps: list[tuple[int, Callable[[Store, int], Any]]] = [(day(14, 9), self._planned)]
+        number = 0
+        for ahead, count in enumerate(DONE_A_DAY):
+            for place in range(count):
+                self._worked(number, day(15 + ahead, 9 + 2 * (place % 5), 7 * number % 60), failed=number in (9, 20))
+                number += 1
+        self.jobs = Jobs(self, self._steps)  # type: ignore[arg-type]  # of a plan it wants the path alone
+
+    def _planned(self, store: Store, now: int) -> None:
+        made = store.commit(CreatePlan("Plan"), actor="human", now=now)[0]
+        self.list_id, self._list = made.id, made.uid
+        for number in range(24):
+            self._added(store, now + number * MINUTE)
+
+    def _added(self, store: Store, now: int) -> None:
+        task = store.commit(AddTask(f"Task {len(self._uids) + 1}", self._list), actor="human", now=now)[0]
+        self._uids.append(task.uid)
+
+    def _worked(self, number: int, begun: int, *, failed: bool) -> None:
+        """One is taken up, one asked about at times, one done or failed; at times another comes."""
+        agent = f"claude-{number % 2 + 1}"
+
+        def become(status: str) -> Callable[[Store, int], Any]:
+            def step(store: Store, now: int) -> None:
+                store.commit(EditTask(self._uids[number], {"status": status}), actor=agent, now=now)
+
+            return step
+
+        def ask(store: Store, now: int) -> None:
+            asked = store.commit(OpenAsk("Which?", ("a", "b"), self._uids[number]), actor=agent, now=now)[0]
+            self._asks[number] = asked.uid
+
+        def answer(store: Store, now: int) -> None:
+            store.commit(AnswerAsk(self._asks[number], "a"), actor="human", now=now)
+
+        took = TOOK[number % len(TOOK)]
+        self._steps.append((begun, become("in_progress")))
+        self._steps.append((begun + took * MINUTE, become("failed" if failed else "done")))
+        if number % 3 == 0:
+            self._steps.append((begun + MINUTE, ask))
+            self._steps.append((begun + (1 + WAITED[number // 3 % len(WAITED)]) * MINUTE, answer))
+        if number % 4 == 3:
+            self._steps.append((begun, self._added))
