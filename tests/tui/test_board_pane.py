@@ -198,6 +198,18 @@ async def test_j_and_k_move_a_card_past_its_neighbour_in_the_list(plan, make_app
         assert names.index("Write integration tests") + 1 == names.index("Backup restore drill")
 
 
+async def test_keys_typed_at_once_move_a_card_as_often_as_they_were_pressed(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at_card(pilot, plan[8])
+        await pilot.press("L", "L")
+        await until(pilot, lambda: status(app, plan[8]) == "done")
+        by_agent(plan, "human", *(AddTask(f"more {each}", plan.list_uid) for each in range(3)))
+        await at_card(pilot, plan[6])
+        await pilot.press("J", "J", "J")
+        await until(pilot, lambda: columns(app)["Pending"][-1] == "Write integration tests")
+
+
 async def test_the_cursor_goes_with_its_card_when_an_agent_moves_it(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -46,7 +46,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "refuse": ("agent.refused",),
 }
 """What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
-_WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) for kind in kinds}
+_WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
 _FAILING: Final = ("error", "interrupted")
 # How a job comes to its next run is no news.
 _HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping")
@@ -134,7 +134,9 @@ _EACH = _query().where(~_told_before())
 _AFTER = Statement(_EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(_EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(_EACH.where(J.seq == slot("seq")))
-_EDGES = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1), fn.COALESCE(fn.MAX(J.seq), 0)))
+# Each by itself: SQLite would go through the whole journal for both at once.
+_OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
+_NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
 _NEXT_OF_CHANGE = Statement(J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
 _BEFORE_OF_TASK = Statement(
     J.select(J.kind, J.new)
@@ -182,8 +184,7 @@ def find(db: Database, seqs: Collection[int], only: Filter = ALL) -> dict[int, L
 
 def edges(db: Database) -> tuple[int, int]:
     """The numbers of the oldest entry that is kept and of the newest; (1, 0) where there is none."""
-    row: tuple[int, int] = db.one(_EDGES)
-    return row
+    return db.one(_OLDEST)[0], db.one(_NEWEST)[0]
 
 
 def actors(db: Database) -> list[str]:
@@ -267,7 +268,7 @@ def _line(db: Database, row: Any) -> LogLine:
     elif kind == "task.updated":
         word = "edit"
     elif entity in ("run", "job"):
-        word = "fail" if now.get("outcome") in _FAILING else "run" if kind == "run.finished" else word
+        word = "fail" if now.get("outcome") in _FAILING else word
         told = _of_job(db, entity, uid, now)
     elif entity == "list":
         name = name or _name_of_list(db, uid)

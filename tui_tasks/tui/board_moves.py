@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ class BoardMoves(TaskActions):
     plans: tuple[Plan, ...]
     at: int
     window: RowWindow[Any]
+    moving: asyncio.Lock
+    """Held by a move until it is written, so that the next, typed at once, begins where it ends."""
 
     @property
     def columns(self) -> list[Column]:
@@ -38,13 +41,21 @@ class BoardMoves(TaskActions):
         await self._move_by(1)
 
     async def _move_by(self, by: int) -> None:
-        at = self.at + by
-        while 0 <= at < len(self.plans) and self.plans[at].sets is None:
-            at += by
-        if 0 <= at < len(self.plans):
-            await self.put_into(self.selection(), self.plans[at])
-        else:
-            self.host.say(f"{self.plans[self.at].name} is the {'first' if by < 0 else 'last'} column")
+        uids = self.selection()
+        async with self.moving:
+            here = self._column_of(uids[0])
+            at = here + by
+            while 0 <= at < len(self.plans) and self.plans[at].sets is None:
+                at += by
+            if 0 <= at < len(self.plans):
+                await self.put_into(uids, self.plans[at])
+            else:
+                self.host.say(f"{self.plans[here].name} is the {'first' if by < 0 else 'last'} column")
+
+    def _column_of(self, uid: str) -> int:
+        """The column that a card is in by now, on screen or not yet."""
+        card = self._card(uid)
+        return next((at for at, plan in enumerate(self.plans) if card is not None and card.part in plan.parts), self.at)
 
     async def put_into(self, uids: Sequence[str], plan: Plan) -> None:
         """Move cards to a column, or say why not."""
@@ -85,17 +96,26 @@ class BoardMoves(TaskActions):
 
     async def do_card_down(self) -> None:
         """Behind the card below."""
-        await self._pass(self.window.neighbour(1), after=True)
+        await self._step(1)
 
     async def do_card_up(self) -> None:
         """Before the card above."""
-        await self._pass(self.window.neighbour(-1), after=False)
+        await self._step(-1)
 
-    async def _pass(self, other: Card | None, *, after: bool, uid: str | None = None) -> None:
-        """Put a card, the current one unless another is named, right behind or before another of its column."""
-        uid = uid or self.window.cursor
-        mine = board_pages.find(self.host.bridge.db, self.host.list_id, [uid or ""]).get(uid or "")
-        if mine is None or other is None or other.uid == uid:
+    async def _step(self, by: int) -> None:
+        uid, source = self.window.cursor, self.window.source
+        async with self.moving:
+            mine = self._card(uid)
+            if mine is not None and source is not None:
+                near = source.after(mine, 1) if by > 0 else source.before(mine, 1)
+                await self._pass(mine, next(iter(near), None), after=by > 0)
+
+    def _card(self, uid: str | None) -> Card | None:
+        return board_pages.find(self.host.bridge.db, self.host.list_id, [uid or ""]).get(uid or "")
+
+    async def _pass(self, mine: Card, other: Card | None, *, after: bool) -> None:
+        """Put a card right behind or before another of its column."""
+        if other is None or other.uid == mine.uid:
             return
         if other.part != mine.part:
             self.host.say(f"The {look(other.part).word} ones stand apart in this column")
@@ -139,10 +159,10 @@ class BoardMoves(TaskActions):
     async def _drop_within(self, column: Column, event: RowWindow.Dropped) -> None:
         window: Any = column.window
         other = window.row_at(event.at.y - window.region.y)
-        mine = next((card for card in window.nearby if card.uid == event.key), None)
-        if mine is None:
-            return
         if other is None:
             other = window.nearby[-1] if event.at.y >= window.region.y else window.nearby[0]
-        order = window.source.order
-        await self._pass(other, after=order(other) > order(mine), uid=mine.uid)
+        async with self.moving:
+            mine = self._card(event.key)
+            if mine is not None and window.source is not None:
+                order = window.source.order
+                await self._pass(mine, other, after=order(other) > order(mine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -116,6 +117,7 @@ class BoardPane(BoardWords):
         super().__init__(id=id)
         self.plans = WIDE
         self.at = 0
+        self.moving = asyncio.Lock()
         self._list_id = -1
         self._counts: dict[str, int] = {}
         self._at_least: set[str] = set()
