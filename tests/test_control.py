@@ -395,7 +395,7 @@ def test_undo_does_not_break_one_in_progress(talk, other):
 
 def test_an_undo_costs_the_same_after_a_long_past_as_after_a_short_one(talk, store):
     costs = []
-    for size in (300, 6_000):
+    for size in (300, 3_000):
         while talk.seq() < size:
             talk.one([{"tool": ADD, "arguments": {"name": "task"}}] * 100)
         steps = [0]

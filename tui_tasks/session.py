@@ -77,7 +77,7 @@ class Session:
 
     def _refused_line(self, line: tuple[list[InFlight], bool], failure: Refusal) -> list[bytes]:
         jobs, batch = line
-        replies = [self.refused(job, failure) for job in jobs]
+        replies = [self.refused(job, job.refusal or failure) for job in jobs]
         return [_encode(replies)] if batch else [_encode(reply) for reply in replies]
 
     def _read_line(self, value: Any) -> tuple[list[InFlight], bool]:
