@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.css.query import NoMatches
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
@@ -20,10 +21,12 @@ from tui_tasks.config import Config
 from tui_tasks.core import glance, pages, views
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
+from tui_tasks.core.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.tui import keymap, panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions
+from tui_tasks.tui.ascii_only import Letters
 from tui_tasks.tui.bridge import Bridge, Changes
 from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
@@ -56,6 +59,8 @@ class TaskApp(AppActions, TypeAhead):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     TABS: ClassVar[dict[str, str]] = {"list": "List", "board": "Board", "log": "Log", "schedule": "Schedule"}
 
+    _letters: tuple[LineFilter, ...] = ()
+
     def __init__(
         self,
         path: str,
@@ -78,8 +83,10 @@ class TaskApp(AppActions, TypeAhead):
         super().__init__(ansi_color=True if no_color else None)
         self.config = config or Config()
         self.now = clock
-        self.zone = zone or datetime.now().astimezone().tzinfo
+        self.zone = zone or _here()
         self.ascii_only = self.config.ascii
+        if self.ascii_only:
+            self._letters = (Letters(),)
         self.bridge = Bridge(path, read_only=read_only, clock=clock)
         self.situation = Situation(self.bridge.db, clock())
         self.list_id = self._first_list(list_name)
@@ -118,6 +125,10 @@ class TaskApp(AppActions, TypeAhead):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of ours, before there is a theme."""
         return themes.variable_defaults()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """With `ascii`, letters for the glyphs that are left."""
+        return [*super().get_line_filters(), *self._letters]
 
     def compose(self) -> ComposeResult:
         """Tabs, Now line, the pane, the footer."""
@@ -360,6 +371,13 @@ class TaskApp(AppActions, TypeAhead):
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = glance.list_touched_last(self.bridge.db)
         return wanted or (touched if touched in lists else None) or next(iter(lists), 0)
+
+
+def _here() -> tzinfo | None:
+    """The zone of the system with its changes of clocks, where it has a name; else as far as it is off now."""
+    now = datetime.now().astimezone()
+    named = zone_of(system_zone())
+    return named if now.astimezone(named).utcoffset() == now.utcoffset() else now.tzinfo
 
 
 def _joined(batches: list[Changes]) -> Changes | None:
