@@ -1,12 +1,15 @@
 """The channel at work on two pipes, where its storage or its clock cannot be had from a real process."""
 
+import fcntl
 import json
 import os
+import select
 import threading
 
 import pytest
 
 from tests.conftest import Clock
+from tui_tasks import watch
 from tui_tasks.channel import Channel
 from tui_tasks.core import queries
 from tui_tasks.core.database import sqlite3
@@ -14,14 +17,14 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.session import Session
-from tui_tasks.watch import Watch
 
 
 @pytest.fixture
 def pipes(path):
-    """A channel on its own thread: what writes to it, and what its replies are read from."""
+    """A channel on its own thread: what writes to it, and what its replies are read from, with room for a lot."""
     to_channel, requests = os.pipe()
     replies, from_channel = os.pipe()
+    fcntl.fcntl(replies, fcntl.F_SETPIPE_SZ, 1024 * 1024)
 
     def serve() -> None:
         with Store(str(path)) as store:
@@ -44,6 +47,24 @@ def ask(pipes, tool: str, **arguments) -> dict:
     return json.loads(reading.readline())
 
 
+def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch):
+    # Nobody looks for commits again until long after this test.
+    monkeypatch.setattr(watch, "SAFETY_NET", 3600.0)
+    writing, reading = pipes
+    for _ in range(4):
+        batch = [{"tool": "tasklist:add_task", "arguments": {"name": "n" * 300}}] * 500
+        writing.write(json.dumps(batch).encode() + b"\n")
+        assert len(json.loads(reading.readline())) == 500
+    writing.write(b'{"tool": "control:subscribe", "arguments": {"since": 0}}\n')
+    assert json.loads(reading.readline())["ok"]
+    told = reading.read1().count(b"\n") if reading.peek() else 0
+    while told < 2_000:
+        ready, _, _ = select.select([reading], [], [], 20)
+        assert ready, f"nothing more came after {told}"
+        told += reading.read1(65536).count(b"\n")
+    assert told == 2_000
+
+
 @pytest.mark.parametrize("broken", ["next_lapse", "agent"])
 def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, monkeypatch, broken):
     def fail(*_):
@@ -52,7 +73,7 @@ def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, mo
     assert ask(pipes, "tasklist:add_task", name="one")["ok"]
     with monkeypatch.context() as failing:
         failing.setattr(queries, broken, fail)
-        failing.setattr(Watch, "changed", lambda *_: True)
+        failing.setattr(watch.Watch, "changed", lambda *_: True)
         for tool, arguments in (("tasklist:display", {}), ("tasklist:add_task", {"name": "two"})):
             error = ask(pipes, tool, **arguments)["error"]
             assert (error["code"], error["data"]) == ("storage_error", {"retryable": True})

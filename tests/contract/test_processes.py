@@ -284,21 +284,6 @@ def test_events_come_after_the_reply_that_subscribed_and_in_order_with_the_repli
     assert kinds.index("event") > kinds.index(2)
 
 
-def test_a_long_past_is_heard_without_pauses(db, agents):
-    with Store(str(db)) as store:
-        (plan,) = store.commit(CreatePlan("p"), actor="human", now=NOW)
-        store.commit(*[AddTask(str(n), plan.uid, "d" * 500) for n in range(4_000)], actor="human", now=NOW)
-    (agent,) = agents(1)
-    agent.ok("control:subscribe", since=0)
-    gaps, seqs, last = [], [], time.monotonic()
-    for _ in range(4_001):
-        seqs.append(agent.event()["seq"])
-        gaps.append(time.monotonic() - last)
-        last = time.monotonic()
-    assert seqs == list(range(1, 4_002))
-    assert sum(gap > 0.5 for gap in gaps) <= 1
-
-
 def test_a_subscriber_who_does_not_read_holds_up_nobody_and_is_told_where_it_lagged(db, agents):
     writer, other = agents(2)
     with Agent(db, "--agent", "still", reading=False) as still:
