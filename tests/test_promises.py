@@ -31,3 +31,7 @@ def test_what_was_acknowledged_outlives_a_power_cut() -> None:
 
 def test_a_disk_that_is_full_or_fails_or_is_gone_costs_nothing_that_was_acknowledged() -> None:
     assert "0 lost, none refused and yet there, on by itself each time" in soak("storage")
+
+
+def test_every_line_has_one_reply_whatever_bytes_it_holds() -> None:
+    assert "fuzzed lines and" in soak("lines")
