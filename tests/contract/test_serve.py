@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -431,3 +432,30 @@ def test_a_copy_of_the_database_holds_all_there_was(agent, db, tmp_path):
     shutil.copytree(db.parent, tmp_path / "copy")
     with Store(str(tmp_path / "copy" / "tasks.db")) as store:
         assert [queries.task(store.db, uid).name for uid in uids] == [str(n) for n in range(20)]
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_the_pipes_may_be_sockets_as_some_runtimes_make_them(db, blocking):
+    """Node.js gives its children sockets, and some parents leave them not to block."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(blocking)
+        process = subprocess.Popen(
+            program("serve", "--db", str(db)), stdin=theirs, stdout=theirs, env=environment(db.parent.parent)
+        )
+        theirs.close()
+        ours.settimeout(DEADLINE)
+        ours.sendall(line(ADD, "great", name="x", description="d" * 900_000))
+        uid = json.loads(read_line(ours))["result"]["uid"]
+        ours.sendall(line("tasklist:get_task", "n", uid=uid) * 5)
+        ours.shutdown(socket.SHUT_WR)
+        taken = b"".join(iter(lambda: ours.recv(65536), b""))
+        assert [len(json.loads(reply)["result"]["description"]) for reply in taken.splitlines()] == [900_000] * 5
+        assert process.wait(DEADLINE) == 0
+
+
+def read_line(end: socket.socket) -> bytes:
+    taken = b""
+    while not taken.endswith(b"\n"):
+        taken += end.recv(65536)
+    return taken
