@@ -43,8 +43,8 @@ ENVELOPE: Final = (
     {"idempotency_key": ""}, {"idempotency_key": "k"}, {"topic": {"deep": [1, 2]}}, {"args": []}, {"args": None},
 )  # fmt: skip
 PLAIN: Final = (
-    None, True, False, 0, -1, 2**63, 0.5, "", " ", "x", "\0", "\u202e\x1b[2J", "done", "high", [], {}, [[]], ["a"], [None],
-    "x" * 11_000, {"a": {"b": []}}, "[1]", "['done']", "2026-01-01", list(range(300)), {str(at): at for at in range(50)},
+    None, True, False, 0, -1, 2**63, 0.5, "", " ", "x", "\0", "\u202e\x1b[2J", "done", "high", [], {}, [[]], ["a"],
+    "x" * 11_000, {"a": {"b": []}}, "[1]", "['done']", "2026-01-01", [None], list(range(300)),
 )  # fmt: skip
 PROBE: Final = b'{"id":"probe","tool":"control:task","args":{}}\n'
 
@@ -255,9 +255,8 @@ def soak(folder: Path, budget: Budget) -> str:
     assert b"Traceback" not in log.read_bytes(), log.read_text()[-3_000:]
     assert grown < GROWTH, f"{grown:,} bytes more after {sent:,} lines"
     # The ordinary tests measure no time.
-    assert budget.share < 1 or talk.slowest < SERVED_WITHIN, (
-        f"a request was served {talk.slowest:.3f} s after a line, twice"
-    )
+    is_timely = budget.share < 1 or talk.slowest < SERVED_WITHIN
+    assert is_timely, f"a request was served {talk.slowest:.3f} s after a line, twice"
     found(database)
     codes = ", ".join(f"{number:,} {code}" for code, number in talk.codes.most_common())
     return (

@@ -19,7 +19,7 @@ from tests.soak import disk, todo_loop
 from tests.soak.budget import Budget
 from tests.soak.disk import Disk, Record
 from tests.soak.ledger import Author, Write
-from tests.soak.native import preloaded
+from tests.soak.native import Faults, preloaded
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, program, serve
 from tui_tasks.core.operations import EnsureList
@@ -60,7 +60,8 @@ class Work:
     def do(self, writes: int) -> None:
         self.root.mkdir()
         self._env = preloaded(self.folder, self.root, log=self.log)
-        self._speakers = [self._start(author) for author in self.authors]
+        self._faults = [Faults(self.folder / f"faults-{at}") for at in range(WRITERS)]
+        self._speakers = [self._start(at) for at in range(WRITERS)]
         todo = Speaker(*todo_loop_command(self.database.parent), env=self._env)
         while sum(author.done for author in self.authors) < writes:
             at = self.chance.randrange(WRITERS)
@@ -72,16 +73,19 @@ class Work:
                 assert todo.hear()["success"]
             elif what < 0.04:
                 self._backup()
-            elif what < 0.06:
+            elif what < 0.05:
                 self._restart(at)
+            elif what < 0.06:
+                self._kill(at)
             elif what < 0.063:
                 self._restart_all()
         todo.end()
         for speaker in self._speakers:
             speaker.end()
 
-    def _start(self, author: Author) -> Speaker:
-        return serve(self.database, "--agent", author.name, env=self._env)
+    def _start(self, at: int) -> Speaker:
+        env = self._env | {"SOAK_FAULTS": str(self._faults[at].file)}
+        return serve(self.database, "--agent", self.authors[at].name, env=env)
 
     def _send(self, at: int) -> None:
         for _ in range(self.chance.randint(1, IN_FLIGHT)):
@@ -96,25 +100,31 @@ class Work:
             self.authors[at].heard(self._speakers[at].hear())
 
     def _restart(self, at: int) -> None:
-        """End a process in order, or with -9 in the midst of its work, which is then asked for again."""
-        author = self.authors[at]
-        if self.chance.random() < 0.5:
-            self._speakers[at].end()
-            self.happened["ended"] += 1
-        else:
-            self._send(at)
-            self._speakers[at].kill()
-            self.happened["killed"] += 1
-        self._speakers[at] = self._start(author)
+        self._speakers[at].end()
+        self._speakers[at] = self._start(at)
+        self.happened["ended"] += 1
+
+    def _kill(self, at: int) -> None:
+        """Have a process die before one of its next calls: by itself, for what it does must be noted to the end."""
+        author, speaker = self.authors[at], self._speakers[at]
+        with self._faults[at] as faults:
+            faults.begin("write", "sync", skip=self.chance.randint(0, 60), times=1, action="kill")
+            while not faults.hits:
+                self._send(at)
+                while author.waiting and (line := speaker.line()) is not None:
+                    author.heard(json.loads(line))
+            speaker.kill()
+        self._speakers[at] = self._start(at)
         for write in author.waiting:
             self._speakers[at].send(write.line)
         self._hear(at)
+        self.happened["killed"] += 1
 
     def _restart_all(self) -> None:
         """The last to close the database checkpoints it and removes the log."""
         for speaker in self._speakers:
             speaker.end()
-        self._speakers = [self._start(author) for author in self.authors]
+        self._speakers = [self._start(at) for at in range(WRITERS)]
         self.happened["all ended"] += 1
 
     def _backup(self) -> None:
