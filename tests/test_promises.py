@@ -35,3 +35,9 @@ def test_a_disk_that_is_full_or_fails_or_is_gone_costs_nothing_that_was_acknowle
 
 def test_every_line_has_one_reply_whatever_bytes_it_holds() -> None:
     assert "fuzzed lines and" in soak("lines")
+
+
+def test_one_that_stops_stops_nobody_else() -> None:
+    told = soak("stopped")
+    assert "replies in order afterwards" in told
+    assert "done at the second try" in told

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
-from tests.soak.speaking import Speaker, serve
+from tests.soak.speaking import Speaker, memory, serve
 from tests.test_strictjson import REFUSED, TAKEN
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.requests import TOOL_KEYS
@@ -218,20 +218,6 @@ class Talk:
             self.seq = max(self.seq, reply["seq"])
             self.codes[code] += 1
 
-    @property
-    def memory(self) -> int:
-        """Bytes that the process holds now."""
-        return _status(self.speaker.pid, "VmRSS")
-
-    @property
-    def peak(self) -> int:
-        return _status(self.speaker.pid, "VmHWM")
-
-
-def _status(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
-
 
 def soak(folder: Path, budget: Budget) -> str:
     database, log = folder / "state" / "tasks.db", folder / "log"
@@ -239,7 +225,7 @@ def soak(folder: Path, budget: Budget) -> str:
     with log.open("wb") as errors, serve(database, stderr=errors) as speaker:
         talk = Talk(speaker)
         talk.send(corpus())
-        sent, memory = 0, []
+        sent, held = 0, []
         for number in budget.times(LINES // TOGETHER, 20):
             if number % 4 == 1:
                 for _ in range(TOGETHER):
@@ -247,11 +233,11 @@ def soak(folder: Path, budget: Budget) -> str:
             else:
                 talk.send([mutator.line() for _ in range(TOGETHER)])
             sent += TOGETHER
-            memory.append(talk.memory)
-        grown = memory[-1] - memory[len(memory) // 4]
-        before = talk.peak
+            held.append(memory(speaker.pid))
+        grown = held[-1] - held[len(held) // 4]
+        before = memory(speaker.pid, "VmHWM")
         _endless(talk)
-        held = talk.peak - before
+        endless = memory(speaker.pid, "VmHWM") - before
     assert b"Traceback" not in log.read_bytes(), log.read_text()[-3_000:]
     assert grown < GROWTH, f"{grown:,} bytes more after {sent:,} lines"
     # The ordinary tests measure no time.
@@ -263,7 +249,7 @@ def soak(folder: Path, budget: Budget) -> str:
         f"{sent:,} fuzzed lines and {len(corpus())} known shapes, one reply each ({codes}); the next request served "
         f"within {talk.slowest * 1000:.0f} ms, {talk.probes:,} times ({talk.stalls} of them at the second try: the "
         f"machine stood still); {grown / 2**20:.1f} MiB more memory after the first quarter, and "
-        f"{held / 2**20:.1f} MiB for a line of 100 MiB"
+        f"{endless / 2**20:.1f} MiB for a line of 100 MiB"
     )
 
 

@@ -117,3 +117,9 @@ class Speaker:
 def serve(database: Path, *options: str | Path, env: Mapping[str, str] | None = None, **how: Any) -> Speaker:
     """`serve` on a database, without a scheduler."""
     return Speaker(*program("serve", "--db", database, "--no-scheduler", *options), env=env, **how)
+
+
+def memory(pid: int, what: str = "VmRSS") -> int:
+    """Bytes that a process holds now; with `VmHWM` the most that it ever held."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
