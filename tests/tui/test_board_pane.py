@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.tui.evening import by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
-from tui_tasks.core import board_pages, pages, queries
+from tui_tasks.core import board_pages, journal, pages, queries
 from tui_tasks.core.board_pages import PARTS
 from tui_tasks.core.operations import (
     AddTask,
@@ -219,6 +219,30 @@ async def test_the_cursor_goes_with_its_card_when_an_agent_moves_it(plan, make_a
         await settle(pilot)
         assert board_of(app).target() == plan[5]
         assert board_of(app).at == 4
+
+
+async def test_what_the_human_does_is_done_to_the_card_they_see_however_much_an_agent_writes(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    with Store(plan.path) as agent:
+        async with app.run_test(size=(120, 40)) as pilot:
+            await at_card(pilot, plan[8])
+            begun, states = app.bridge.seq, ("pending", "in_progress", "failed", "done")
+            for number in range(200):
+                uid = plan[(1, 2, 3, 6, 9)[number % 5]]
+                change = EditTask(uid, {"status": states[number % 4]})
+                agent.commit(change, AddTask(f"t{number}", before=plan[6]), actor="a", now=NOW)
+                if number % 20 == 0:
+                    await pilot.press("L" if number % 40 else "H")
+            await settle(pilot)
+            assert board_of(app).target() == plan[8]
+            mine = [entry for entry in journal.since(agent.db, begun, 1_000) if entry.actor == "human"]
+            assert {entry.task for entry in mine} == {plan[8]}
+            await until(pilot, lambda: app.bridge.seq == journal.newest(agent.db))
+            await settle(pilot)
+            there = columns(app)
+            for column in board_of(app).columns:
+                column.window.reload()
+            assert columns(app) == there, "what came in piece by piece is what there is"
 
 
 async def test_a_card_in_another_column_that_moves_leaves_the_cursor_alone(plan, make_app):

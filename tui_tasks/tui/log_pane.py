@@ -82,6 +82,7 @@ class LogPane(RowActions, Pane):
         self.only: Filter = ALL
         self.following = True
         self.below = 0
+        self._told_until = 0
         self._export: threading.Event | None = None
 
     def compose(self) -> ComposeResult:
@@ -94,6 +95,7 @@ class LogPane(RowActions, Pane):
 
     def on_mount(self) -> None:
         """Show the newest."""
+        self._told_until = self.host.bridge.seq
         self._number()
         self.window.show(self._source(), from_end=True)
 
@@ -146,14 +148,12 @@ class LogPane(RowActions, Pane):
         window.change([SEEN])
         if self.following:
             window.move_last()
-        else:
-            self.below += changes.seq - changes.since
+        self._note_below()
         if self.is_open:
             self.query_one(EntryDetail).changed(changes)
         if changes.touches("task"):
             # Numbers are places in the list, which others may have changed.
             window.again()
-        self.query_one(LogRule).again()
 
     def refreshed(self) -> None:
         """Look anew."""
@@ -163,6 +163,13 @@ class LogPane(RowActions, Pane):
         self.window.change([SEEN])
         if self.following:
             self.window.move_last()
+        self._note_below()
+
+    def _note_below(self) -> None:
+        """Count what has come in below the screen."""
+        newest = self.host.bridge.seq
+        self.below = 0 if self.following else self.below + newest - self._told_until
+        self._told_until = newest
         self.query_one(LogRule).again()
 
     # Following

@@ -40,7 +40,12 @@ _MARKS: Final[dict[str, Sign]] = {
     "refuse": Sign("overdue", "$state-overdue"),
     SEEN: Sign("rule", "$changed"),
 }
-_WORDS_OF_FIELDS: Final = {"depends_on": "what it waits for", "node_ids": "links", "list_id": "list"}
+_WORDS_OF_FIELDS: Final = {
+    "depends_on": "what it waits for",
+    "node_ids": "links",
+    "dedicated_context": "where it runs",
+    "system_prompt": "system prompt",
+}
 _PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
 
@@ -148,5 +153,5 @@ def _of_job(line: LogLine) -> str:
     if line.kind == "job.updated":
         if set(new) == {"enabled"}:
             return f"{name}  switched {'on' if new['enabled'] else 'off'}"
-        return f"{name}  {', '.join(field for field in new if field != 'name_key')}"
+        return f"{name}  {', '.join(_WORDS_OF_FIELDS.get(field, field) for field in new if field != 'name_key')}"
     return f"job {name}"
