@@ -717,5 +717,3 @@ def test_a_task_that_is_deleted_while_a_question_waits_does_no_harm(talk, store,
     store.commit(LogTask(of, "gone"), DeleteTask(of), actor="human", now=clock())
     store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
     assert settled(talk)[0]["result"]["answer"] == "yes"
-
-

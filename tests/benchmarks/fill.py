@@ -11,10 +11,41 @@ from tui_tasks.core.store import Store
 
 START = 1_767_352_934_000_000
 GROUP = 2_000
-_WORDS = (
-    "auth flow test deploy cache index audit login token backup restore migrate schema report metric alert queue worker "
-    "session cookie header proxy shard replica vacuum journal cursor window column theme contrast snapshot release"
-).split()
+_WORDS = [
+    "auth",
+    "flow",
+    "test",
+    "deploy",
+    "cache",
+    "index",
+    "audit",
+    "login",
+    "token",
+    "backup",
+    "restore",
+    "migrate",
+    "schema",
+    "report",
+    "metric",
+    "alert",
+    "queue",
+    "worker",
+    "session",
+    "cookie",
+    "header",
+    "proxy",
+    "shard",
+    "replica",
+    "vacuum",
+    "journal",
+    "cursor",
+    "window",
+    "column",
+    "theme",
+    "contrast",
+    "snapshot",
+    "release",
+]
 _STATUSES = ("pending", "pending", "pending", "done", "done", "done", "done", "failed", "skipped", "cancelled")
 
 
