@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tui_tasks import clock, config, hosting, paths, terminal
-from tui_tasks.channel import Channel
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Identity
-from tui_tasks.dialects.table import TABLE
-from tui_tasks.session import Session
 from tui_tasks.terminal import Claimed
+
+if TYPE_CHECKING:
+    from tui_tasks.channel import Channel
 
 _log = logging.getLogger(__name__)
 # Seconds that the channel may take to write what is ready, once the screen has gone.
@@ -29,6 +31,8 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     Raises:
         DatabaseRefused: the database cannot be used.
     """
+    # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
+    gc.disable()
     path = paths.database(db)
     file = paths.configuration()
     settings, problems = config.load(file)
@@ -58,9 +62,16 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
         list_name=identity.list,
         pane=pane,
         problems=problems,
+        painted=_collect_garbage,
     )
     with _channel(claimed, path, identity), hosting.hosted(path, wanted=scheduler):
         return terminal.run(app)
+
+
+def _collect_garbage() -> None:
+    """From now on, and not among what the start has made."""
+    gc.freeze()
+    gc.enable()
 
 
 def _log_to(fd: int | None) -> None:
@@ -101,6 +112,11 @@ class _Engine(threading.Thread):
 
     def run(self) -> None:
         """Serve until the input ends or `stop` is called."""
+        # A screen with no pipe beside it needs none of these, and would start later for them.
+        from tui_tasks.channel import Channel
+        from tui_tasks.dialects.table import TABLE
+        from tui_tasks.session import Session
+
         try:
             with Store(self._path, read_only=self._identity.read_only) as store:
                 identity = replace(self._identity, inside_run=hosting.is_inside_run(store.db))

@@ -116,3 +116,16 @@ def test_a_list_does_not_come_back_over_another_of_its_name(talk, other):
     talk.ok("control:undo")
     assert [task["name"] for task in talk.ok("tasklist:display", {"list": "shared"})] == ["first"]
     assert names(talk) == []
+
+
+def test_a_memory_that_comes_back_is_told_once_as_what_it_was(talk):
+    uid = add(talk, "Do it")
+    talk.ok("task", action="update", task_id=uid, status="completed", result={"summary": "done"})
+    talk.one([request("tasklist:log_task_progress", uid=uid, message="m"), request("control:undo")])
+    assert talk.ok("memory", action="list")["total"] == 0
+    seq = talk.seq()
+    talk.ok("control:undo")
+    (memory,) = talk.ok("memory", action="list")["memories"]
+    assert (memory["task_id"], memory["content"]) == (uid, {"summary": "done"})
+    events = [entry["event"] for entry in talk.ok("control:history", since=seq)["entries"]]
+    assert events.count("memory.saved") == 1

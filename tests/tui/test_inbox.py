@@ -1,6 +1,7 @@
 """The asks inbox: answers go to the question under the cursor and to no other, whatever comes in meanwhile."""
 
 import pytest
+from textual import events
 
 from tests.tui.evening import by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
@@ -159,6 +160,29 @@ async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew
         assert asks(app)["claude-1"].answer == "halfway"
         await settle(pilot, "escape")
         assert views.get(app.bridge.db, KEPT)["drafts"] == {}
+
+
+async def test_a_click_on_another_question_puts_the_answer_aside(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "r", *"half")
+        y = next(y for y, line in enumerate(shown(app).split("\n")) if "#7" in line)
+        await pilot.click(offset=(20, y))
+        await settle(pilot)
+        assert not app.screen.query_one(Reply).is_open
+        await settle(pilot, "1")
+        assert asks(app)["claude-2"].answer == "approve"
+        await settle(pilot, "k", "r", "enter")
+        assert asks(app)["claude-1"].answer == "half"
+
+
+async def test_the_wheel_goes_from_question_to_question_where_only_one_is_shown(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "a")
+        await pilot._post_mouse_events([events.MouseScrollDown], app.screen.window)
+        await settle(pilot)
+        assert app.screen.window.cursor == asks(app)["claude-2"].uid
 
 
 async def test_enter_opens_the_task_that_a_question_is_about(plan, make_app):

@@ -13,10 +13,8 @@ from tui_tasks.core import glance, queries
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.edit import ConflictScreen, EditScreen
-from tui_tasks.tui.filter_bar import FilterWords
 from tui_tasks.tui.now_line import FootLine, NowLine
-from tui_tasks.tui.quick_add import AddWords
-from tui_tasks.tui.type_ahead import WordLine
+from tui_tasks.tui.word_line import AddWords, FilterWords, WordLine
 
 
 @contextlib.asynccontextmanager
@@ -544,8 +542,7 @@ async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, m
     async with opened(app) as pilot:
         assert "40s" in shown(app)[8]
         clock[0] += 3_000_000
-        await until(pilot, lambda: "43s" in shown(app)[8])
-        assert "43s ago" in shown(app)[1]
+        await until(pilot, lambda: "43s" in shown(app)[8] and "43s ago" in shown(app)[1])
 
 
 # Getting about
@@ -739,3 +736,91 @@ async def test_a_time_of_another_day_has_its_day(app):
     async with opened(app):
         assert app.time_of(at(9, 0)) == "09:00"
         assert app.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"
+
+
+# Lists
+
+
+async def test_a_new_list_is_made_and_shown(app):
+    async with opened(app) as pilot:
+        await pilot.press("plus")
+        await pilot.pause()
+        await write(pilot, "Garden")
+        await press(app, pilot, "enter")
+        assert app.current_list.name == "Garden"
+        assert "No tasks yet." in "\n".join(shown(app))
+
+
+async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("j", "M")
+        await pilot.pause()
+        await write(pilot, "todo")
+        await press(app, pilot, "enter")
+        todo = queries.find_list(app.bridge.db, "todo")
+        await until(pilot, lambda: task(app, plan[2]).list_id == todo.id)
+        assert app.pane.window.cursor == plan[3]
+        await press(app, pilot, "u")
+        assert task(app, plan[2]).list_id == app.list_id
+
+
+async def test_a_list_is_held_to_one_task_in_progress(app, plan):
+    async with opened(app) as pilot:
+        app.do("one_at_a_time")
+        await app.workers.wait_for_complete()
+        assert app.current_list.one_in_progress
+        await press(app, pilot, "G", "k", "s", "i")
+        assert task(app, plan[8]).status == "pending"
+
+
+async def test_a_filter_may_name_another_list(app, plan, agent):
+    async with opened(app) as pilot:
+        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
+        await until(pilot, lambda: any(found.total == 1 for found in app.situation.lists.values()))
+        await pilot.press("slash")
+        await write(pilot, "list:todo else")
+        await pilot.pause()
+        assert app.current_list.name == "todo"
+        assert app.pane.window.row.name == "elsewhere"
+
+
+# What a lock, a flood and a long list do
+
+
+async def test_a_write_that_has_to_wait_says_so_and_the_screen_goes_on(app, plan, agent):
+    async with opened(app) as pilot:
+        with Store(plan.path) as other, other.db.transaction(write=True):
+            await pilot.press("s", "p")
+            await until(pilot, lambda: "Waiting" in said(app))
+            await pilot.press("j")
+            assert app.pane.window.cursor == plan[2]
+            assert task(app, plan[1]).status == "done"
+        await app.workers.wait_for_complete()
+        assert task(app, plan[1]).status == "pending"
+
+
+async def test_a_flood_is_caught_up_with_by_reading_anew(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G")
+        agent(*(LogTask(plan[place], f"step {number}") for number in range(200) for place in (1, 2, 3, 4)))
+        agent(EditTask(plan[1], {"name": "renamed at last"}))
+        await until(pilot, lambda: any("renamed at last" in line for line in shown(app)))
+        assert app.pane.window.cursor == plan[9]
+        assert app.situation.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
+
+
+async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, "enter")
+        assert app.pane.is_open
+        await press(app, pilot, "2")
+        assert "◐ #5" in shown(app)[0]
+        await press(app, pilot, "1")
+        assert not app.pane.is_open
+
+
+async def test_a_task_that_waits_is_free_when_what_it_waits_for_is_done(app, plan, agent):
+    async with opened(app) as pilot:
+        assert "⊘  6" in shown(app)[9]
+        agent(EditTask(plan[5], {"status": "done"}))
+        await until(pilot, lambda: "○  6" in shown(app)[9])

@@ -6,10 +6,11 @@ of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from textual.binding import Binding
 
@@ -95,6 +96,8 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "seen", "full_stop", "All seen: no change is new any more", "Seen"),
         _a("app", "previous_list", "left_square_bracket", "Previous list"),
         _a("app", "next_list", "right_square_bracket", "Next list"),
+        _a("app", "new_list", "plus", "New list", writes=True),
+        _a("app", "one_at_a_time", "", "Hold this list to one task in progress, or do so no longer", writes=True),
         _a("app", "quit", "q", "Quit", "Quit"),
         _a("rows", "down", "j,down", "Down"),
         _a("rows", "up", "k,up", "Up"),
@@ -121,6 +124,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a(
             "tasks", "note", "m", "Note into the task's log, or message to its agent", "Note", writes=True, needs="task"
         ),
+        _a("tasks", "move_to_list", "M", "Move the task to another list", writes=True, needs="task"),
         _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
         _a("tasks", "mark_all", "V", "Mark all that match, or none"),
         _a("tasks", "delete", "d", "Delete the task, or all that are marked", "Delete", writes=True, needs="task"),
@@ -169,12 +173,27 @@ ACTIONS: Final[dict[str, Action]] = {
 
 
 def bindings(*scopes: str) -> list[Binding]:
-    """Return the bindings of the scopes' actions, for a class's BINDINGS."""
+    """Return the bindings of the scopes' actions, for a class's BINDINGS. One without a key is in the palette alone."""
     return [
         Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
-        if not action.scopes.isdisjoint(scopes)
+        if action.keys and not action.scopes.isdisjoint(scopes)
     ]
+
+
+class Opening:
+    """What an action gives back that makes a widget first: the next key is looked at once `then` was done with it."""
+
+    def __init__(self, made: Awaitable[object], then: Callable[[], object]) -> None:
+        self._work = asyncio.ensure_future(self._do(made, then))
+
+    @staticmethod
+    async def _do(made: Awaitable[object], then: Callable[[], object]) -> None:
+        await made
+        then()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._work.__await__()
 
 
 class Hosted:
@@ -206,18 +225,14 @@ class Actor(Hosted):
         """Return what keeps the action from being done now, for people, or None."""
         return READ_ONLY if action.writes and self.host.bridge.read_only else None
 
-    def action_act(self, id: str) -> None:
-        """Do an action by its id, or say why it cannot be done."""
+    def action_act(self, id: str) -> Opening | None:
+        """Do an action by its id, or say why it cannot be done. What it opens may take a moment to be there."""
         action = ACTIONS[id]
         why = self.why_not(action)
         if why is not None:
             self.host.say(f"{action.title}: {why}")
-            return
+            return None
         done = getattr(self, f"do_{id}")()
         if inspect.iscoroutine(done):
             self.host.flow(done)
-
-
-def unknown_ids(ids: Iterable[str]) -> list[str]:
-    """Return those of a configuration's ids that name no action."""
-    return [each for each in ids if each not in ACTIONS]
+        return done if isinstance(done, Opening) else None

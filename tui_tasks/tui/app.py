@@ -45,7 +45,7 @@ class TaskApp(AppActions, TypeAhead):
     """The screen of one database, for the thread that makes it.
 
     `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is;
-    `problems` are told to the human at the start.
+    `problems` are told to the human at the start; `painted` is called once the first screen is.
     """
 
     CSS_PATH = "app.tcss"
@@ -73,6 +73,7 @@ class TaskApp(AppActions, TypeAhead):
         clock: Callable[[], int] = system_clock.now,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
+        painted: Callable[[], None] = lambda: None,
     ) -> None:
         """Open the database.
 
@@ -99,6 +100,7 @@ class TaskApp(AppActions, TypeAhead):
         self.own_keys = keymap.remapped(self.config.keys)
         self.set_keymap(self.own_keys)
         self._problems = problems
+        self._painted = painted
 
     def _wear(self, name: str) -> None:
         """Put a theme on, reading no other where it can be found by its file's name."""
@@ -140,9 +142,12 @@ class TaskApp(AppActions, TypeAhead):
 
     def on_mount(self) -> None:
         """Listen from now on."""
+        self.bridge.waits = lambda: self.say("Waiting for another process to let the database go…")
+        self.bridge.settle = self.on_changed
         self.bridge.start(self._hear)
         # The switcher hides what it holds before it shows the pane.
         self.call_after_refresh(self._focus_first)
+        self.call_after_refresh(self._painted)
         if self._problems:
             self.call_after_refresh(self._tell, self._problems)
         if self._user_themes is not None and self._user_themes.is_dir():
@@ -353,6 +358,7 @@ class TaskApp(AppActions, TypeAhead):
         switcher = self.screen_stack[0].query_one(ContentSwitcher)
         if not switcher.query(f"#{name}"):
             await switcher.mount(panes.pane(name))
+        self.pane.left()
         self.pane_name = switcher.current = name
         self._wake()
         self.pane.focus_target().focus()

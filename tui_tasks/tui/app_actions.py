@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core import journal, pages, views
-from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.operations import CreatePlan, Redo, SetListRule, Undo
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.wanted import Filter, Term
@@ -123,6 +123,24 @@ class AppActions(Actor):
         found = host.current_list
         if found is not None:
             host.say(f"{safe_line(found.name, 60)}   {count(found.total, 'task')}")
+
+    async def do_new_list(self) -> None:
+        """Make a list and go there."""
+        from tui_tasks.tui.dialogs import Prompt
+
+        name = await self.host.push_screen_wait(Prompt("Name of the new list", done="Make"))
+        if name is not None and name.strip():
+            (made,) = await self.host.bridge.commit(CreatePlan(name.strip()))
+            self.host.show_list(made.id)
+
+    async def do_one_at_a_time(self) -> None:
+        """Give the list the rule of one task in progress, or take it away (contract, section 5)."""
+        found = self.host.current_list
+        if found is None:
+            return
+        await self.host.bridge.commit(SetListRule(found.uid, not found.one_in_progress))
+        now = "any number of tasks" if found.one_in_progress else "one task"
+        self.host.say(f"{safe_line(found.name, 40)} takes {now} in progress at a time.")
 
     def do_attention(self) -> None:
         """Go to the next task that needs attention: questions first, then what failed."""

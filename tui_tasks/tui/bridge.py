@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tui_tasks.core import glance, journal, views
+from tui_tasks.core.database import storage_errors
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.glance import Change
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.store import Store
@@ -27,6 +29,9 @@ from tui_tasks.watch import Watch
 PACE: Final = 0.03
 # With more entries than this to catch up with, what is on screen is read anew instead.
 MOST_ENTRIES: Final = 500
+
+# Seconds after which a human wonders whether a key was heard.
+NOTICED: Final = 0.7
 
 _Work = Callable[[Store], Any]
 
@@ -68,6 +73,10 @@ class Bridge:
         self._told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path) if not read_only else None
+        # Called where a write has to wait for another process for long enough to be noticed.
+        self.waits: Callable[[], None] = lambda: None
+        # Called after a commit: the screen takes in at once what it was told.
+        self.settle: Callable[[], None] = lambda: None
 
     def start(self, told: Callable[[Changes], None]) -> None:
         """Tell of changes from now on, by a call on the running loop for each batch of them."""
@@ -77,7 +86,11 @@ class Bridge:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Look at once, and tell what there is."""
+        """Look at once, and tell what there is. Where it cannot be read, the next look will tell."""
+        with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
+            self._catch_up()
+
+    def _catch_up(self) -> None:
         entries = glance.changes(self.db, self.seq, MOST_ENTRIES + 1)
         if not entries:
             return
@@ -100,6 +113,7 @@ class Bridge:
         now = self.clock()
         results: list[Any] = await self._write(lambda store: store.commit(*operations, actor=HUMAN, now=now, why=why))
         self.catch_up()
+        self.settle()
         return results
 
     async def remember(self, key: str, value: Any) -> None:
@@ -113,7 +127,11 @@ class Bridge:
 
     async def _write(self, work: _Work) -> Any:
         assert self._writer is not None, "a read-only screen offers no writes"
-        return await asyncio.wrap_future(self._writer.put(work))
+        written = asyncio.wrap_future(self._writer.put(work))
+        done, _ = await asyncio.wait({written}, timeout=NOTICED)
+        if not done:
+            self.waits()
+        return await written
 
     def stop(self) -> None:
         """Stop telling, let what was begun be written, and close."""

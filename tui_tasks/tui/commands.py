@@ -18,8 +18,8 @@ from tui_tasks.tui.actions import ACTIONS, Actor, Hosted
 from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import FootLine
-from tui_tasks.tui.type_ahead import WordLine
 from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
+from tui_tasks.tui.word_line import PickerWords
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -122,22 +122,6 @@ class EntryWindow(RowWindow[_Numbered], can_focus=False):
         return [("   nothing by that name", "$muted")] if line == 1 else ()
 
 
-class PickerWords(WordLine):
-    """What is searched for. Keys that move go to the entries."""
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """As `WordLine.does`."""
-        window = self.screen.query_one(EntryWindow)
-        moves = {"down": 1, "ctrl+n": 1, "tab": 1, "up": -1, "ctrl+p": -1, "shift+tab": -1}
-        if key in moves:
-            return lambda: window.move(moves[key])
-        if key in ("pagedown", "pageup"):
-            return lambda: window.move_page(1 if key == "pagedown" else -1)
-        picker = self.screen
-        assert isinstance(picker, Picker)
-        return {"enter": picker.choose, "escape": picker.action_leave}.get(key)
-
-
 class Picker(Hosted, ModalScreen[None]):
     """Entries under a line that searches them. What is chosen is done after the picker is gone."""
 
@@ -155,10 +139,27 @@ class Picker(Hosted, ModalScreen[None]):
         with Vertical(classes="below"):
             with Horizontal(classes="field"):
                 yield Static(plain(f" {self._sign}", "$changed bold"))
-                yield PickerWords(id="search")
+                yield PickerWords(id="search", keys=self._keys())
             yield Static("")
             yield EntryWindow(id="entries")
             yield FootLine(id="foot")
+
+    def _keys(self) -> dict[str, Callable[[], object]]:
+        def move(by: int, page: bool = False) -> Callable[[], object]:
+            def does() -> None:
+                window = self.query_one(EntryWindow)
+                (window.move_page if page else window.move)(by)
+
+            return does
+
+        return {
+            "enter": self.choose,
+            "escape": self.action_leave,
+            **dict.fromkeys(("down", "ctrl+n", "tab"), move(1)),
+            **dict.fromkeys(("up", "ctrl+p", "shift+tab"), move(-1)),
+            "pagedown": move(1, page=True),
+            "pageup": move(-1, page=True),
+        }
 
     def on_mount(self) -> None:
         """Show them all."""
@@ -249,7 +250,10 @@ def _actions(app: TaskApp) -> list[Entry]:
 
 
 def _does(actor: Actor, id: str) -> Callable[[], None]:
-    return lambda: actor.action_act(id)
+    def does() -> None:
+        actor.action_act(id)
+
+    return does
 
 
 def _themes(app: TaskApp) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import plain
 from tui_tasks.tui.now_line import FootLine, Rule
-from tui_tasks.tui.type_ahead import WordLine
+from tui_tasks.tui.word_line import AnswerLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -87,16 +87,6 @@ class Menu(Hosted, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class AnswerLine(WordLine):
-    """The line of a prompt."""
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """As `WordLine.does`."""
-        prompt = self.screen
-        assert isinstance(prompt, Prompt)
-        return {"enter": prompt.take, "escape": prompt.action_leave}.get(key)
-
-
 class Prompt(Hosted, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
@@ -115,7 +105,12 @@ class Prompt(Hosted, ModalScreen[str | None]):
         with Vertical(classes="foot"):
             yield Rule()
             yield Static(plain(self._title, "bold"))
-            yield AnswerLine(self._value, id="answer", placeholder=self._hint)
+            yield AnswerLine(
+                self._value,
+                id="answer",
+                placeholder=self._hint,
+                keys={"enter": self.take, "escape": self.action_leave},
+            )
             yield FootLine(id="foot")
 
     def on_mount(self) -> None:

@@ -23,7 +23,7 @@ from tui_tasks.tui.drafts import Draft, can_write, fields, parse, priority_word
 from tui_tasks.tui.format import block, plain, safe_line
 from tui_tasks.tui.letters import one_to_one
 from tui_tasks.tui.now_line import FootLine, Rule
-from tui_tasks.tui.type_ahead import WordLine
+from tui_tasks.tui.word_line import WordLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
-from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.actions import Hosted, Opening
 from tui_tasks.tui.filters import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line
-from tui_tasks.tui.type_ahead import WordLine
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from tui_tasks.tui.word_line import FilterWords
 
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
 
@@ -27,17 +31,6 @@ class FilterCount(Line):
     def right(self, width: int) -> Sequence[Part]:
         """How many match, or what means nothing."""
         return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
-
-
-class FilterWords(WordLine):
-    """The line that is typed. Tab completes, and what else ends the typing is told to the bar."""
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """As `WordLine.does`."""
-        bar = self.parent
-        assert isinstance(bar, FilterBar)
-        keys = {"tab": bar.complete, "escape": bar.clear, "ctrl+s": bar.save, "down": bar.keep, "enter": bar.keep}
-        return keys.get(key)
 
 
 class FilterBar(Hosted, Horizontal):
@@ -77,37 +70,44 @@ class FilterBar(Hosted, Horizontal):
         super().__init__(id=id)
         self._known = known
         self._language = language
-        self._offered: list[str] = []
+        self._words: FilterWords | None = None
         self._said: Parsed = Parsed()
-
-    def compose(self) -> ComposeResult:
-        """Sign, words, how many match."""
-        yield Static(plain(" /", "$changed bold"))
-        yield FilterWords()
-        yield FilterCount()
 
     @property
     def text(self) -> str:
         """What was typed."""
-        return self.query_one(FilterWords).value
+        return self._words.value if self._words is not None else ""
 
     @property
     def is_open(self) -> bool:
         """Whether there is a filter, or one is being typed."""
         return self.has_class("-open")
 
-    def open(self, text: str | None = None) -> None:
-        """Begin typing, or go on; with other words where some are given."""
+    def open(self, text: str | None = None) -> Opening | None:
+        """Begin typing, or go on; with other words where some are given. The first time it takes a moment."""
+        if self._words is not None:
+            self._begin(text)
+            return None
+        from tui_tasks.tui.word_line import FilterWords
+
+        keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save, "down": self.keep, "enter": self.keep}
+        self._words = FilterWords(keys=keys)
+        made = self.mount(Static(plain(" /", "$changed bold")), self._words, FilterCount())
+        return Opening(made, lambda: self._begin(text))
+
+    def _begin(self, text: str | None) -> None:
+        assert self._words is not None
         self.add_class("-open")
-        words = self.query_one(FilterWords)
         if text is not None:
-            words.value = text
-        self.screen.set_focus(words)
-        words.action_end()
+            self._words.value = text
+        self._words.focus()
+        self._words.action_end()
         self._tell()
 
     def say(self, text: str) -> None:
         """Show at the right how many match."""
+        if self._words is None:
+            return
         found = self.query_one(FilterCount)
         found.text = self._said.problem or text
         found.again()
@@ -115,16 +115,17 @@ class FilterBar(Hosted, Horizontal):
     def complete(self) -> None:
         """Take the last word as far as there is one way to go; show the ways where there are more."""
         found = candidates(self.text, self._known(), self._language)
-        words = self.query_one(FilterWords)
-        words.value = complete(self.text, found)
-        words.action_end()
+        if self._words is not None:
+            self._words.value = complete(self.text, found)
+            self._words.action_end()
         if len(found) > 1:
             self.host.say("  ".join(found[:20]))
 
     def clear(self) -> None:
         """Take the filter away."""
         self.remove_class("-open")
-        self.query_one(FilterWords).value = ""
+        if self._words is not None:
+            self._words.value = ""
         self._said = Parsed()
         self.post_message(self.Cleared())
 

@@ -72,6 +72,13 @@ class AskWindow(RowWindow[Ask]):
             (" " + right, "$muted"),
         )
 
+    def scroll_rows(self, by: int) -> None:
+        """On one line the wheel goes from question to question."""
+        if self.inbox.small:
+            self.move(1 if by > 0 else -1)
+        else:
+            super().scroll_rows(by)
+
     def _title(self, row: Ask, room: int) -> str:
         """The question where it fits, else the name of the task that it is about, where that does."""
         question, task = safe_line(row.question), self.inbox.task_of(row)
@@ -200,7 +207,10 @@ class Inbox(AgentActions, RowActions, Overlay):
         return self.listed.take(rows)
 
     def on_row_window_moved(self, event: RowWindow.Moved) -> None:
-        """Let go of what was closed, now that the cursor is elsewhere."""
+        """Let go of what was closed, and of an answer typed half, now that the cursor is elsewhere."""
+        reply = self.query_one(Reply)
+        if reply.is_open and reply.uid != event.key:
+            reply.close()
         left, self._under = self.listed.get(self._under), event.key
         if left is not None and left.state != "open" and left.uid != event.key:
             self.window.change(self._read())

@@ -82,8 +82,9 @@ class JobActions(RowActions, Pane):
             question = f"{self._named(line)} is running. Delete it, and end its run?"
             if not await confirm(self.host, question, "end the run and delete"):
                 return
+        named = self._named(line)
         await self.host.bridge.commit(DeleteJob(line.job.uid))
-        self.host.say(f"Deleted {self._named(line)}. {self.host.key_of('undo')} brings it back.")
+        self.host.say(f"Deleted {named}. {self.host.key_of('undo')} brings it back.")
 
     async def do_job_stop(self) -> None:
         """End what runs, once asked."""

@@ -26,7 +26,7 @@ from tui_tasks.tui.format import plain, safe_line, safe_text
 from tui_tasks.tui.job_drafts import Times
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
 from tui_tasks.tui.now_line import FootLine, Rule
-from tui_tasks.tui.type_ahead import WordLine
+from tui_tasks.tui.word_line import WordLine
 
 _LABELS: Final = {
     "name": "Name",

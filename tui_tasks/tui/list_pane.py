@@ -16,7 +16,7 @@ from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.core.wanted import ALL, Filter, Term
-from tui_tasks.tui.actions import bindings
+from tui_tasks.tui.actions import Opening, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.filter_bar import FilterBar
@@ -325,6 +325,12 @@ class ListPane(TaskActions):
             self._lay_out()
         self.detail.focus_text()
 
+    def left(self) -> None:
+        """As `Pane.left`: the list comes back as a list."""
+        if self.is_open:
+            self.remove_class("-open")
+            self._lay_out()
+
     def do_back(self) -> None:
         """One layer: a drag, the detail, marks, the filter."""
         bar = self.query_one(FilterBar)
@@ -353,17 +359,18 @@ class ListPane(TaskActions):
         source = self.window.source
         return source.only if isinstance(source, TasksOfList) else ALL
 
-    def do_filter(self) -> None:
+    def do_filter(self) -> Opening | None:
         """Begin to filter, or go on."""
-        self.filter_by(None)
+        return self.filter_by(None)
 
-    def filter_by(self, text: str | None) -> None:
+    def filter_by(self, text: str | None) -> Opening | None:
         """As `Pane.filter_by`."""
         bar = self.query_one(FilterBar)
         if not bar.is_open:
             self._before_filter = self.window.cursor
-        bar.open(text)
-        self._show_head()
+        opening = bar.open(text)
+        self.query_one(ListHead).display = False
+        return opening
 
     def _known(self) -> Mapping[str, Sequence[str]]:
         """What Tab completes to."""
@@ -452,15 +459,17 @@ class ListPane(TaskActions):
         """What is typed takes the head's place."""
         self.query_one(ListHead).display = not (self.query_one(FilterBar).is_open or self.query_one(QuickAdd).is_open)
 
-    def do_new(self) -> None:
+    def do_new(self) -> Opening | None:
         """Add below the cursor."""
-        self.query_one(QuickAdd).open(self.window.cursor, above=False)
-        self._show_head()
+        return self._add_at(above=False)
 
-    def do_new_above(self) -> None:
+    def do_new_above(self) -> Opening | None:
         """Add above the cursor."""
-        self.query_one(QuickAdd).open(self.window.cursor, above=True)
-        self._show_head()
+        return self._add_at(above=True)
+
+    def _add_at(self, *, above: bool) -> Opening | None:
+        self.query_one(ListHead).display = False
+        return self.query_one(QuickAdd).open(self.window.cursor, above=above)
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Back to the rows."""

@@ -176,7 +176,11 @@ class NowLine(Line):
             return [("idle" if step == 4 else words, "$muted")]
         now = app.now()
         self.lasts(age_lasts(task.updated_at, now))
-        old, number = age(task.updated_at, now), app.place(task)
+        ahead = app.situation.places.known(task.list_id, task.rank)
+        if ahead is None:
+            # A long list is gone through once the first screen is painted.
+            app.call_after_refresh(self._number_it)
+        old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
         parts: list[Part] = [(f"{self._mark('in_progress')} ", "$state-in-progress")]
         if step == 4:
             return [*parts, (f"#{number} {old}", "")]
@@ -187,6 +191,11 @@ class NowLine(Line):
         if step == 0 and log is not None:
             parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
         return [*parts, (f"{old} ago" if step < 2 and old != "now" else old, "$muted")]
+
+    def _number_it(self) -> None:
+        if self.host.situation.active is not None:
+            self.host.place(self.host.situation.active)
+        self.again()
 
     def _job(self, step: int) -> list[tuple[str, list[Part]]]:
         app, job = self.host, self.host.situation.next_job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from tui_tasks.tui.actions import Action, Actor
+from tui_tasks.tui.actions import Action, Actor, Opening
 from tui_tasks.tui.bridge import Changes
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class Pane(Actor, Vertical):
         """The uid of the task that keys are about."""
         return None
 
+    def left(self) -> None:
+        """Another pane is about to be shown."""
+
     @property
     def is_busy(self) -> bool:
         """Whether the human is typing or has chosen something here, so that nothing else may be shown in its place."""
@@ -48,8 +51,9 @@ class Pane(Actor, Vertical):
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
 
-    def filter_by(self, text: str) -> None:
+    def filter_by(self, text: str) -> Opening | None:
         """Show what a filter wants."""
+        return None
 
     def why_not(self, action: Action) -> str | None:
         """As `Actor.why_not`; what needs a task needs one here."""

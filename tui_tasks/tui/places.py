@@ -64,8 +64,19 @@ class Places:
 
     def ahead(self, list_id: int, rank: str) -> int:
         """How many tasks of the list come before a rank."""
+        known = self.known(list_id, rank)
+        if known is not None:
+            return known
         marks = self._of(list_id)
         return pages.between(self._db, list_id, high=rank) if marks is None else marks.ahead(rank)
+
+    def known(self, list_id: int, rank: str) -> int | None:
+        """The same where it takes no more than a moment; None where a long list is to be gone through first."""
+        marks = self._marks.get(list_id)
+        if marks is not None:
+            return marks.ahead(rank)
+        near = pages.step(self._db, list_id, pages.FIRST, STRETCH)
+        return pages.between(self._db, list_id, high=rank) if near is None or rank <= near else None
 
     def at(self, list_id: int, place: int) -> str | None:
         """The uid of the task at a place, counted from 1."""
@@ -73,7 +84,7 @@ class Places:
         return pages.uid_after(self._db, list_id, pages.FIRST, place) if marks is None else marks.at(place)
 
     def is_quick(self, list_id: int) -> bool:
-        """Whether a number is at hand without a long list being gone through first."""
+        """Whether any number of the list is at hand without a long list being gone through first."""
         return list_id in self._marks or list_id in self._short or not self._is_long(list_id)
 
     def take(self, changes: Iterable[Change]) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.actions import Hosted, Opening
 from tui_tasks.tui.drafts import Draft, parse, priority_word
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line
-from tui_tasks.tui.type_ahead import WordLine
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from tui_tasks.tui.word_line import AddWords
 
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 
@@ -39,15 +43,6 @@ class AddPreview(Line):
     def left(self, width: int) -> Sequence[Part]:
         """What was understood."""
         return [("   ", ""), *self.parts]
-
-
-class AddWords(WordLine):
-    """The line that is typed."""
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """As `WordLine.does`."""
-        form = self.query_ancestor(QuickAdd)
-        return {"escape": form.close, "enter": form.add, "ctrl+o": form.more, "ctrl+e": form.describe}.get(key)
 
 
 class QuickAdd(Hosted, Vertical):
@@ -80,26 +75,32 @@ class QuickAdd(Hosted, Vertical):
         self._meant: dict[int, TaskLine | None] = {}
         self._beside: str | None = None
         self._above = False
-
-    def compose(self) -> ComposeResult:
-        """Sign and words; below them the preview."""
-        with Horizontal():
-            yield Static(plain(" +", "$changed bold"))
-            yield AddWords()
-        yield AddPreview()
+        self._words: AddWords | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether something is being typed."""
         return self.has_class("-open")
 
-    def open(self, beside: str | None, *, above: bool) -> None:
-        """Begin a task below or above another, or at the end of the list."""
+    def open(self, beside: str | None, *, above: bool) -> Opening | None:
+        """Begin a task below or above another, or at the end of the list. The first time it takes a moment."""
+        if self._words is not None:
+            self._begin(beside, above)
+            return None
+        from tui_tasks.tui.word_line import AddWords
+
+        keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
+        self._words = AddWords(keys=keys)
+        made = self.mount(Horizontal(Static(plain(" +", "$changed bold")), self._words), AddPreview())
+        return Opening(made, lambda: self._begin(beside, above))
+
+    def _begin(self, beside: str | None, above: bool) -> None:
+        assert self._words is not None
         self._beside, self._above = beside, above
         self._meant.clear()
         self.add_class("-open")
-        self.query_one(AddWords).value = ""
-        self.screen.set_focus(self.query_one(AddWords))
+        self._words.value = ""
+        self._words.focus()
         self._preview()
 
     def close(self) -> None:
@@ -138,7 +139,7 @@ class QuickAdd(Hosted, Vertical):
         return self._meant[number]
 
     def _add(self, *, describe: bool = False, more: bool = False) -> None:
-        draft = parse(self.query_one(AddWords).value)
+        draft = parse(self._words.value if self._words is not None else "")
         wrong = self._wrong(draft)
         if wrong and not more:
             self.host.say(wrong)
@@ -154,7 +155,7 @@ class QuickAdd(Hosted, Vertical):
         return draft.problem or ("" if draft.name else "a task needs a title")
 
     def _preview(self) -> None:
-        draft = parse(self.query_one(AddWords).value)
+        draft = parse(self._words.value if self._words is not None else "")
         parts: list[Part] = []
         for number in draft.after:
             task = self._mean(number)

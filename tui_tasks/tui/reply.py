@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui import wording
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import plain, safe_line
-from tui_tasks.tui.type_ahead import WordLine
+from tui_tasks.tui.word_line import WordLine
 
 _MOST: Final = 100_000
 
@@ -69,6 +69,11 @@ class Reply(Hosted, Vertical):
     def is_open(self) -> bool:
         """Whether an answer is being typed."""
         return self._of is not None
+
+    @property
+    def uid(self) -> str | None:
+        """The question that is being answered."""
+        return self._of.uid if self._of is not None else None
 
     @property
     def hints(self) -> tuple[tuple[str, str, str], ...]:

@@ -1,19 +1,18 @@
-"""What the human does to tasks, alike in every pane that has a current task."""
+"""What the human does to tasks, alike in every pane that has a current task.
+
+Forms and dialogs are imported when they are opened: together they take longer to import than to show the first screen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tui_tasks.core import pages, queries
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, Operation, SendMessage
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.snapshots import Task
+from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.wanted import ALL, Filter
-from tui_tasks.tui import editor
 from tui_tasks.tui.actions import Action
-from tui_tasks.tui.dialogs import Choice, Menu, Prompt, confirm
-from tui_tasks.tui.drafts import fields
-from tui_tasks.tui.edit import EditScreen, Form, TaskForm, save
 from tui_tasks.tui.format import LOOKS, count, safe_line
 from tui_tasks.tui.pane import Pane, RowActions
 from tui_tasks.tui.quick_add import QuickAdd, Wish
@@ -65,6 +64,8 @@ class TaskActions(RowActions, Pane):
 
     async def do_status(self) -> None:
         """Ask which, and why it failed or was skipped."""
+        from tui_tasks.tui.dialogs import Choice, Menu
+
         tasks = self._tasks()
         if not tasks:
             return
@@ -80,6 +81,8 @@ class TaskActions(RowActions, Pane):
 
     async def set_status(self, uids: Sequence[str], status: str) -> bool:
         """Set the status of tasks as one change; failed and skipped ask why. False where the human went back."""
+        from tui_tasks.tui.dialogs import Prompt
+
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
         if status in ASKED_WHY:
             prompt = Prompt(f"Why {LOOKS[status].word}?", done=f"Set {LOOKS[status].word}", hint="goes into the log")
@@ -121,6 +124,8 @@ class TaskActions(RowActions, Pane):
         self.host.flow(self._add(event))
 
     async def _add(self, event: QuickAdd.Add) -> None:
+        from tui_tasks.tui import editor
+
         wish = event.wish
         if event.more:
             await self._add_by_form(wish)
@@ -133,6 +138,9 @@ class TaskActions(RowActions, Pane):
         await self.add(wish, description)
 
     async def _add_by_form(self, wish: Wish) -> None:
+        from tui_tasks.tui.drafts import fields
+        from tui_tasks.tui.edit import EditScreen, Form, TaskForm
+
         form = TaskForm(self.host)
         draft = wish.draft
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
@@ -146,11 +154,16 @@ class TaskActions(RowActions, Pane):
 
     async def do_edit(self) -> None:
         """Edit in the form."""
+        from tui_tasks.tui.edit import TaskForm
+
         for task in self._tasks()[:1]:
             await TaskForm(self.host).edit(task)
 
     async def do_edit_in_editor(self) -> None:
         """Edit title and description in $EDITOR."""
+        from tui_tasks.tui import editor
+        from tui_tasks.tui.edit import save
+
         for task in self._tasks()[:1]:
             text = self._in_editor(editor.as_document(task.name, task.description))
             while text is not None:
@@ -165,6 +178,8 @@ class TaskActions(RowActions, Pane):
                 text = self._in_editor(text) or text
 
     def _in_editor(self, text: str) -> str | None:
+        from tui_tasks.tui import editor
+
         try:
             return editor.edit(self.host, text)
         except editor.NoEditor as none:
@@ -175,14 +190,41 @@ class TaskActions(RowActions, Pane):
 
     async def do_delete(self) -> None:
         """Delete; several ask once."""
+        from tui_tasks.tui.dialogs import confirm
+
         tasks = self._tasks()
         if len(tasks) > 1 and not await confirm(self.host, f"Delete {count(len(tasks), 'task')}?", "delete them"):
             return
+        named = self._named(tasks)
         await self.host.bridge.commit(*(DeleteTask(task.uid) for task in tasks))
-        self.host.say(f"Deleted {self._named(tasks)}. {self.host.key_of('undo')} brings it back.")
+        self.host.say(f"Deleted {named}. {self.host.key_of('undo')} brings it back.")
+
+    async def do_move_to_list(self) -> None:
+        """Choose a list, and put the task at its end."""
+        from tui_tasks.tui.commands import Entry, Picker
+
+        tasks, host = self._tasks(), self.host
+        uids = [task.uid for task in tasks]
+
+        def move(home: TaskList) -> Callable[[], None]:
+            return lambda: host.flow(self._move_to(uids, home))
+
+        entries = [
+            Entry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
+            for home in host.situation.lists.values()
+            if any(task.list_id != home.id for task in tasks)
+        ]
+        host.push_screen(Picker("→", entries))
+
+    async def _move_to(self, uids: list[str], home: TaskList) -> None:
+        await self.host.bridge.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
+        self.window.clear_marks()
+        self.host.say(f"Moved to {safe_line(home.name, 40)}. {self.host.key_of('undo')} brings it back.")
 
     async def do_note(self) -> None:
         """A note into the log, or a message to the agent."""
+        from tui_tasks.tui.dialogs import Choice, Menu, Prompt
+
         tasks = self._tasks()
         agents = sorted({task.agent or task.updated_by for task in tasks} - {"human", "system"})
         if not tasks:
@@ -205,6 +247,8 @@ class TaskActions(RowActions, Pane):
 
     async def do_copy(self) -> None:
         """Copy ids, or tasks as Markdown."""
+        from tui_tasks.tui.dialogs import Choice, Menu
+
         tasks = self._tasks()
         choices = [Choice("i", "id"), Choice("m", "Markdown"), Choice("t", "title")]
         key = await self.host.push_screen_wait(Menu(f"Copy of {self._named(tasks)}", choices))

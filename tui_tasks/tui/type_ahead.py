@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
-from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
-from textual.widgets import Input
-
-from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.letters import one_to_one
 
 # Turns of the loop after which an action that was begun has opened what it opens first.
 _TURNS = 3
@@ -27,7 +21,10 @@ _PATIENCE = 1.0
 
 
 class TypeAhead(App[None]):
-    """The App's part: bindings are looked at when the key comes in. A screen may have `take_key` to be asked first."""
+    """The App's part: bindings are looked at when the key comes in.
+
+    A screen may have `take_key`, to be asked first; a line of text `does`, which says what a key does beside writing.
+    """
 
     _waited_for: Any = None
 
@@ -53,8 +50,9 @@ class TypeAhead(App[None]):
             await _caught_up(screen)
         take: Any = getattr(screen, "take_key", None)
         took = bool(take is not None and take(event))
-        line = self.focused
-        if isinstance(line, WordLine) and (does := line.does(event.key)) is not None:
+        line: Any = self.focused
+        does = line.does(event.key) if hasattr(line, "does") else None
+        if does is not None:
             took = True
             around = [node for node in line.ancestors if node is not self]
             await _caught_up(line)
@@ -72,9 +70,10 @@ class TypeAhead(App[None]):
 
     def _is_typing(self, event: events.Key) -> bool:
         focused = self.focused
-        return isinstance(focused, Input) or (
-            focused is not None and focused.check_consume_key(event.key, event.character)
-        )
+        if focused is None:
+            return False
+        # What takes letters has a use for other keys too.
+        return focused.check_consume_key("a", "a") or focused.check_consume_key(event.key, event.character)
 
     def _is_late(self, event: events.Key) -> bool:
         """Hand a key on that nobody took, where the focus has come to be elsewhere since it was typed."""
@@ -93,25 +92,3 @@ async def _caught_up(node: MessagePump) -> None:
     if node.call_later(done.set):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(done.wait(), _PATIENCE)
-
-
-class WordLine(Hosted, Input):
-    """A line of text. The cursor does not blink."""
-
-    def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(value, placeholder=placeholder, id=id, compact=True)
-        self.cursor_blink = False
-
-    @property
-    def _value(self) -> Text:
-        # What Textual draws; it would pass control characters on.
-        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
-
-    def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
-        """Take the focus at once, before the next key is looked at."""
-        self.screen.set_focus(self, scroll_visible)
-        return self
-
-    def does(self, key: str) -> Callable[[], object] | None:
-        """What a key does here beside writing; None: nothing. It is done once all that was typed before is written."""
-        return None

@@ -216,6 +216,13 @@ def _invert_beside(tx: Transaction, entry: Entry) -> None:
     old, new = entry.old, entry.new
     back = {"deleted": True} if old is None else old
     was = {"deleted": False} if old is None else new
+    if entry.entity == "memory":
+        # A task that is completed again has had its memory saved anew already.
+        now = queries.any_memory_of(tx.db, task.uid)
+        back = {name: value for name, value in back.items() if _encode(getattr(now, name)) != _encode(value)}
+        was = {name: getattr(now, name) for name in back}
+        if not back:
+            return
     kind = "task.updated" if entry.entity == "log" else entry.kind
     tx.emit(kind, entry.entity, entry.uid, old=was, new=back, task=task)
 
