@@ -1,0 +1,1 @@
+"""Every claim of speed, measured: `python -m tests.benchmarks`."""
