@@ -339,6 +339,40 @@ def _mcp(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_setup(command: argparse.ArgumentParser) -> None:
+    from tui_tasks.setup import CLIENTS
+
+    command.add_argument("client", metavar="AGENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
+
+
+def _setup(options: argparse.Namespace) -> int:
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    from tui_tasks import paths, setup
+
+    server = [
+        sys.executable,
+        "-m",
+        "tui_tasks",
+        "mcp",
+        "--agent",
+        _identity(options).agent if options.agent else options.client,
+    ]
+    if options.db or os.environ.get("TUI_TASKS_DB"):
+        server += ["--db", str(Path(paths.database(options.db)).resolve())]
+    if options.list:
+        server += ["--list", options.list]
+    try:
+        print(setup.set_up(options.client, server, Path.cwd()))
+    except setup.NotSetUp as error:
+        print(f"tui-tasks setup: {error}", file=sys.stderr)
+        return REFUSED
+    if find_spec("mcp") is None:
+        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
+    return 0
+
+
 _COMMANDS: tuple[
     tuple[str, str, Callable[[argparse.ArgumentParser], None] | None, Callable[[argparse.Namespace], int]], ...
 ] = (
@@ -354,6 +388,7 @@ _COMMANDS: tuple[
     ("next", "show the task to take up next", _declare_json, _verb(_next)),
     ("log", "add to a task's log", _declare_log, _verb(_log)),
     ("done", "set a task done", _declare_task, _verb(_done)),
+    ("setup", "let an agent program use this database, over MCP, in the folder where you are", _declare_setup, _setup),
     ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
     ("doctor", "check the database, its file, the clock and the settings", None, _doctor),
     ("backup", "copy the database while it is in use", _declare_backup, _backup),

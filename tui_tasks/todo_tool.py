@@ -9,7 +9,6 @@ The todos are kept in `{checkpoint}/todos.json`, and live beside it in `{checkpo
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
@@ -19,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from tui_tasks import clock, strictjson
+from tui_tasks import clock, files, strictjson
 from tui_tasks.core import queries, views
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations import EnsureList
@@ -252,7 +251,7 @@ class TodoTool:
     def _put_file(self, tx: Transaction, tasks: Sequence[Task], there: bytes | None) -> None:
         content = json.dumps([todo.shown(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
-            _replace_file(self.checkpoint_path, content)
+            files.replace(self.checkpoint_path, content)
         views.put_within(tx.db, _WRITTEN, _hash(content))
 
 
@@ -279,29 +278,3 @@ def _refuse_paused(tx: Transaction) -> None:
 
 def _hash(content: bytes | None) -> str | None:
     return None if content is None else sha256(content).hexdigest()
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Put a file in place of another so that every reader, and a crash, finds one or the other whole.
-
-    It keeps its mode; a new one is private. The caller holds the database's write lock, so the name beside it is free.
-    """
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
-            os.fchmod(handle, mode)
-            file.write(content)
-            file.flush()
-            os.fsync(handle)
-        beside.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

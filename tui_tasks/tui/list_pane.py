@@ -77,14 +77,14 @@ class TaskWindow(RowWindow[TaskLine]):
         new, palette = host.key_of("new"), host.key_of("palette")
         ways = [
             (new, "add one"),
-            (f"{palette} list", "go to another list"),
-            ("tui-tasks demo", "a throw-away plan to look around"),
-            ("tui-tasks prime", "what an agent needs to know"),
+            (f"{palette} list", "another list"),
+            ("tui-tasks demo", "look around"),
+            ("tui-tasks setup claude", "let agents in"),
         ]
         if host.bridge.read_only:
-            ways = [(f"{palette} list", "go to another list")]
+            ways = [(f"{palette} list", "another list")]
         lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
-        lines += [[(f"   {key:<16}", "$changed"), (words, "")] for key, words in ways]
+        lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
         lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.store.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()
 
