@@ -158,6 +158,33 @@ def test_a_reply_that_was_read_is_durable_though_the_screen_is_killed(start: Sta
             assert queries.task(store.db, uid)
 
 
+@pytest.mark.parametrize("tmux", ["", "/tmp/tmux-0/default,1,0"])
+def test_a_terminal_without_focus_is_called_and_no_escape_of_an_agents_gets_in(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmux: str
+) -> None:
+    told = tmp_path / "told"
+    program = f"import sys; open({str(told)!r}, 'w').write(sys.argv[1])"
+    (tmp_path / "config.toml").write_text(f"notify_command = {json.dumps([sys.executable, '-c', program])}\n")
+    monkeypatch.setenv("TMUX", tmux) if tmux else monkeypatch.delenv("TMUX", raising=False)
+    screen = start(piped=True)
+    agent = Agent(screen)
+    screen.wait_for(lambda: screen.shows("No tasks yet"))
+    agent.send(1, "ask", question="Seen?")
+    screen.wait_for(lambda: screen.shows("1 need"))
+    painted = len(screen.raw)
+    screen.type("\x1b[O")
+    agent.send(2, "ask", question="\x1b\\\x07\x9c;Well\x1b]52;c;aGk=\x07\x1bPtmux;?\x1b\\")
+    screen.wait_for(lambda: told.exists() and bool(told.read_text()))
+    text = "tui-tasks: agent asks: ␛\\␇\ufffd;Well␛]52;c;aGk=␇␛Ptmux;?␛\\"
+    assert told.read_text() == text
+    whole = f"\x1b]9;{text}\x1b\\"
+    expected = "\x1bPtmux;" + whole.replace("\x1b", "\x1b\x1b") + "\x1b\\" if tmux else whole
+    screen.wait_for(lambda: expected.encode() in screen.raw[painted:])
+    rest = screen.raw[painted:].replace(expected.encode(), b"")
+    assert rest.count(b"\x07") == 1, "the bell, once"
+    assert not any(begun in rest for begun in (b"\x1b]", b"\x1bP", b"Seen?"))
+
+
 def test_the_demo_shows_tasks_that_appear_and_move(start: Start) -> None:
     screen = start("demo")
     screen.wait_for(lambda: screen.shows("Inventory GA usage"))

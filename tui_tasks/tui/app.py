@@ -27,6 +27,7 @@ from tui_tasks.tui import keymap, panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.ascii_only import Letters
+from tui_tasks.tui.away import Away
 from tui_tasks.tui.bridge import Bridge, Changes
 from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
@@ -41,7 +42,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class TaskApp(AppActions, TypeAhead):
+class TaskApp(AppActions, Away, TypeAhead):
     """The screen of one database, for the thread that makes it.
 
     `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is;
@@ -187,6 +188,7 @@ class TaskApp(AppActions, TypeAhead):
         if changes is None:
             return
         self.situation.take(changes)
+        self.call_for(changes)
         self._follow(changes)
         for pane in self._panes():
             if pane is self.pane:

@@ -1,0 +1,40 @@
+"""The App's part in calling the human: it knows whether the terminal has the focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import App
+
+from tui_tasks.tui.bridge import Changes
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.alerts import Alerts
+    from tui_tasks.tui.app import TaskApp
+
+
+class Away(App[None]):
+    """Mixed into the App. A terminal that does not report its focus is taken to have it."""
+
+    _alerts: Alerts | None = None
+
+    def watch_app_focus(self, focus: bool) -> None:
+        """The human looks elsewhere from now on, or is back."""
+        if self._alerts is None:
+            if focus:
+                return
+            from tui_tasks.tui.alerts import Alerts
+
+            self._alerts = Alerts(cast("TaskApp", self))
+        self._alerts.away(not focus)
+
+    def call_for(self, changes: Changes) -> None:
+        """Call the human for what was written, where that needs one who looks elsewhere."""
+        if self._alerts is not None and not self.app_focus:
+            self._alerts.take(changes)
+
+    def write_to_terminal(self, sequence: str) -> None:
+        """Send a control sequence beside what is painted; everything in it that is not ours has been made safe."""
+        # Textual has no public way to; its own clipboard goes this way.
+        if sequence and not self.is_headless and self._driver is not None:
+            self._driver.write(sequence)
