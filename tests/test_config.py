@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tui_tasks import config
 
@@ -51,3 +52,44 @@ def test_every_setting_is_described_with_its_meaning_and_default(tmp_path: Path)
         assert meaning.startswith("# ")
         assert "Default: " in meaning
         assert len(meaning) > len("# Default: ") + 10
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, 'theme = "nord"\n'),
+        ("# mine\n[keys]\nquit = 'x'\n", "theme = \"nord\"\n# mine\n[keys]\nquit = 'x'\n"),
+        ("ascii = true\n  theme='dark' # for now\n", 'ascii = true\n  theme= "nord" # for now\n'),
+        ('[views]\ntheme = "x"\n', 'theme = "nord"\n[views]\ntheme = "x"\n'),
+        ('ascii = true\r\ntheme = "dark"\r\n', 'ascii = true\r\ntheme = "nord"\r\n'),
+    ],
+)
+def test_a_theme_is_kept_and_nothing_else_is_touched(tmp_path: Path, before: str | None, after: str) -> None:
+    file = tmp_path / "config" / "config.toml"
+    if before is not None:
+        file.parent.mkdir()
+        file.write_bytes(before.encode())
+        file.chmod(0o640)
+    config.keep_theme(file, "nord")
+    assert file.read_bytes() == after.encode()
+    assert before is None or file.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in file.parent.iterdir()] == ["config.toml"]
+    assert config.load(file)[0].theme == "nord"
+
+
+def test_a_theme_is_kept_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").write_text("")
+    link = tmp_path / "config.toml"
+    link.symlink_to("dotfiles")
+    config.keep_theme(link, "nord")
+    assert link.is_symlink()
+    assert (tmp_path / "dotfiles").read_text() == 'theme = "nord"\n'
+
+
+@pytest.mark.parametrize("text", ["theme = \n", 'theme = """dark"""\n', "x = 1\nx = 2\n", "\udcff"])
+def test_a_file_that_cannot_be_understood_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=r"\S"):
+        config.keep_theme(file, "nord")
+    assert file.read_bytes() == text.encode(errors="surrogateescape")

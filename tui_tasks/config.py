@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -103,6 +105,32 @@ def line_of(text: str, name: str, table: str | None = None) -> int | None:
         elif here == table and re.match(rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)""", line):
             return number
     return None
+
+
+def keep_theme(path: Path, name: str) -> None:
+    """Write the theme's name into the file, and touch nothing else in it.
+
+    Raises:
+        OSError: the file cannot be written; it is as it was.
+        ValueError: the file is not TOML, or not of a form in which the theme's line can be found.
+    """
+    path = Path(os.path.realpath(path))
+    text = path.read_bytes().decode() if path.exists() else ""
+    wanted = tomllib.loads(text) | {"theme": name}
+    line, lines = line_of(text, "theme"), text.splitlines(keepends=True)
+    if line is None:
+        lines.insert(0, f'theme = "{name}"\n')
+    else:
+        lines[line - 1] = re.sub(r"""=\s*("[^"]*"|'[^']*')""", f'= "{name}"', lines[line - 1], count=1)
+    text = "".join(lines)
+    if tomllib.loads(text) != wanted:
+        raise ValueError(f"line {line} is not of the form theme = …")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_bytes(text.encode())
+    if path.exists():
+        shutil.copymode(path, beside)
+    beside.replace(path)
 
 
 def describe(path: Path, config: Config) -> str:

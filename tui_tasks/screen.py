@@ -59,6 +59,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
         read_only=identity.read_only,
         config=settings,
         user_themes=file.parent / "themes",
+        settings=file,
         list_name=identity.list,
         pane=pane,
         problems=problems,

@@ -584,6 +584,31 @@ async def test_the_palette_finds_and_does_and_tries_themes_on(app):
         assert app.theme == "tokyo-night"
 
 
+async def test_a_theme_is_seen_while_choosing_and_kept_once_chosen(plan, make_app, tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text("# mine\n")
+    app = make_app(plan.path, settings=file)
+    async with opened(app) as pilot:
+        await press(app, pilot, "colon", *"theme")
+        seen = [app.theme]
+        for _ in range(2):
+            await press(app, pilot, "down")
+            seen.append(app.theme)
+        assert seen == list(app.theme_names[:3])
+        await press(app, pilot, "escape")
+        assert app.theme == "dark"
+        assert file.read_text() == "# mine\n"
+        await press(app, pilot, "colon", *"theme", "down", "enter")
+        assert app.theme == seen[1]
+        assert file.read_text() == f'theme = "{seen[1]}"\n# mine\n'
+        assert said(app) == f"Theme {seen[1]}, kept in {file}."
+        file.write_text("theme = broken\n")
+        await press(app, pilot, "colon", *"theme", "down", "down", "enter")
+        assert app.theme == seen[2]
+        assert said(app).startswith(f"Theme {seen[2]} until you leave: {file} cannot be changed")
+        assert file.read_text() == "theme = broken\n"
+
+
 async def test_help_shows_keys_is_searched_and_does_what_is_chosen(app, plan):
     async with opened(app) as pilot:
         await pilot.press("question_mark")

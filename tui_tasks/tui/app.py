@@ -36,15 +36,17 @@ from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import Pane
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.type_ahead import TypeAhead
+from tui_tasks.tui.wardrobe import Wardrobe
 
 
 class Changed(Message):
     """Something was written."""
 
 
-class TaskApp(AppActions, Away, TypeAhead):
+class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
     """The screen of one database, for the thread that makes it.
 
+    `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
     `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is;
     `problems` are told to the human at the start; `painted` is called once the first screen is.
     """
@@ -69,6 +71,7 @@ class TaskApp(AppActions, Away, TypeAhead):
         read_only: bool = False,
         config: Config | None = None,
         user_themes: Path | None = None,
+        settings: Path | None = None,
         pane: str = "list",
         list_name: str | None = None,
         clock: Callable[[], int] = system_clock.now,
@@ -94,40 +97,13 @@ class TaskApp(AppActions, Away, TypeAhead):
         self.list_id = self._first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
-        self._user_themes = user_themes
-        self._themes_loaded = False
-        self.theme_names: list[str] = []
-        self._wear(themes.NO_COLOR if no_color else self.config.theme)
+        self.user_themes = user_themes
+        self.settings = settings
+        self.wear(themes.NO_COLOR if no_color else self.config.theme)
         self.own_keys = keymap.remapped(self.config.keys)
         self.set_keymap(self.own_keys)
         self._problems = problems
         self._painted = painted
-
-    def _wear(self, name: str) -> None:
-        """Put a theme on, reading no other where it can be found by its file's name."""
-        theme = themes.find(name, self._user_themes)
-        if theme is None:
-            self.load_themes()
-            name = name if name in self.theme_names else themes.DEFAULT
-        else:
-            self.register_theme(theme)
-        self.theme = name
-
-    def load_themes(self) -> list[themes.Problem]:
-        """Read all themes, for choosing; return what is wrong with the human's own."""
-        if self._themes_loaded:
-            return []
-        self._themes_loaded = True
-        known, problems = themes.load(self._user_themes)
-        self.theme_names = list(known)
-        for theme in known.values():
-            if theme.name != self.theme:
-                self.register_theme(theme)
-        return problems
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The variables of ours, before there is a theme."""
-        return themes.variable_defaults()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With `ascii`, letters for the glyphs that are left."""
@@ -151,7 +127,7 @@ class TaskApp(AppActions, Away, TypeAhead):
         self.call_after_refresh(self._painted)
         if self._problems:
             self.call_after_refresh(self._tell, self._problems)
-        if self._user_themes is not None and self._user_themes.is_dir():
+        if self.user_themes is not None and self.user_themes.is_dir():
             self.set_timer(1, self._tell_of_themes)
 
     def _focus_first(self) -> None:

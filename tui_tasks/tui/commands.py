@@ -260,8 +260,11 @@ def _themes(app: TaskApp) -> list[Entry]:
     def wear(name: str) -> Callable[[], None]:
         return lambda: setattr(app, "theme", name)
 
+    def keep(name: str) -> Callable[[], None]:
+        return lambda: app.flow(app.keep_theme(name))
+
     names = {"ansi": "ansi (terminal colours)"}
-    return [Entry(f"Theme: {names.get(name, name)}", run=wear(name), look=wear(name)) for name in app.theme_names]
+    return [Entry(f"Theme: {names.get(name, name)}", run=keep(name), look=wear(name)) for name in app.theme_names]
 
 
 def _lists(app: TaskApp) -> list[Entry]:

@@ -1,0 +1,65 @@
+"""The App's part with themes: which there are, which one is on, and which is kept for the next time."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from textual.app import App
+
+from tui_tasks.tui import themes
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app import TaskApp
+
+
+class Wardrobe(App[None]):
+    """Mixed into the App. `theme_names` are those to choose from, once they were loaded."""
+
+    user_themes: Path | None = None
+    settings: Path | None = None
+    theme_names: tuple[str, ...] = ()
+    _are_themes_loaded = False
+
+    def wear(self, name: str) -> None:
+        """Put a theme on, reading no other where it can be found by its file's name."""
+        theme = themes.find(name, self.user_themes)
+        if theme is None:
+            self.load_themes()
+            name = name if name in self.theme_names else themes.DEFAULT
+        else:
+            self.register_theme(theme)
+        self.theme = name
+
+    def load_themes(self) -> list[themes.Problem]:
+        """Read all themes, for choosing; return what is wrong with the human's own."""
+        if self._are_themes_loaded:
+            return []
+        self._are_themes_loaded = True
+        known, problems = themes.load(self.user_themes)
+        self.theme_names = tuple(known)
+        for theme in known.values():
+            if theme.name != self.theme:
+                self.register_theme(theme)
+        return problems
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The variables of ours, before there is a theme."""
+        return themes.variable_defaults()
+
+    async def keep_theme(self, name: str) -> None:
+        """Put a theme on and, where there is a file of settings, write it there for the next time."""
+        from tui_tasks import config
+
+        host = cast("TaskApp", self)
+        self.theme = name
+        if self.settings is None:
+            return
+        try:
+            await asyncio.to_thread(config.keep_theme, self.settings, name)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            host.say(f"Theme {name} until you leave: {self.settings} cannot be changed ({why}).")
+        else:
+            host.say(f"Theme {name}, kept in {self.settings}.")
