@@ -205,6 +205,32 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
     assert done.returncode == 0, done.stderr
 
 
+SHORT = """
+import sys
+from tui_tasks.cli import main
+main(sys.argv[1:])
+needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
+needless |= {f"tui_tasks.{name}" for name in ("core.cron", "runner.service", "runner.processes", "dialects.plans")}
+found = set(sys.modules) & needless
+assert not found, found
+"""
+
+
+@pytest.mark.parametrize("command", [("add", "x"), ("ls",), ("next",), ("call", "tasklist:display")])
+def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(command, tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT, *command, "--db", str(tmp_path / "x.db")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_tool_is_found_by_its_name_alone() -> None:
+    for name, tool in TABLE.tools.items():
+        assert TABLE.find(name) is tool
+    assert TABLE.find("control:nothing") is None
+    assert TABLE.find("") is None
+
+
 def test_a_job_that_a_call_runs_is_started_though_nobody_hosts_a_scheduler(run, tmp_path) -> None:
     settings = tmp_path / "config.toml"
     settings.write_text('[runner]\ncommand = ["cat"]\n')

@@ -2,8 +2,8 @@
 
 import contextlib
 import json
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from tests.conftest import Clock, Talk
@@ -11,7 +11,7 @@ from tui_tasks.core import database, journal, queries
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.table import TABLE
+from tui_tasks.dialects.tasklist import TASKLIST
 
 ADD = "tasklist:add_task"
 DAY = 24 * 3600
@@ -621,7 +621,8 @@ def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_o
         call.run(EnsureList("half done", "task"))
         raise KeyError("a secret of the code")
 
-    monkeypatch.setitem(TABLE.tools, ADD, replace(TABLE.tools[ADD], handler=broken))
+    tools = TASKLIST.tools
+    monkeypatch.setitem(tools, ADD, msgspec.structs.replace(tools[ADD], handler=broken))
     reply = talk.one({"id": 1, "tool": ADD, "arguments": {"name": "x"}})
     assert (reply["id"], reply["error"]["code"]) == (1, "internal")
     assert "secret" not in json.dumps(reply)

@@ -61,7 +61,7 @@ def listing() -> str:
 
 def describe(name: str) -> int:
     """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
-    found = TABLE.tools.get(name)
+    found = TABLE.find(name)
     if found is None or found.human:
         print(f"tui-tasks call: no tool {name}; `tui-tasks call` lists them", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -16,14 +17,26 @@ if TYPE_CHECKING:
     from tui_tasks.session import Session
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+_SOON_OVER = frozenset({"call", "add", "ls", "show", "next", "log", "done", "prime"})
 PANES = ("list", "board", "log", "schedule")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status: 0 done, 1 refused, 2 wrong usage."""
+    if arguments is not None:
+        return _run(arguments)
+    if sys.argv[1:2] and sys.argv[1] in _SOON_OVER:
+        # Looking for cycles is a sixth of what such a process does, and its end frees all of it.
+        gc.disable()
+    status = _run(sys.argv[1:])
+    gc.freeze()
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
     from tui_tasks.core.errors import DatabaseRefused, Refusal
 
-    options = parser().parse_args(arguments)
+    options = parser(*arguments[:1]).parse_args(arguments)
     try:
         status: int = options.run(options)
     except (DatabaseRefused, Refusal) as refused:
@@ -38,8 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def parser() -> argparse.ArgumentParser:
-    """What the program takes."""
+def parser(first: str | None = None) -> argparse.ArgumentParser:
+    """What the program takes.
+
+    Where the first argument is a command, the others are left out: making them all takes longer than most commands.
+    """
     made = argparse.ArgumentParser(
         prog="tui-tasks",
         description="A human and AI agents work on the same live tasks, in a terminal.",
@@ -48,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     _shared(made, None)
     made.set_defaults(run=_tui, pane=PANES[0])
-    commands = made.add_subparsers(title="commands", metavar="COMMAND")
-    for name, help_, declare, run in _COMMANDS:
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
+    for name, help_, declare, run in [one for one in _COMMANDS if one[0] == first] or _COMMANDS:
         # `call` tells of the tools in its help, which argparse cannot know.
         command = commands.add_parser(name, help=help_, description=help_, add_help=name != "call")
         _shared(command, argparse.SUPPRESS)
@@ -89,13 +105,14 @@ def _hosts_scheduler(options: argparse.Namespace) -> bool:
 
 
 def _session(options: argparse.Namespace, store: Store) -> Session:
-    from dataclasses import replace
+    import msgspec
 
-    from tui_tasks import clock, hosting
+    from tui_tasks import clock
     from tui_tasks.dialects.table import TABLE
+    from tui_tasks.runner.inside import inside_run
     from tui_tasks.session import Session
 
-    identity = replace(_identity(options), inside_run=hosting.is_inside_run(store.db))
+    identity = msgspec.structs.replace(_identity(options), inside_run=inside_run(os.environ, store.db))
     return Session(store, TABLE, identity, clock.now)
 
 

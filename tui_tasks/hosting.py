@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 
 from tui_tasks import config, paths
-from tui_tasks.core.database import Database
 from tui_tasks.core.store import Store
-from tui_tasks.runner import inside, profiles
+from tui_tasks.runner import profiles
+from tui_tasks.runner.inside import inside_run
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.service import SchedulerService
 
@@ -27,15 +27,10 @@ def runners() -> Runners:
     return profiles.read(settings.runner, str(file))[0]
 
 
-def is_inside_run(db: Database) -> bool:
-    """Whether this process was started by a run of a job (rule S1)."""
-    return inside.inside_run(os.environ, db)
-
-
 def start_waiting(store: Store) -> None:
     """Start the runs that wait, from a process that ends soon: what it starts goes on without it."""
     service = SchedulerService(store.path, runners)
-    if not is_inside_run(store.db):
+    if not inside_run(os.environ, store.db):
         service.turn(store)
 
 

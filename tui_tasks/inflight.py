@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tui_tasks.core.errors import Forbidden, Refusal
 from tui_tasks.dialects.arguments import Arguments
@@ -13,8 +14,7 @@ from tui_tasks.requests import Request
 DEFECT: Final = "a defect in tui-tasks; the channel goes on"
 
 
-@dataclass(slots=True)
-class InFlight:
+class InFlight(msgspec.Struct):
     """What is known of a request before it is run; `refusal`: it will not be."""
 
     id: str | int | None

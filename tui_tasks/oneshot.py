@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import select
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tui_tasks.session import Session
-from tui_tasks.watch import Watch
+
+if TYPE_CHECKING:
+    from tui_tasks.watch import Watch
 
 
 def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
@@ -25,6 +27,8 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _waited(session: Session) -> list[bytes]:
+    from tui_tasks.watch import Watch
+
     watch = Watch(session.store.db)
     try:
         while not (replies := session.settle()):

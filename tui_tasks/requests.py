@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidRequest
@@ -14,8 +15,7 @@ REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 MAX_BATCH: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One request, checked as far as can be told without the tool."""
 
     id: str | int | None
@@ -25,7 +25,7 @@ class Request:
     list: str | None = None
     if_version: int | None = None
     idempotency_key: str | None = None
-    why: dict[str, Any] = field(default_factory=dict)
+    why: dict[str, Any] = {}
 
 
 def request_id(value: Any) -> str | int | None:

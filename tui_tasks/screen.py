@@ -9,12 +9,14 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tui_tasks import clock, config, hosting, paths, terminal
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Identity
+from tui_tasks.runner.inside import inside_run
 from tui_tasks.terminal import Claimed
 
 if TYPE_CHECKING:
@@ -120,7 +122,8 @@ class _Engine(threading.Thread):
 
         try:
             with Store(self._path, read_only=self._identity.read_only) as store:
-                identity = replace(self._identity, inside_run=hosting.is_inside_run(store.db))
+                inside = inside_run(os.environ, store.db)
+                identity = msgspec.structs.replace(self._identity, inside_run=inside)
                 session = Session(store, TABLE, identity, clock.now)
                 self._channel = Channel(session, *self._fds)
                 self._ready.set()

@@ -7,7 +7,6 @@ refusal spoils nothing, and the replies after the commit (contract, section 3).
 from __future__ import annotations
 
 import contextlib
-import difflib
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -113,8 +112,10 @@ class Session:
         return job
 
     def _tool(self, name: str) -> Tool:
-        tool = self.table.tools.get(name)
+        tool = self.table.find(name)
         if tool is None:
+            import difflib
+
             near = difflib.get_close_matches(name[:200], self.table.tools, n=3, cutoff=0.5)
             raise UnknownTool(f"no tool {name[:200]}", did_you_mean=near)
         return tool

@@ -9,7 +9,6 @@ import msgspec
 from tui_tasks.core import journal
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.events import event
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,6 +41,9 @@ class Subscription:
         """
         if self.cursor is None:
             return []
+        # Only who listens needs it: jobs' events bring calendars and time zones along.
+        from tui_tasks.dialects.events import event
+
         if blocked and journal.newest(self._store.db) - self.cursor > LAG_LIMIT:
             return [self._lagged()]
         try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from tui_tasks import repeats
 from tui_tasks.core import journal
@@ -21,8 +22,7 @@ _log = logging.getLogger(__name__)
 RETRY: Final = 500_000
 
 
-@dataclass(slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, eq=False):
     """A request whose reply waits."""
 
     job: InFlight

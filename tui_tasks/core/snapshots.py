@@ -268,6 +268,23 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
     """Return a function that makes the snapshot of a row (a tuple of the model's columns, in order)."""
+    decoders: list[tuple[int, Callable[[Any], Any]]] | None = None
+
+    def read(row: Any) -> S:
+        nonlocal decoders
+        if decoders is None:
+            decoders = _decoders(cls, model)
+        values = list(row)
+        for at, decode in decoders:
+            if values[at] is not None:
+                values[at] = decode(values[at])
+        return cls(*values)
+
+    return read
+
+
+def _decoders(cls: type[S], model: type[Model]) -> list[tuple[int, Callable[[Any], Any]]]:
+    """What turns columns into fields, by their place. Made at the first row: most processes read of few tables."""
     columns = models.columns(model)
     assert tuple(columns) == cls.__struct_fields__, (cls, model)
     kinds = {field.name: field.type for field in msgspec.structs.fields(cls)}
@@ -277,15 +294,7 @@ def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
             decoders.append((at, msgspec.json.Decoder(kinds[name]).decode))
         elif isinstance(column, models.Flag):
             decoders.append((at, bool))
-
-    def read(row: Any) -> S:
-        values = list(row)
-        for at, decode in decoders:
-            if values[at] is not None:
-                values[at] = decode(values[at])
-        return cls(*values)
-
-    return read
+    return decoders
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

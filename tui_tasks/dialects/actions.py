@@ -6,7 +6,6 @@ What such a tool takes, and what an agent reads of it, is put together from its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import msgspec
@@ -19,8 +18,7 @@ from tui_tasks.dialects.base import Call, Table
 A = TypeVar("A", bound=Arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class _Action:
+class _Action(msgspec.Struct, frozen=True):
     arguments: type[Arguments]
     handler: Callable[[Call, Any], Any]
     writes: bool

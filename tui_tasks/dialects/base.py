@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
+
+import msgspec
 
 from tui_tasks.core import queries, vocab
 from tui_tasks.core.database import Database
@@ -43,8 +44,7 @@ class Channel(Protocol):
         """Its events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """Who speaks on a channel, and what they may do (contract, section 1)."""
 
     agent: str = "agent"
@@ -54,8 +54,7 @@ class Identity:
     inside_run: bool = False
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """One request, as a tool sees it: who speaks, on which list, and the state to read and write."""
 
     db: Database
@@ -91,8 +90,7 @@ class Call:
         return queries.list_by_id(self.db, task.list_id).handle
 
 
-@dataclass(slots=True)
-class Wait:
+class Wait(msgspec.Struct):
     """What a tool returns that waits: the reply is made later.
 
     `check` is asked again after every change; it returns the result, or None to go on waiting. At `deadline`
@@ -107,8 +105,7 @@ class Wait:
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """One tool: what it is called, what it takes, and what it does."""
 
     name: str
@@ -129,17 +126,20 @@ class Tool:
     while_paused: bool = False
 
 
-@dataclass
 class Table:
-    """Every tool by its name."""
+    """Tools by their names."""
 
-    tools: dict[str, Tool] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
 
-    def add(self, *tables: Table) -> Table:
-        """Take the tools of other tables in; return this one."""
-        for table in tables:
-            self.tools |= table.tools
-        return self
+    @property
+    def tools(self) -> dict[str, Tool]:
+        """All of them."""
+        return self._tools
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self.tools.get(name)
 
     def tool(
         self,
@@ -159,7 +159,7 @@ class Table:
         """
 
         def register(handler: Callable[[Call, A], Any]) -> Callable[[Call, A], Any]:
-            self.tools[name] = Tool(
+            self._tools[name] = Tool(
                 name=name,
                 description=_unwrapped(handler.__doc__ or ""),
                 arguments=arguments,

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from tui_tasks.dialects.base import Table
-from tui_tasks.dialects.board import BOARD
-from tui_tasks.dialects.control import CONTROL
-from tui_tasks.dialects.plans import PLANS
-from tui_tasks.dialects.scheduler import SCHEDULER
-from tui_tasks.dialects.tasklist import TASKLIST
-from tui_tasks.dialects.todo import TODO
+from functools import cached_property
+from importlib import import_module
+from typing import Final
 
-TABLE = Table().add(CONTROL, TASKLIST, BOARD, TODO, SCHEDULER, PLANS)
+from tui_tasks.dialects.base import Table, Tool
+
+# The modules, in the order in which their tools are told of; each holds its table under its own name in capitals.
+_MODULES: Final = ("control", "tasklist", "board", "todo", "scheduler", "plans")
+# Which of them has the tools whose names begin so, up to a colon.
+_BY_NAME: Final = {
+    "control": "control",
+    "tasklist": "tasklist",
+    "task": "board",
+    "memory": "board",
+    "todo": "todo",
+    "scheduler": "scheduler",
+    "tasks": "plans",
+}
+
+
+class _Whole(Table):
+    """The tools of every dialect. A dialect is imported when one of its tools is asked for: a verb needs but one."""
+
+    @cached_property
+    def tools(self) -> dict[str, Tool]:  # type: ignore[override]  # made once, when all are asked for
+        """All of them."""
+        return {name: tool for module in _MODULES for name, tool in _table(module).tools.items()}
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        module = _BY_NAME.get(name.partition(":")[0])
+        found = _table(module).find(name) if module else None
+        return found or super().find(name)
+
+
+def _table(module: str) -> Table:
+    table: Table = getattr(import_module(f"tui_tasks.dialects.{module}"), module.upper())
+    return table
+
+
+TABLE: Final = _Whole()

@@ -9,8 +9,6 @@ from typing import Final
 
 from tui_tasks.core import beats
 from tui_tasks.core.database import Database
-from tui_tasks.runner import processes
-from tui_tasks.runner.processes import Identity
 
 RUN_ID: Final = "TUI_TASKS_RUN_ID"
 RUN_TOKEN: Final = "TUI_TASKS_RUN_TOKEN"
@@ -31,7 +29,9 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
     """
     if environ.get(RUN_TOKEN):
         return True
-    supervisors = {
-        Identity(beat.boot, beat.namespace, beat.pid, beat.born) for beat in beats.everyone(db) if beat.supervised
-    }
-    return bool(supervisors) and any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))
+    supervisors = {(beat.boot, beat.namespace, beat.pid, beat.born) for beat in beats.everyone(db) if beat.supervised}
+    if not supervisors:
+        return False
+    from tui_tasks.runner import processes
+
+    return any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))

@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from datetime import datetime, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import humanize
@@ -31,7 +31,7 @@ MAX_MARKS: Final = 3
 
 # Blocks in which every printable character is drawn as it is: no marks, fillers, modifiers or flags.
 # It spares most text the look at each character; a test holds it against `_stands_for`.
-_ORDINARY = re.compile(
+_ORDINARY: Final = (
     "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
     "\u2070-\u20cf\u2100-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
@@ -42,14 +42,20 @@ _BIDI = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *ran
 # Format characters that do not join or hide, but are drawn around others.
 _DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
 # Printable to Python, but nothing to see or a change to their neighbour's width, on which terminals disagree.
-_DROPPED = re.compile(
+_DROPPED: Final = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
 )
 # Vowels and finals of Hangul join the character before them, as marks do.
-_JAMO = re.compile("[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]")
+_JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
 _REGIONAL_A = 0x1F1E6
 _MARK = "mark"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    # Compiled at first need: ASCII, which most text is, needs none, and a command of the shell is soon over.
+    return re.compile(text)
 
 
 @lru_cache(8192)
@@ -62,13 +68,13 @@ def _stands_for(char: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if _DROPPED.match(char):
+    if _pattern(_DROPPED).match(char):
         return ""
     if _REGIONAL_A <= code < _REGIONAL_A + 26:
         # Two make a flag, which is as wide as the terminal pleases; letters are one cell each.
         return chr(ord("A") + code - _REGIONAL_A)
     category = unicodedata.category(char)
-    if category[0] == "M" or _JAMO.match(char):
+    if category[0] == "M" or _pattern(_JAMO).match(char):
         return _MARK
     if category == "Zs":
         return " "
@@ -97,7 +103,7 @@ def _clean(text: str, newline: str, tab: str) -> str:
 
 
 def _is_ordinary(text: str) -> bool:
-    return text.isprintable() and (text.isascii() or _ORDINARY.fullmatch(text) is not None)
+    return text.isprintable() and (text.isascii() or _pattern(_ORDINARY).fullmatch(text) is not None)
 
 
 def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = False) -> str:

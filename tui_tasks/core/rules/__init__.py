@@ -1,6 +1,5 @@
 """The rules of the state: what each operation becomes, and what forbids it."""
 
-from tui_tasks.core.rules import asks, claims, jobs, lists, runs, tasks, undo
 from tui_tasks.core.rules.registry import RULES
 
-__all__ = ["RULES", "asks", "claims", "jobs", "lists", "runs", "tasks", "undo"]
+__all__ = ["RULES"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tui_tasks.core.operations import Operation
 
@@ -12,7 +13,22 @@ if TYPE_CHECKING:
 
 Op = TypeVar("Op", bound=Operation)
 
-RULES: dict[type[Operation], Callable[[Any, Any], Any]] = {}
+# What is asked for most comes first; the jobs' rules bring calendars and time zones along, which take a while.
+_MODULES: Final = ("tasks", "lists", "claims", "asks", "jobs", "runs", "undo")
+
+
+class _Rules(dict[type[Operation], Callable[[Any, Any], Any]]):
+    """The deciding functions; a module of rules is imported when an operation is first met that none so far decides."""
+
+    def __missing__(self, operation: type[Operation]) -> Callable[[Any, Any], Any]:
+        for name in _MODULES:
+            import_module(f"tui_tasks.core.rules.{name}")
+            if operation in self:
+                return self[operation]
+        raise KeyError(operation)
+
+
+RULES: Final = _Rules()
 
 
 def rule(operation: type[Op]) -> Callable[[Callable[[Transaction, Op], Any]], Callable[[Transaction, Op], Any]]:
