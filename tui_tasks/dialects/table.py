@@ -26,7 +26,7 @@ class _Whole(Table):
     """The tools of every dialect. A dialect is imported when one of its tools is asked for: a verb needs but one."""
 
     @cached_property
-    def tools(self) -> dict[str, Tool]:  # type: ignore[override]  # made once, when all are asked for
+    def tools(self) -> dict[str, Tool]:
         """All of them."""
         return {name: tool for module in _MODULES for name, tool in _table(module).tools.items()}
 
