@@ -41,3 +41,17 @@ def test_one_that_stops_stops_nobody_else() -> None:
     told = soak("stopped")
     assert "replies in order afterwards" in told
     assert "done at the second try" in told
+
+
+def test_monitors_change_nothing_and_hold_nothing_back() -> None:
+    told = soak("read_only")
+    assert "the file as before to the byte and its times" in told
+    assert "emptied afterwards" in told
+
+
+def test_backups_under_load_are_whole_and_can_be_restored() -> None:
+    assert "2 of 2 backups opened, passed and held an exact prefix of the journal" in soak("backups")
+
+
+def test_the_journal_cannot_be_altered_unnoticed() -> None:
+    assert "40 of 40 random changes" in soak("journal")

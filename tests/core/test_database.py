@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from peewee import sqlite3
 
-from tui_tasks.core import queries
+from tui_tasks.core import journal, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.database import APPLICATION_ID, refuse_faulty_library
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
-from tui_tasks.core.operations import AddTask, EnsureList
+from tui_tasks.core.operations import AddTask, EditTask, EnsureList
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -270,13 +270,25 @@ def test_a_reader_sees_what_a_writer_commits_while_both_are_open(path):
 MAKE_AT_ONCE = """
 import sys
 from tui_tasks.core.store import Store
-from tui_tasks.core.operations import AddTask, EnsureList
+from tui_tasks.core.operations import AddTask, EditTask, EnsureList
 print(flush=True)
 sys.stdin.readline()
 with Store(sys.argv[1]) as store:
     (home,) = store.commit(EnsureList("first", "task"), actor="agent", now=1)
     store.commit(AddTask("mine", home.uid), actor="agent", now=1)
 """
+
+
+def test_a_reader_that_waits_does_not_hold_the_log_back(path):
+    with Store(str(path)) as writer, Store(str(path), read_only=True) as reader:
+        uid = add(writer, "one")
+        for text in "abc":
+            writer.commit(EditTask(uid, {"description": text * 2_000}), actor="agent", now=NOW)
+        edited = [entry for entry in journal.all_entries(reader.db) if entry.changes]
+        assert [journal.event_task(reader.db, entry)["description"][0] for entry in edited[::-1]] == ["c", "b", "a"]
+        add(writer, "two")
+        busy, _, left = writer.db.sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert (busy, left) == (0, 0)
 
 
 def test_many_processes_may_make_the_same_database_at_once(path):

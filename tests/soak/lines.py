@@ -5,13 +5,16 @@ Lines are the shapes that JSON readers are known to get wrong, requests of every
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
@@ -21,13 +24,17 @@ from tui_tasks.dialects.table import TABLE
 from tui_tasks.requests import TOOL_KEYS
 
 LINES: Final = 1_000_000
-TOGETHER: Final = 100
+BETWEEN_LOOKS: Final = 1_000
+"""Lines after which the process's memory is looked at."""
+WINDOW: Final = 32
+"""So many lines are on their way at once, each with a request after it."""
 SERVED_WITHIN: Final = 0.1
 GROWTH: Final = 16 << 20
 """What the process may grow by once it is warm, after a quarter of the lines."""
 ENDLESS: Final = 100 << 20
 
 WAITING: Final = {name for name, tool in TABLE.tools.items() if tool.waits} | {"control:subscribe"}
+_WAITING_WORDS: Final = tuple(name.encode() for name in WAITING)
 # These change nothing, so the journal is as long as before.
 HARMLESS: Final = {"parse_error", "too_large", "invalid_request", "unknown_tool", "invalid_argument"}
 
@@ -46,7 +53,6 @@ PLAIN: Final = (
     None, True, False, 0, -1, 2**63, 0.5, "", " ", "x", "\0", "\u202e\x1b[2J", "done", "high", [], {}, [[]], ["a"],
     "x" * 11_000, {"a": {"b": []}}, "[1]", "['done']", "2026-01-01", [None], list(range(300)),
 )  # fmt: skip
-PROBE: Final = b'{"id":"probe","tool":"control:task","args":{}}\n'
 
 
 def requests() -> Iterator[Any]:
@@ -160,6 +166,8 @@ class Mutator:
 
 def _waits(line: bytes) -> bool:
     """Whether a reply would come later: such requests are tried elsewhere."""
+    if b"\\" not in line and not any(name in line for name in _WAITING_WORDS):
+        return False
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -175,7 +183,7 @@ def is_blank(line: bytes) -> bool:
 
 
 class Talk:
-    """A `serve` that gets lines, and what it makes of them."""
+    """A `serve` that gets lines, each with a request after it, and what it makes of them; several are on their way."""
 
     def __init__(self, speaker: Speaker) -> None:
         self.speaker = speaker
@@ -183,32 +191,50 @@ class Talk:
         self.slowest = 0.0
         self.probes = self.stalls = 0
         self.seq = 0
+        self._flight: deque[tuple[bytes, bytes, float]] = deque()
 
-    def send(self, lines: list[bytes]) -> None:
-        """Send lines and a request after them; each must have its reply."""
-        self.speaker.send(b"".join(line + b"\n" for line in lines) + PROBE)
+    def send(self, lines: Iterable[bytes], window: int = WINDOW) -> None:
+        """Send lines, up to `window` of them at once; return when each has had its reply, and so its request."""
+        late: list[bytes] = []
+        rest = iter(lines)
+        while some := list(itertools.islice(rest, max(1, window // 2))):
+            self._send(some)
+            while len(self._flight) > window // 2:
+                late += self._hear()
+        while self._flight:
+            late += self._hear()
+        self.stalls += len(late)
+        for line in late:
+            # What is late twice is not the machine's fault.
+            began = time.monotonic()
+            self._send([line])
+            self._hear()
+            self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def _send(self, lines: list[bytes]) -> None:
+        now = time.monotonic()
+        sent = b""
         for line in lines:
-            if not is_blank(line):
-                self._hear(line, self.speaker.hear())
-        reply = self.speaker.hear()
-        assert reply["id"] == "probe", reply
-        assert reply["error"]["data"]["argument"] == "uid", reply
+            self.probes += 1
+            self._flight.append((line, b'{"id":"probe %d",' % self.probes, now))
+            sent += b'%b\n{"id":"probe %d","tool":"control:task","args":{}}\n' % (line, self.probes)
+        self.speaker.send_hearing(sent)
 
-    def send_one(self, line: bytes) -> None:
-        """Send a line and a request, and see how long that takes. What is late twice is not the machine's fault."""
-        took = self._time(line)
+    def _hear(self) -> list[bytes]:
+        """Take in the reply to the oldest line and to the request after it; return the line where that was late."""
+        line, probe, began = self._flight.popleft()
+        if not is_blank(line):
+            self._take(line, msgspec.json.decode(self.speaker.line() or b""))
+        reply = self.speaker.line() or b""
+        assert reply.startswith(probe), f"{reply!r} came after {line[:2_000]!r}, and not the reply to {probe!r}"
+        assert b'"argument":"uid"' in reply, reply
+        took = time.monotonic() - began
         if took > SERVED_WITHIN:
-            self.stalls += 1
-            took = min(took, self._time(line))
+            return [line]
         self.slowest = max(self.slowest, took)
-        self.probes += 1
+        return []
 
-    def _time(self, line: bytes) -> float:
-        began = time.monotonic()
-        self.send([line])
-        return time.monotonic() - began
-
-    def _hear(self, line: bytes, value: Any) -> None:
+    def _take(self, line: bytes, value: Any) -> None:
         replies = value if isinstance(value, list) else [value]
         for reply in replies:
             code = "ok" if reply["ok"] else reply["error"]["code"]
@@ -226,13 +252,9 @@ def soak(folder: Path, budget: Budget) -> str:
         talk = Talk(speaker)
         talk.send(corpus())
         sent, held = 0, []
-        for number in budget.times(LINES // TOGETHER, 20):
-            if number % 4 == 1:
-                for _ in range(TOGETHER):
-                    talk.send_one(mutator.line())
-            else:
-                talk.send([mutator.line() for _ in range(TOGETHER)])
-            sent += TOGETHER
+        for _ in budget.times(LINES // BETWEEN_LOOKS, 4):
+            talk.send(mutator.line() for _ in range(BETWEEN_LOOKS))
+            sent += BETWEEN_LOOKS
             held.append(memory(speaker.pid))
         grown = held[-1] - held[len(held) // 4]
         before = memory(speaker.pid, "VmHWM")
@@ -246,9 +268,9 @@ def soak(folder: Path, budget: Budget) -> str:
     found(database)
     codes = ", ".join(f"{number:,} {code}" for code, number in talk.codes.most_common())
     return (
-        f"{sent:,} fuzzed lines and {len(corpus())} known shapes, one reply each ({codes}); the next request served "
-        f"within {talk.slowest * 1000:.0f} ms, {talk.probes:,} times ({talk.stalls} of them at the second try: the "
-        f"machine stood still); {grown / 2**20:.1f} MiB more memory after the first quarter, and "
+        f"{sent:,} fuzzed lines and {len(corpus())} known shapes, one reply each ({codes}), {WINDOW} on their way at "
+        f"once; the request after each served within {talk.slowest * 1000:.0f} ms ({talk.stalls} of them at the second "
+        f"try: the machine stood still); {grown / 2**20:.1f} MiB more memory after the first quarter, and "
         f"{endless / 2**20:.1f} MiB for a line of 100 MiB"
     )
 

@@ -46,6 +46,21 @@ class Speaker:
         assert self.process.stdin is not None
         self.process.stdin.write(line)
 
+    def send_hearing(self, data: bytes) -> None:
+        """Send, and take in what the process says meanwhile: it reads no more when too much of that is unread."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        to, back = self.process.stdin.fileno(), self.process.stdout.fileno()
+        rest = memoryview(data)
+        while rest:
+            readable, writable, _ = select.select([back], [to], [], PATIENCE)
+            assert readable or writable, "it neither reads nor writes"
+            if readable:
+                self._held += os.read(back, 1 << 16)
+            if writable:
+                # A pipe that is ready takes this much whole; more could block.
+                rest = rest[os.write(to, rest[: select.PIPE_BUF]) :]
+
     def line(self, patience: float = PATIENCE) -> bytes | None:
         """The next line; None at the end.
 

@@ -114,16 +114,20 @@ class Database:
                 raise StorageFailed(str(refused), retryable=True) from refused
             before.close()
 
-    def run(self, statement: Statement, values: dict[str, Any]) -> Any:
-        """Run a compiled statement; return the cursor."""
-        return self._cursor.execute(statement.sql, statement.bind(values))
+    def run(self, statement: Statement, values: dict[str, Any]) -> None:
+        """Run a compiled statement that writes."""
+        self._cursor.execute(statement.sql, statement.bind(values))
 
     def one(self, statement: Statement, **values: Any) -> Any:
         """Return the first row as a tuple, or None."""
         return self._cursor.execute(statement.sql, statement.bind(values)).fetchone()
 
     def all(self, statement: Statement, **values: Any) -> list[Any]:
-        """Return all rows as tuples."""
+        """Return all rows as tuples.
+
+        Rows are never taken one by one: SQLite would hold a read transaction until the last, and the log could not be
+        checkpointed meanwhile.
+        """
         rows: list[Any] = self._cursor.execute(statement.sql, statement.bind(values)).fetchall()
         return rows
 

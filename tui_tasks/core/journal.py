@@ -117,7 +117,7 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
     if not absent:
         return image
     found: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
-    for (old,) in db.run(_LATER_OLD, {"task": entry.task, "seq": entry.seq}):
+    for (old,) in db.all(_LATER_OLD, task=entry.task, seq=entry.seq):
         earlier = msgspec.json.decode(old)
         found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
         if len(found) == len(absent):
