@@ -1,6 +1,8 @@
 """JSON as the contract takes it (section 3, `parse_error`), on the shapes that JSON readers are known to get wrong."""
 
+import contextlib
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -164,3 +166,18 @@ def test_any_bytes_are_read_or_refused_and_never_more_leniently_than_pythons_rea
     except ParseError:
         return
     assert json.loads(line.decode()) == value
+
+
+def test_a_key_that_comes_twice_among_many_costs_no_more_than_reading_them():
+    keys = ",".join(f'"{number:x}":0' for number in range(20_000))
+
+    def spent(text: str) -> float:
+        began = time.process_time()
+        with contextlib.suppress(ParseError):
+            loads(text)
+        return time.process_time() - began
+
+    twice = f'{{{keys},"4e1f":1}}'
+    with pytest.raises(ParseError, match="'4e1f' comes twice"):
+        loads(twice)
+    assert spent(twice) < 50 * spent(f"{{{keys}}}")
