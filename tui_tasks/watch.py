@@ -26,8 +26,10 @@ class Watch:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._version = db.data_version()
-        self._log_name = f"{Path(db.path).name}-wal"
-        self._notify = _notify(Path(db.path).absolute().parent)
+        # SQLite keeps the log beside the file itself, wherever a link to it stands.
+        log = Path(f"{Path(db.path).resolve()}-wal")
+        self._log_name = log.name
+        self._notify = _notify(log.parent)
         self._pending: list[float] = []
         self._next = 0.0
 

@@ -1,0 +1,36 @@
+"""Commits of others are noticed by what the kernel tells, wherever the database is named from."""
+
+import select
+import time
+
+from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.store import Store
+from tui_tasks.watch import Watch
+
+
+def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
+    """Whether the watch finds a commit at one of the looks that the kernel's word brings about."""
+    poll = select.poll()
+    poll.register(watch.fd, select.POLLIN)
+    while poll.poll(seconds * 1000):
+        watch.arm(time.monotonic())
+        while (wait := watch.wait(time.monotonic())) < seconds:
+            poll.poll(wait * 1000)
+            if watch.changed(time.monotonic()):
+                return True
+    return False
+
+
+def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    file = tmp_path / "there" / "tasks.db"
+    Store(str(file)).close()
+    link = tmp_path / "here.db"
+    link.symlink_to(file)
+    for name in (file, link):
+        with Store(str(name)) as watched, Store(str(name)) as other:
+            watch = Watch(watched.db)
+            assert not watch.changed(time.monotonic())
+            other.commit(EnsureList(name.name, "task"), actor="agent", now=0)
+            assert told_by_the_kernel(watch), name
+            watch.close()
