@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import select
+import socket
 import threading
 
 import pytest
@@ -79,3 +80,44 @@ def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, mo
             assert (error["code"], error["data"]) == ("storage_error", {"retryable": True})
     assert len(ask(pipes, "tasklist:display")["result"]) == 1
     assert ask(pipes, "tasklist:add_task", name="two")["ok"]
+
+
+@pytest.fixture
+def sockets(path):
+    """A channel on one socket, as programs get it that start others with sockets for pipes."""
+    ours, theirs = socket.socketpair()
+    ended = []
+
+    def serve() -> None:
+        with Store(str(path)) as store:
+            Channel(Session(store, TABLE, Identity(), Clock()), theirs.fileno(), theirs.fileno()).run()
+        ended.append(True)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    yield ours
+    ours.close()
+    serving.join(30)
+    theirs.close()
+    assert ended == [True]
+
+
+def test_a_program_that_ends_with_a_reply_unread_is_the_end_of_the_input(sockets):
+    sockets.sendall(b'{"tool": "tasklist:display"}\n')
+    assert select.select([sockets], [], [], 20)[0]
+    assert sockets.recv(4096, socket.MSG_PEEK).endswith(b"\n")
+
+
+def test_a_stop_that_comes_after_the_end_writes_nowhere(path, tmp_path):
+    read_from, write_to = os.pipe()
+    os.close(write_to)
+    with Store(str(path)) as store, (tmp_path / "replies").open("wb") as replies:
+        channel = Channel(Session(store, TABLE, Identity(), Clock()), read_from, replies.fileno())
+        channel.run()
+        # As many as were closed, so that one of them has the number of the pipe that woke the channel.
+        files = [(tmp_path / str(number)).open("w+b") for number in range(4)]
+        channel.stop()
+        for file in files:
+            file.close()
+    assert [(tmp_path / str(number)).read_bytes() for number in range(4)] == [b""] * 4
+    os.close(read_from)

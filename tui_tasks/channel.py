@@ -6,6 +6,7 @@ It waits for everything at once: input, a reader with room, other processes' com
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import select
@@ -58,13 +59,15 @@ class Channel:
                 self._turn()
                 if self._ended and not self._session.waits and not self._out.size:
                     break
-        except BrokenPipeError:
+        except ConnectionError:
             _log.info("the reader of the replies is gone")
         finally:
             with contextlib.suppress(OSError):
                 self._out.flush()
             self._watch.close()
-            os.close(self._wake_in)
+            # Forgotten before it is closed: a late `stop` must not write into whatever has its number by then.
+            wake_in, self._wake_in = self._wake_in, -1
+            os.close(wake_in)
             os.close(self._wake_out)
 
     def _turn(self) -> None:
@@ -72,13 +75,22 @@ class Channel:
         if self._watch.fd in ready:
             self._watch.arm(time.monotonic())
         if self._input in ready and not self._ended:
-            data = os.read(self._input, CHUNK)
+            data = self._read()
             self._ended = not data
             if values := self._lines.feed(data):
                 self._put(self._session.answer(values))
         changed = self._watch.changed(time.monotonic())
         self._after(changed=changed)
         self._flush()
+
+    def _read(self) -> bytes:
+        """What has come in; nothing at the end, which a socket or a terminal may tell by an error."""
+        try:
+            return os.read(self._input, CHUNK)
+        except OSError as error:
+            if error.errno not in (errno.ECONNRESET, errno.EIO):
+                raise
+            return b""
 
     def _poll(self) -> set[int]:
         poll = select.poll()
@@ -101,7 +113,7 @@ class Channel:
         if due is not None:
             waits.append(max(0.0, (due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
-            waits.append(0.0 if session.waits.endless else 1.0)
+            waits.append(0.0 if session.waits.endless(session.clock()) else 1.0)
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
