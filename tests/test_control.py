@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 
 from tests.conftest import SECOND, START, Talk
-from tui_tasks import __version__
-from tui_tasks.core import queries
+from tui_tasks import __version__, oneshot
+from tui_tasks.core import kept, queries
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import (
     AddTask,
@@ -717,3 +717,42 @@ def test_a_task_that_is_deleted_while_a_question_waits_does_no_harm(talk, store,
     store.commit(LogTask(of, "gone"), DeleteTask(of), actor="human", now=clock())
     store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
     assert settled(talk)[0]["result"]["answer"] == "yes"
+
+
+def test_a_reply_is_not_lost_where_the_storage_fails_over_the_one_behind_it(talk, store, clock, monkeypatch):
+    first = asked(talk)
+    keyed = {"id": "k", "tool": "ask", "arguments": {"question": "Or?", "timeout": 1}, "idempotency_key": "k"}
+    assert talk.lines(keyed) == []
+    store.commit(AnswerAsk(first, "yes"), actor="human", now=clock())
+    clock.forward(1)
+    with monkeypatch.context() as failing:
+        failing.setattr(kept, "drop", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        assert [reply["id"] for reply in settled(talk)] == ["q"]
+    clock.forward(1)
+    assert [(reply["id"], reply["error"]["code"]) for reply in settled(talk)] == [("k", "timeout")]
+
+
+def test_at_the_end_of_input_a_wait_that_could_not_be_given_up_is_tried_again_later_and_not_at_once(
+    talk, clock, monkeypatch
+):
+    asked(talk)
+    waits = talk.session.waits
+    assert waits.endless(clock())
+    with monkeypatch.context() as failing:
+        failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        assert settled(talk, ending=True) == []
+    assert not waits.endless(clock())
+    clock.forward(1)
+    assert waits.endless(clock())
+    assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"timeout": 600}])
+def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, monkeypatch, arguments):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(oneshot, "_pause", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        oneshot.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
+    assert queries.open_asks(store.db) == []

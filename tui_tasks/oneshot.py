@@ -21,12 +21,12 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     """
     replies = session.answer([request])
     if not replies:
-        replies = _waited(session)
+        replies = _waited(session, request.get("id"))
     reply: dict[str, Any] = msgspec.json.decode(replies[0])
     return reply
 
 
-def _waited(session: Session) -> list[bytes]:
+def _waited(session: Session, id: Any) -> list[bytes]:
     from tui_tasks.watch import Watch
 
     watch = Watch(session.store.db)
@@ -34,7 +34,7 @@ def _waited(session: Session) -> list[bytes]:
         while not (replies := session.settle()):
             _pause(session, watch)
     except BaseException:
-        session.settle(ending=True)
+        session.waits.abandon(id)
         raise
     finally:
         watch.close()

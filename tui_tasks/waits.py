@@ -40,10 +40,9 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    @property
-    def endless(self) -> bool:
-        """Whether one of them has no deadline."""
-        return any(waiting.wait.deadline is None for waiting in self._waiting)
+    def endless(self, now: int) -> bool:
+        """Whether one of them has no deadline, and can be given up now."""
+        return any(one.wait.deadline is None and one.not_before <= now for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
         """Take more in."""
@@ -73,22 +72,28 @@ class Waits:
             self._reply(waiting, now, ending=True)
 
     def _reply(self, waiting: Waiting, now: int, *, ending: bool) -> dict[str, Any] | None:
-        job = waiting.job
         try:
-            result = self._result(waiting, now, ending=ending)
-            if result is None:
-                return None
-            return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
+            return self._reply_or_refusal(waiting, now, ending=ending)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
             waiting.not_before = now + RETRY
             return None
+        except Exception:
+            _log.exception("a wait failed")
+            return self._session.refused(waiting.job, Refusal(DEFECT))
+
+    def _reply_or_refusal(self, waiting: Waiting, now: int, *, ending: bool) -> dict[str, Any] | None:
+        job = waiting.job
+        try:
+            result = self._result(waiting, now, ending=ending)
+        except StorageFailed:
+            raise
         except Refusal as refusal:
             self._forget(job)
             return self._session.refused(job, refusal)
-        except Exception:
-            _log.exception("a wait failed")
-            return self._session.refused(job, Refusal(DEFECT))
+        if result is None:
+            return None
+        return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
 
     def _forget(self, job: InFlight) -> None:
         """A refusal is not stored (contract, section 2)."""
