@@ -1,5 +1,6 @@
 """Runs with real supervisors (contract, section 6, "Who executes")."""
 
+import errno
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ import pytest
 from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
 from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
-from tui_tasks.runner import processes
+from tui_tasks.runner import launch, processes
 
 STUBBORN = """
 trap '' TERM
@@ -88,12 +89,14 @@ def test_the_environment_is_scrubbed_the_folder_its_own_and_the_system_prompt_pr
 
 
 def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tmp_path):
-    table = runners(command=["pwd"], cwd=str(tmp_path), nowhere={"cwd": "/nowhere/at/all"})
+    nowhere = {"absent": "/nowhere/at/all", "homeless": "~no-such-user/project"}
+    table = runners(command=["pwd"], cwd=str(tmp_path), **{name: {"cwd": cwd} for name, cwd in nowhere.items()})
     with hosted(str(path), table):
         assert host.did("here").result == f"{tmp_path}\n"
-        lost = host.did("lost", runner="nowhere")
-    assert lost.outcome == "error"
-    assert "/nowhere/at/all" in lost.reason
+        lost = {name: host.did(name, runner=name) for name in nowhere}
+    assert {name: (run.outcome, run.reason) for name, run in lost.items()} == {
+        name: ("error", f"the runner's cwd is no folder: {cwd}") for name, cwd in nowhere.items()
+    }
 
 
 def test_output_and_errors_are_the_log_and_the_last_error_is_the_reason(host, path):
@@ -120,6 +123,16 @@ def test_a_command_that_cannot_be_started_is_an_error_that_says_so(host, path):
         run = host.did("nothing")
     assert run.outcome == "error"
     assert "/no/such/program" in run.reason
+
+
+def test_where_no_process_can_be_started_the_run_is_an_error_at_once(host, path, monkeypatch):
+    def too_many(*_, **__):
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(launch.subprocess, "Popen", too_many)
+    with hosted(str(path), runners(command=["true"])):
+        run = host.did("nothing")
+    assert (run.outcome, run.reason) == ("error", f"cannot start a supervisor: {os.strerror(errno.EAGAIN)}")
 
 
 def test_without_a_command_the_run_ends_at_once_and_names_the_file(host, path):

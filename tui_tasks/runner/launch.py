@@ -57,7 +57,12 @@ class Launcher:
             beat=self._beat,
             die_at=self._die_at,
         )
-        return _supervise(given)
+        try:
+            return _supervise(given)
+        except OSError as error:
+            failed = EndRun(run.uid, "error", reason=f"cannot start a supervisor: {error.strerror or error}")
+            store.commit(failed, actor=SYSTEM, now=self._clock())
+            return None
 
 
 def _supervise(given: Assignment) -> subprocess.Popen[bytes]:

@@ -226,7 +226,8 @@ def _looked_after(store: Store, given: Assignment, run: Run, job: Job, signals: 
         cwd = private / "work"
         cwd.mkdir(mode=0o700)
     else:
-        cwd = Path(given.cwd).expanduser()
+        # Not `Path.expanduser`, which raises where there is no such user.
+        cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111
         if not cwd.is_dir():
             return Ending("error", reason=f"the runner's cwd is no folder: {given.cwd}")
     argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in given.command)
