@@ -94,3 +94,10 @@ def store(path: Path):
 @pytest.fixture
 def talk(store: Store, clock: Clock) -> Talk:
     return Talk(store, clock)
+
+
+@pytest.fixture
+def other(path: Path, store: Store, clock: Clock):
+    """Another process's conversation on the same database: a connection of its own."""
+    with Store(str(path)) as second:
+        yield Talk(second, clock, agent="other")

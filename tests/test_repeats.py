@@ -1,0 +1,90 @@
+"""Idempotency keys: the first reply is the reply to both (contract, section 2)."""
+
+from tests.conftest import Talk
+from tests.talking import ADD, add, names
+from tui_tasks.core.store import Store
+
+DAY = 24 * 3600
+
+
+def test_the_same_key_again_gives_the_stored_reply_and_writes_nothing(talk):
+    first = talk.one({"id": 1, "tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"})
+    add(talk, "another")
+    seq = talk.seq()
+    again = talk.one({"id": 2, "tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"})
+    assert again == first | {"id": 2}
+    assert talk.seq() == seq
+    assert names(talk) == ["one", "another"]
+
+
+def test_a_key_with_another_tool_or_other_arguments_is_an_invalid_request(talk):
+    add(talk, "one", idempotency_key="k")
+    for tool, arguments in ((ADD, {"name": "two"}), (ADD, {"name": "one", "description": "d"}), ("tasklist:clear", {})):
+        assert talk.refused(tool, {"idempotency_key": "k"}, **arguments)["code"] == "invalid_request"
+    assert names(talk) == ["one"]
+
+
+def test_the_order_in_which_arguments_are_written_makes_no_difference(talk):
+    envelope = {"tool": ADD, "idempotency_key": "k"}
+    first = talk.one(envelope | {"arguments": {"name": "n", "description": "d"}})
+    again = talk.one(envelope | {"arguments": {"description": "d", "name": "n"}})
+    assert again == first
+
+
+def test_keys_belong_to_their_agent(talk):
+    one, two = add(talk, "same", agent="a", idempotency_key="k"), add(talk, "same", agent="b", idempotency_key="k")
+    assert one != two
+
+
+def test_a_key_holds_for_24_hours_at_least_over_restarts(path, clock):
+    with Store(str(path)) as store:
+        uid = add(Talk(store, clock), "one", idempotency_key="k")
+    clock.forward(DAY)
+    with Store(str(path)) as store:
+        talk = Talk(store, clock)
+        add(talk, "other", idempotency_key="other")
+        assert add(talk, "one", idempotency_key="k") == uid
+
+
+def test_a_key_whose_reply_was_lost_between_commit_and_writing_gives_it_again(path, clock):
+    request = {"id": 1, "tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"}
+    with Store(str(path)) as store:
+        Talk(store, clock).session.answer([request])  # the reply is never written
+    with Store(str(path)) as store:
+        talk = Talk(store, clock)
+        reply = talk.one(request)
+        assert reply["ok"]
+        assert [task["uid"] for task in talk.ok("tasklist:display")] == [reply["result"]["uid"]]
+
+
+def test_a_refusal_is_not_stored(talk):
+    uid = add(talk)
+    other = add(talk)
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    envelope = {"idempotency_key": "k"}
+    assert talk.refused("tasklist:set_task_in_progress", envelope, uid=other)["code"] == "conflict"
+    talk.ok("tasklist:set_task_done", uid=uid)
+    assert talk.ok("tasklist:set_task_in_progress", envelope, uid=other)["status"] == "in_progress"
+
+
+def test_keys_hold_within_lines_that_came_together_and_within_a_batch(talk):
+    request = {"tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"}
+    one, two = talk.lines(request, request)
+    (three, four) = talk.one([request, request])
+    assert one == two == three == four
+    assert names(talk) == ["one"]
+
+
+def test_a_key_of_a_batch_that_was_refused_is_not_kept(talk):
+    request = {"tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"}
+    talk.one([request, {"tool": "tasklist:delete_task", "arguments": {"uid": "none"}}])
+    assert names(talk) == []
+    assert talk.one(request)["ok"]
+    assert names(talk) == ["one"]
+
+
+def test_a_key_goes_before_the_version(talk):
+    uid = add(talk)
+    envelope = {"idempotency_key": "k", "if_version": 1}
+    first = talk.ok("tasklist:set_task_done", envelope, uid=uid)
+    assert talk.ok("tasklist:set_task_done", envelope, uid=uid) == first

@@ -1,0 +1,159 @@
+"""`control:undo`: an agent takes back its own changes, and nobody else's (contract, section 7)."""
+
+from tests.talking import ADD, add, names, task
+from tui_tasks.core.operations import (
+    Undo,
+)
+
+
+def test_undo_takes_back_ones_own_newest_change_one_after_the_other(talk):
+    uid = add(talk, "one")
+    talk.ok("tasklist:update_task", uid=uid, name="two", description="d")
+    talk.ok("tasklist:set_task_done", uid=uid)
+    assert talk.ok("control:undo") == {"undone": 3}
+    assert task(talk, uid)["status"] == "pending"
+    assert talk.ok("control:undo") == {"undone": 2}
+    assert (task(talk, uid)["name"], task(talk, uid)["description"]) == ("one", "")
+    assert talk.ok("control:undo") == {"undone": 1}
+    assert names(talk) == []
+    seq = talk.seq()
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert talk.seq() == seq
+
+
+def test_undo_is_of_the_agent_that_speaks_and_leaves_others_changes(talk, other):
+    add(talk, "mine")
+    add(other, "theirs")
+    talk.ok("control:undo")
+    assert names(talk) == ["theirs"]
+    assert talk.refused("control:undo")["code"] == "conflict"
+    other.ok("control:undo")
+    assert names(talk) == []
+
+
+def test_an_undo_is_itself_no_change_to_be_undone(talk):
+    uid = add(talk)
+    talk.ok("tasklist:set_task_done", uid=uid)
+    talk.ok("control:undo")
+    talk.ok("tasklist:log_task_progress", uid=uid, message="m")
+    talk.ok("control:undo")
+    assert talk.ok("tasklist:get_task_logs", uid=uid) == []
+    talk.ok("control:undo")
+    assert names(talk) == []
+
+
+def test_undo_raises_the_version_and_is_in_the_journal_like_any_change(talk):
+    uid = add(talk)
+    talk.ok("tasklist:set_task_done", uid=uid)
+    talk.ok("control:subscribe")
+    talk.ok("control:undo", {"topic": "wrong task"})
+    assert task(talk, uid)["version"] == 3
+    (event,) = talk.events()
+    assert (event["event"], event["changes"]) == ("task.updated", {"status": ["done", "pending"]})
+    assert (event["actor"], event["why"]) == ("agent", {"topic": "wrong task"})
+
+
+def test_swaps_are_taken_back_one_by_one(talk):
+    one, two = add(talk, "1"), add(talk, "2")
+    add(talk, "3")
+    for _ in range(3):
+        talk.ok("tasklist:swap_tasks", uid1=one, uid2=two)
+    for order in ("123", "213", "123"):
+        talk.ok("control:undo")
+        assert "".join(names(talk)) == order
+
+
+def test_a_deleted_task_comes_back_to_its_place_with_all_it_had(talk):
+    uids = [add(talk, str(number)) for number in range(3)]
+    talk.ok("tasklist:log_task_progress", uid=uids[1], message="kept")
+    talk.ok("tasklist:set_task_in_progress", uid=uids[1])
+    before = talk.ok("tasklist:display")
+    talk.ok("tasklist:delete_task", uid=uids[1])
+    talk.ok("control:undo")
+    assert talk.ok("tasklist:display") == before
+    assert [entry["message"] for entry in talk.ok("tasklist:get_task_logs", uid=uids[1])] == ["kept"]
+
+
+def test_a_cleared_list_comes_back_whole_and_the_human_can_bring_it_back_too(talk, store, clock):
+    for number in range(5):
+        add(talk, str(number))
+    before = talk.ok("tasklist:display")
+    assert talk.ok("tasklist:clear") == {"deleted": 5}
+    assert talk.ok("tasklist:display") == []
+    talk.ok("control:undo")
+    assert talk.ok("tasklist:display") == before
+    talk.ok("tasklist:clear")
+    cleared = talk.seq() - 4
+    store.commit(Undo(cleared), actor="human", now=clock())
+    assert talk.ok("tasklist:display") == before
+
+
+def test_what_somebody_has_changed_since_is_not_taken_back(talk, other):
+    uid = add(talk)
+    talk.ok("tasklist:update_task", uid=uid, name="mine")
+    other.ok("tasklist:update_task", uid=uid, name="theirs")
+    seq = talk.seq()
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert (talk.seq(), names(talk)) == (seq, ["theirs"])
+
+
+def test_another_field_of_the_same_task_is_not_the_same(talk, other):
+    uid = add(talk)
+    talk.ok("tasklist:update_task", uid=uid, name="mine")
+    other.ok("tasklist:update_task", uid=uid, description="theirs")
+    talk.ok("control:undo")
+    assert talk.ok("tasklist:get_task", uid=uid) == {
+        "uid": uid,
+        "name": "task",
+        "description": "theirs",
+        "status": "pending",
+    }
+
+
+def test_a_task_that_others_have_worked_on_or_deleted_is_not_taken_back(talk, other):
+    uid = add(talk)
+    other.ok("tasklist:log_task_progress", uid=uid, message="worked on it")
+    assert talk.refused("control:undo")["code"] == "conflict"
+    talk.ok("tasklist:set_task_done", uid=uid)
+    other.ok("tasklist:delete_task", uid=uid)
+    assert talk.refused("control:undo")["code"] == "conflict"
+
+
+def test_undo_does_not_break_one_in_progress(talk, other):
+    one, two = add(talk), add(other)
+    talk.ok("tasklist:set_task_in_progress", uid=one)
+    talk.ok("tasklist:set_task_done", uid=one)
+    other.ok("tasklist:set_task_in_progress", uid=two)
+    error = talk.refused("control:undo")
+    assert (error["code"], error["data"]["in_progress"]) == ("conflict", two)
+
+
+def test_an_undo_costs_the_same_after_a_long_past_as_after_a_short_one(talk, store):
+    costs = []
+    for size in (300, 3_000):
+        while talk.seq() < size:
+            talk.one([{"tool": ADD, "arguments": {"name": "task"}}] * 100)
+        steps = [0]
+
+        def count(steps=steps) -> None:
+            steps[0] += 1
+
+        uid = talk.ok(ADD, name="last")["uid"]
+        talk.ok("tasklist:update_task", uid=uid, name="new")
+        store.db._connection.set_progress_handler(count, 100)
+        talk.ok("control:undo")
+        store.db._connection.set_progress_handler(None, 0)
+        costs.append(steps[0] + 1)
+    assert costs[1] < 2 * costs[0]
+
+
+def test_no_agent_can_take_from_the_journal(talk):
+    uid = add(talk)
+    talk.ok("tasklist:log_task_progress", uid=uid, message="said")
+    talk.ok("control:undo")
+    talk.ok("tasklist:delete_task", uid=uid)
+    talk.ok("control:undo")
+    talk.ok("control:undo")
+    talk.ok("tasklist:clear")
+    seqs = [entry["seq"] for entry in talk.ok("control:history", since=0)["entries"]]
+    assert seqs == list(range(1, talk.seq() + 1))
