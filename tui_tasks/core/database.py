@@ -14,6 +14,7 @@ import peewee
 from peewee import Query, SqliteDatabase, Value
 
 from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
+from tui_tasks.core.turns import Turns
 
 # The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
 sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
@@ -89,6 +90,7 @@ class Database:
             if self._is_file:
                 _check_whole(connection, self.path)
             failed.pop_all()
+        self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
         self._peewee = opened
         self._connection = connection
         self._cursor = connection.cursor()
@@ -107,12 +109,14 @@ class Database:
         if self._is_file and file is None:
             raise StorageFailed(f"{self.path} is gone: put it back; nothing was written", retryable=True)
         if file != self._file or self._has_failed:
-            before = self._peewee
+            before, turns = self._peewee, self._turns
             try:
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused
             before.close()
+            if turns is not None:
+                turns.close()
 
     def run(self, statement: Statement, values: dict[str, Any]) -> None:
         """Run a compiled statement that writes."""
@@ -162,13 +166,21 @@ class Database:
         with storage_errors(self.path):
             self._see_to_file()
             try:
-                self._cursor.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                self._begin(write)
                 yield
                 self._commit()
             except BaseException as error:
                 self._has_failed = _needs_opening(error)
                 self._roll_back()
                 raise
+
+    def _begin(self, write: bool) -> None:
+        if not write:
+            self._cursor.execute("BEGIN")
+        elif self._turns is None:
+            self._cursor.execute("BEGIN IMMEDIATE")
+        else:
+            self._turns.take(self._cursor.execute, "BEGIN IMMEDIATE")
 
     def _commit(self) -> None:
         try:
@@ -235,6 +247,9 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         self._peewee.close()
+        if self._turns is not None:
+            self._turns.close()
+            self._turns = None
 
 
 def _check_ours(connection: Any, path: str) -> None:
@@ -253,6 +268,18 @@ def _check_whole(connection: Any, path: str) -> None:
     file, log = Path(path), Path(f"{path}-wal")
     if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
         raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")
+
+
+def _turns(connection: Any, path: str) -> Turns | None:
+    """Have a connection wait in turn, where the driver and the folder allow it; SQLite's own wait does otherwise."""
+    if not hasattr(connection, "set_busy_handler"):
+        return None
+    try:
+        turns = Turns(path, BUSY_SECONDS)
+    except OSError:
+        return None
+    connection.set_busy_handler(turns.wait)
+    return turns
 
 
 def _which_file(path: str) -> tuple[int, int] | None:

@@ -1,0 +1,192 @@
+"""Writers go in turn: who has waited long is let by, whoever else comes; a stopped or dead one holds up nobody."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from peewee import sqlite3
+
+from tui_tasks.core.errors import Busy
+from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.store import Store
+from tui_tasks.core.turns import Turns
+
+LIMIT = 5.0
+NOW = 1_767_352_934_000_000
+
+
+class Slept(Exception):
+    """Somebody had to wait."""
+
+
+class Clock:
+    """Goes on as somebody sleeps, or when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 10_000_000
+        self.is_alarm = False
+
+    def __call__(self) -> int:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += round(seconds * 1_000_000)
+        if self.is_alarm:
+            raise Slept
+
+    def waits(self, what: Callable[[], object]) -> bool:
+        """Whether somebody sleeps in it."""
+        self.is_alarm = True
+        try:
+            what()
+        except Slept:
+            return True
+        finally:
+            self.is_alarm = False
+        return False
+
+    def has_to_wait(self, comer: Turns) -> bool:
+        """Whether one that comes now gives way."""
+        return self.waits(lambda: comer.take(lambda _: None, ""))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def turns(tmp_path, clock):
+    """Make the turns of one more connection to the database of that name."""
+    made = []
+
+    def at(name: str = "tasks.db") -> Turns:
+        (tmp_path / name).touch()
+        made.append(Turns(str(tmp_path / name), LIMIT, clock, clock.sleep))
+        return made[-1]
+
+    yield at
+    for one in made:
+        one.close()
+
+
+def while_it_waits(waiter: Turns, clock: Clock, milliseconds: int, then: Callable[[], object]) -> None:
+    """Do something when a waiter has waited for so long; then it goes in."""
+
+    def begin(_: str) -> None:
+        assert waiter.wait(0)
+        clock.now += milliseconds * 1_000
+        then()
+
+    waiter.take(begin, "")
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "gives_way"),
+    [
+        pytest.param(10, False, id="for a moment only"),
+        pytest.param(100, True, id="long"),
+        pytest.param(2_000, True, id="very long"),
+        pytest.param(2_600, False, id="so long that it may be stopped"),
+    ],
+)
+def test_one_that_comes_gives_way_to_one_that_has_waited(turns, clock, milliseconds, gives_way):
+    waiter, comer, seen = turns(), turns(), []
+    while_it_waits(waiter, clock, milliseconds, lambda: seen.append(clock.has_to_wait(comer)))
+    assert seen == [gives_way]
+    assert not clock.has_to_wait(comer), "the other has gone in"
+
+
+def test_those_who_have_waited_long_go_in_the_order_in_which_they_came(turns, clock):
+    first, second, slept = turns(), turns(), []
+
+    def second_begins(_: str) -> None:
+        assert second.wait(0)
+        clock.now += 100_000
+        began = clock.now
+        assert first.wait(1), "it may ask again at once"
+        assert clock.now - began < 1_000
+        assert second.wait(1)
+        slept.append(clock.now - began)
+
+    while_it_waits(first, clock, 1, lambda: second.take(second_begins, ""))
+    assert 2_300_000 < slept[0] < 2_500_000, "until the first may be stopped"
+
+
+def test_a_waiter_at_another_database_of_the_folder_is_nothing_to_it(turns, clock):
+    waiter, comer, seen = turns("other.db"), turns("tasks.db"), []
+    while_it_waits(waiter, clock, 100, lambda: seen.append(clock.has_to_wait(comer)))
+    assert seen == [False]
+
+
+def test_a_waiter_that_came_by_a_link_is_seen(turns, clock, tmp_path):
+    comer, seen = turns(), []
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "linked.db").symlink_to(tmp_path / "tasks.db")
+    waiter = turns("away/linked.db")
+    while_it_waits(waiter, clock, 100, lambda: seen.append(clock.has_to_wait(comer)))
+    assert seen == [True]
+
+
+def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
+    comer = turns()
+    waiting = (
+        "import sys; from tui_tasks.core.turns import Turns\n"
+        f"turns = Turns({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
+        "turns.take(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
+        assert waiter.stdout.readline() == b"waits\n"
+        clock.now += 100_000
+        assert clock.has_to_wait(comer)
+        os.kill(waiter.pid, signal.SIGKILL)
+        waiter.wait()
+    assert not clock.has_to_wait(comer)
+
+
+def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
+    path = str(tmp_path / "tasks.db")
+    Store(path).close()
+    order: list[str] = []
+
+    def commit() -> None:
+        with Store(path) as store:
+            store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
+            order.append("comer")
+
+    def long_ago() -> int:
+        return time.monotonic_ns() // 1000 - 100_000
+
+    waiter, comer = Turns(path, LIMIT, long_ago, lambda _: None), threading.Thread(target=commit)
+
+    def begin(_: str) -> None:
+        waiter.wait(0)
+        comer.start()
+        while not waiter._has_waited(long_ago() + 100_000, long_ago() + 100_000):
+            assert comer.is_alive(), "it did not wait"
+        order.append("waiter")
+
+    waiter.take(begin, "")
+    comer.join()
+    waiter.close()
+    assert order == ["waiter", "comer"]
+
+
+def test_a_lock_that_is_held_on_is_told_as_busy_and_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tasks.core.database.BUSY_SECONDS", 0.2)
+    path = tmp_path / "tasks.db"
+    with Store(str(path)) as store:
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        for _ in range(2):
+            with pytest.raises(Busy) as refused:
+                store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
+            assert refused.value.data["retryable"]
+        holder.close()
+        store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
+    assert [file.name for file in tmp_path.iterdir()] == ["tasks.db"]
