@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tui_tasks.core import queries
+from tui_tasks.core import queries, search
 from tui_tasks.core.operations import AddTask
 from tui_tasks.core.store import Store
 
@@ -61,6 +61,9 @@ def fill(path: Path, tasks: int, name: str = "task") -> None:
                     with transaction.change():
                         transaction.speak(f"claude-{number % 3}")
                         transaction.run(_task(chance, number, home.uid))
+        # As the scheduler has done after some seconds.
+        while search.catch_up(store.db, GROUP):
+            pass
 
 
 def _task(chance: random.Random, number: int, list_uid: str) -> AddTask:

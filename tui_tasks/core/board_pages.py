@@ -51,6 +51,13 @@ def _of_part(part: str, list_id: Any, *columns: Any) -> Any:
     return found.where(TaskRow.uid.not_in(_ASKED)) if part in OPEN else found
 
 
+def _is_in(part: str) -> Any:
+    """The condition that a task is in a part, however it was found."""
+    if part == NEEDS_YOU:
+        return _IS_ASKED & TaskRow.status.in_(list(OPEN))
+    return (TaskRow.status == part) & ~_IS_ASKED if part in OPEN else TaskRow.status == part
+
+
 def _in_order(part: str, *columns: Any, backwards: bool) -> Any:
     query = _of_part(part, slot("list"), *columns)
     if backwards:
@@ -83,6 +90,11 @@ def page(
 
 def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter, *, backwards: bool) -> Cards:
     """As `page`; where nothing is wanted for long, reading is broken off, so that it holds nobody up."""
+    if (few := pages.found_by_words(db, list_id, only)) is not None:
+        beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
+        in_part = TaskRow.select(*LINE).where(*few, _is_in(part), beyond)
+        lines = db.query(in_part.order_by(TaskRow.rank.desc() if backwards else TaskRow.rank).limit(limit))
+        return Cards(_card(row, part) for row in (reversed(lines) if backwards else lines))
     end = _step(db, list_id, part, rank, backwards=backwards)
     query = _of_part(part, list_id, *LINE).where(*conditions(only)).limit(limit)
     if backwards:
@@ -125,6 +137,8 @@ def asked(db: Database, list_id: int) -> dict[str, int]:
 
 def count(db: Database, list_id: int, part: str, only: Filter) -> tuple[int, bool]:
     """How many cards of a part are wanted; with True there may be more, for it does not look at all of a long one."""
+    if (few := pages.found_by_words(db, list_id, only)) is not None:
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part)))[0][0], False
     end = _step(db, list_id, part, FIRST)
     query = _of_part(part, list_id, fn.COUNT(TaskRow.uid.distinct())).where(*conditions(only))
     return db.query(query.where(TaskRow.rank <= (end or LAST)))[0][0], end is not None

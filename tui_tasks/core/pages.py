@@ -12,11 +12,11 @@ from typing import Any, Final
 import msgspec
 from peewee import fn
 
-from tui_tasks.core import models
+from tui_tasks.core import models, search
 from tui_tasks.core.database import Database, Statement, slot
 from tui_tasks.core.models import TaskRow
 from tui_tasks.core.queries import LIVE
-from tui_tasks.core.wanted import ALL, Filter, conditions
+from tui_tasks.core.wanted import ALL, Filter, conditions, words
 
 # With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.
 STRETCH: Final = 5_000
@@ -121,6 +121,11 @@ def before(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL
 
 def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, *, backwards: bool) -> Page:
     """Read what is wanted stretch by stretch, so that a rare word holds nobody up for long."""
+    if (few := found_by_words(db, list_id, only)) is not None:
+        beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
+        found = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
+        lines = list(map(read_line, db.query(found.limit(limit))))
+        return Page(reversed(lines) if backwards else lines)
     wanted = [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     order = TaskRow.rank.desc() if backwards else TaskRow.rank
     rows: list[Any] = []
@@ -141,6 +146,14 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
     if end is not None and len(rows) < limit:
         page.reached = end
     return page
+
+
+def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None:
+    """The conditions by which the few tasks of a list that are wanted are found by their words; None where it can't."""
+    narrow = search.narrowed(db, words(only))
+    if narrow is None:
+        return None
+    return [search.of_list(list_id, narrow), LIVE, *conditions(only)]
 
 
 def step(db: Database, list_id: int, rank: str, steps: int, *, backwards: bool = False) -> str | None:
@@ -182,6 +195,8 @@ def uid_after(db: Database, list_id: int, rank: str, steps: int) -> str | None:
 
 def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, str | None]:
     """How many tasks of the list are wanted from after a rank on, and the rank to go on from; None at the end."""
+    if (few := found_by_words(db, list_id, only)) is not None:
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, TaskRow.rank > rank))[0][0], None
     end = step(db, list_id, rank, MOST_PASSED)
     query = TaskRow.select(fn.COUNT(TaskRow.id)).where(
         LIVE, TaskRow.list_id == list_id, TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *conditions(only)
@@ -191,5 +206,6 @@ def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, 
 
 def uids(db: Database, list_id: int, only: Filter, limit: int) -> list[str]:
     """The uids of the first `limit` tasks of the list that are wanted, in order."""
-    query = TaskRow.select(TaskRow.uid).where(LIVE, TaskRow.list_id == list_id, *conditions(only))
+    wanted = found_by_words(db, list_id, only) or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
+    query = TaskRow.select(TaskRow.uid).where(*wanted)
     return [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from peewee import SQL, fn
 
-from tui_tasks.core import models, vocab
+from tui_tasks.core import models, search, vocab
 from tui_tasks.core.database import Database, Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
@@ -92,6 +92,10 @@ _OPEN_ASKS = Statement(
     AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
 )
 _AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+
+
+# All that match are counted, so that to look at each of so many costs less than to go through a long list.
+MOST_FOUND: Final = 100_000
 
 
 @cache
@@ -328,7 +332,8 @@ def board(
 
     `priorities` is (lowest number, highest number or None).
     """
-    wanted: Any = LIVE & (TaskRow.list_id == list_id)
+    narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
+    wanted: Any = LIVE & search.of_list(list_id, narrow)
     if statuses is not None:
         wanted &= TaskRow.status.in_(sorted(statuses))
     if priorities is not None:

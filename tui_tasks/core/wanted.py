@@ -40,6 +40,11 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
 ALL = Filter()
 
 
+def words(only: Filter) -> list[str]:
+    """The words that whatever is wanted says in its name or description."""
+    return [term.value for term in only.terms if term.field == "word" and not term.negated]
+
+
 def conditions(only: Filter) -> list[Any]:
     """What a row must meet, as Peewee expressions."""
     all_of: list[Any] = []

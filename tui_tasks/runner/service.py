@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock as wall
-from tui_tasks.core import beats, queries_jobs
+from tui_tasks.core import beats, queries_jobs, search
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun
@@ -141,6 +141,8 @@ class SchedulerService:
         self._decide(store)
         self._give_up(store)
         self._begin(store)
+        if search.catch_up(store.db):
+            return self._clock()
         return queries_jobs.next_change(store.db, self._clock())
 
     def _commit(self, store: Store, *operations: Operation) -> list[Any]:

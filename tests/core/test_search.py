@@ -1,0 +1,156 @@
+"""The index of words changes no answer, only how soon it comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui_tasks.core import backup, board_pages, pages, queries, search
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.store import Store
+from tui_tasks.core.wanted import Filter, Term
+
+NOW = 1_767_352_934_000_000
+LETTERS = st.sampled_from(["a", "A", "ß", "ẞ", "s", "S", "ſ", "k", "\u212a", "İ", "\0", "%", '"', " "])
+TEXTS = st.text(st.sampled_from("aAsß"), min_size=3, max_size=8) | st.text(LETTERS, min_size=1, max_size=12)
+WORDS = st.text(st.sampled_from("aAsß"), min_size=3, max_size=4) | st.text(LETTERS, min_size=1, max_size=5)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), TEXTS, TEXTS),
+        st.tuples(st.just("edit"), st.integers(0, 9), TEXTS),
+        st.tuples(st.just("describe"), st.integers(0, 9), TEXTS),
+        st.tuples(st.just("delete"), st.integers(0, 9)),
+        st.tuples(st.just("log"), st.integers(0, 9)),
+        st.tuples(st.just("catch up"), st.integers(1, 4)),
+    ),
+    max_size=30,
+)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "WORTH_IT", 1)
+    monkeypatch.setattr(search, "SLACK", 0)
+
+
+def _do(store: Store, home: str, made: list[str], step: tuple) -> None:
+    what, *rest = step
+    if what == "catch up":
+        search.catch_up(store.db, rest[0])
+    elif what == "add":
+        (task,) = store.commit(AddTask("x" + rest[0], home, rest[1]), actor="a", now=NOW)
+        made.append(task.uid)
+    elif made:
+        uid = made[rest[0] % len(made)]
+        operation = {
+            "edit": lambda: EditTask(uid, {"name": "x" + rest[1]}),
+            "describe": lambda: EditTask(uid, {"description": rest[1]}),
+            "delete": lambda: DeleteTask(uid),
+            "log": lambda: LogTask(uid, "aaa"),
+        }[what]()
+        store.commit(operation, actor="a", now=NOW)
+        if what == "delete":
+            made.remove(uid)
+
+
+@settings(max_examples=150, deadline=None)
+@given(STEPS, st.lists(WORDS, min_size=1, max_size=2), st.booleans())
+def test_what_is_found_is_what_going_through_all_tasks_finds(steps, words, whole) -> None:
+    with Store(":memory:") as store:
+        home = queries.find_list(store.db, "task")
+        assert home is not None
+        made: list[str] = []
+        for step in steps:
+            _do(store, home.uid, made, step)
+        while whole and search.catch_up(store.db, 3):
+            pass
+        only = Filter(tuple(Term("word", word) for word in words))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "narrowed", lambda *_: None)
+            by_going_through = _found(store, home.id, only, words[0])
+        assert _found(store, home.id, only, words[0]) == by_going_through
+
+
+def _found(store: Store, home: int, only: Filter, word: str) -> dict:
+    db = store.db
+    return {
+        "list": [line.uid for line in pages.after(db, home, pages.FIRST, 100, only)],
+        "backwards": [line.uid for line in pages.before(db, home, pages.LAST, 100, only)],
+        "count": pages.count_on(db, home, pages.FIRST, only)[0],
+        "uids": pages.uids(db, home, only, 100),
+        "cards": [card.uid for card in board_pages.page(db, home, "pending", pages.FIRST, 100, only)],
+        "cards counted": board_pages.count(db, home, "pending", only)[0],
+        "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, pages.FIRST, 100, only)],
+        "query": [task.uid for task in queries.board(db, home, query=word)[0]],
+    }
+
+
+def _filled(path: str, tasks: int) -> None:
+    with Store(path) as store:
+        home = queries.find_list(store.db, "task")
+        assert home is not None
+        for number in range(tasks):
+            store.commit(AddTask(f"number {number:03}", home.uid), actor="a", now=NOW)
+
+
+def test_a_word_of_three_letters_is_found_by_the_index_and_a_shorter_one_is_not(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.db")
+    _filled(path, 20)
+    with Store(path) as store:
+        assert search.narrowed(store.db, ["017"]) is None
+        while search.catch_up(store.db, 7):
+            assert search.narrowed(store.db, ["017"]) is None
+        assert (
+            len(store.db.query(queries.TaskRow.select(queries.TaskRow.id).where(search.narrowed(store.db, ["017"]))))
+            == 1
+        )
+        assert search.narrowed(store.db, ["17"]) is None
+        assert search.narrowed(store.db, ["number"], 19) is None
+
+
+def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Path, monkeypatch) -> None:
+    path = str(tmp_path / "x.db")
+    _filled(path, 5)
+    with Store(path) as store:
+        while search.catch_up(store.db, 7):
+            pass
+        monkeypatch.setattr(search, "SLACK", 500)
+        home = queries.find_list(store.db, "task")
+        assert home is not None
+        store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
+        assert not search.catch_up(store.db)
+        assert queries.board(store.db, home.id, query="unheard")[1] == 1
+        monkeypatch.setattr(search, "MOST_BEHIND", 0)
+        assert search.narrowed(store.db, ["unheard"]) is None
+        assert queries.board(store.db, home.id, query="unheard")[1] == 1
+
+
+def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: Path, monkeypatch) -> None:
+    path = str(tmp_path / "x.db")
+    _filled(path, 5)
+    with Store(path) as store:
+        monkeypatch.setattr(search, "WORTH_IT", 6)
+        assert not search.catch_up(store.db)
+        assert not store.db.sql("SELECT * FROM sqlite_master WHERE name LIKE 'search%'").fetchall()
+        monkeypatch.setattr(search, "WORTH_IT", 5)
+        before = store.db.scalar("SELECT count(*) FROM journal")
+        while search.catch_up(store.db, 2):
+            pass
+        assert store.db.scalar("SELECT count(*) FROM journal") == before
+        assert list(backup.findings(store.db)) == []
+
+
+def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.db")
+    _filled(path, 5)
+    with Store(path) as store, Store(path, read_only=True) as monitor:
+        home = queries.find_list(store.db, "task")
+        assert home is not None
+        assert queries.board(monitor.db, home.id, query="003")[1] == 1
+        while search.catch_up(store.db):
+            pass
+        assert search.narrowed(monitor.db, ["003"]) is not None
+        assert queries.board(monitor.db, home.id, query="003")[1] == 1
