@@ -80,6 +80,79 @@ def test_a_verb_of_the_humans_is_forbidden_and_the_attempt_is_kept(tmp_path: Pat
     driven(tmp_path, script)
 
 
+async def history(session: Any) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = (await session.call_tool("control_history", {})).structured_content["entries"]
+    return entries
+
+
+@pytest.mark.parametrize("in_meta", [True, False], ids=["in _meta", "among the arguments"])
+def test_a_write_goes_through_only_at_the_version_it_names(tmp_path: Path, in_meta: bool) -> None:
+    async def rename(session: Any, uid: str, name: str, version: Any) -> Any:
+        arguments, beside = {"uid": uid, "name": name}, {"if_version": version}
+        if in_meta:
+            return await session.call_tool("tasklist_update_task", arguments, meta=beside)
+        return await session.call_tool("tasklist_update_task", {**arguments, **beside})
+
+    async def script(session: Any) -> None:
+        uid = (await session.call_tool("tasklist_add_task", {"name": "one"})).structured_content["uid"]
+        assert not (await rename(session, uid, "two", 1)).is_error
+        refused = await rename(session, uid, "three", 1)
+        assert refused.structured_content["error"]["code"] == "conflict"
+        assert refused.structured_content["error"]["data"]["version"] == 2
+        wrong = await rename(session, uid, "three", "two")
+        assert wrong.structured_content["error"]["code"] == "invalid_request"
+        shown = await session.call_tool("tasklist_get_task", {"uid": uid})
+        assert shown.structured_content["name"] == "two"
+
+    driven(tmp_path, script)
+
+
+@pytest.mark.parametrize("in_meta", [True, False], ids=["in _meta", "among the arguments"])
+def test_a_call_with_a_key_is_done_once_and_its_reasoning_is_kept(tmp_path: Path, in_meta: bool) -> None:
+    beside = {"idempotency_key": "k1", "thoughts": ["it is needed"], "topic": "start"}
+
+    async def add(session: Any, name: str) -> Any:
+        if in_meta:
+            return await session.call_tool("tasklist_add_task", {"name": name}, meta=beside)
+        return await session.call_tool("tasklist_add_task", {"name": name, **beside})
+
+    async def script(session: Any) -> None:
+        first, again, other = [await add(session, name) for name in ("one", "one", "two")]
+        assert not first.is_error
+        assert again.structured_content == first.structured_content
+        assert other.structured_content["error"]["code"] == "invalid_request"
+        (entry,) = await history(session)
+        assert entry["why"] == {"thoughts": ["it is needed"], "topic": "start"}
+
+    driven(tmp_path, script)
+
+
+def test_a_call_names_its_list_and_its_agent_in_meta_but_never_the_human(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"list": "mine", "agent": "robin"})
+        entries = await history(session)
+        assert [(entry["actor"], entry["task"]["list"]) for entry in entries if "task" in entry] == [("robin", "mine")]
+        refused = await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"agent": "human"})
+        assert refused.structured_content["error"]["code"] == "invalid_request"
+        as_argument = await session.call_tool("tasklist_add_task", {"name": "one", "agent": "robin"})
+        assert as_argument.structured_content["error"]["data"] == {"argument": "agent"}
+
+    driven(tmp_path, script)
+
+
+def test_what_reads_takes_nothing_beside_its_arguments_and_a_schema_says_what_is_taken(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        listed = {tool.name: tool.input_schema["properties"].keys() for tool in (await session.list_tools()).tools}
+        beside = {"if_version", "idempotency_key", "topic", "observations", "thoughts", "reflection"}
+        assert listed["tasklist_update_task"] == {"uid", "name", "description", "status"} | beside
+        assert listed["tasklist_add_task"] == {"name", "description"} | beside - {"if_version"}
+        assert listed["tasklist_get_task"] == {"uid"}
+        refused = await session.call_tool("tasklist_display", {"if_version": 1})
+        assert refused.structured_content["error"]["data"] == {"argument": "if_version"}
+
+    driven(tmp_path, script)
+
+
 def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_meanwhile(tmp_path: Path) -> None:
     async def script(session: Any) -> None:
         async def ask() -> None:

@@ -11,7 +11,7 @@ import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from tui_tasks import __version__, prime
+from tui_tasks import __version__, prime, requests
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
 from tui_tasks.session import Session
@@ -20,6 +20,34 @@ from tui_tasks.session import Session
 _NOT_OVER_MCP = frozenset({"control:subscribe", "control:unsubscribe"})
 # Seconds between two looks whether a wait is over.
 _PATIENCE = 0.05
+# What stands beside the arguments on the channel: a client says it in `_meta`, a model among the arguments.
+_BESIDE = ("agent", "list", "if_version", "idempotency_key", *requests.REASONING_KEYS)
+_ABOUT = """\
+Over MCP, names have `_` for `:`. Beside the arguments of a tool that writes you may give `if_version` (write only if the
+task is still at that version, else `conflict`; `control_task` shows it), `idempotency_key` (the same call with the same
+key is done once), and `topic`, `observations`, `thoughts`, `reflection` (why you do it; the human reads it in the log).
+A client may give all of these, and `list` and `agent`, in the request's `_meta`.
+"""
+# Short: a client puts all of it before its model, once for each tool.
+_VERSION = {"type": "integer", "description": "write only if still at this version"}
+_KEY = {"type": "string", "description": "do it once however often it is sent"}
+_WHY: dict[str, Any] = {
+    **{key: {} for key in requests.REASONING_KEYS},
+    "thoughts": {"description": "why, for the human to read"},
+}
+
+
+def _beside(tool: Tool) -> dict[str, Any]:
+    """What a tool takes beside its own arguments, as properties of JSON Schema."""
+    if not tool.ever_writes:
+        return {}
+    return {**({"if_version": _VERSION} if tool.ever_names_task else {}), "idempotency_key": _KEY, **_WHY}
+
+
+def input_schema(tool: Tool) -> dict[str, Any]:
+    """What a tool takes over MCP."""
+    made = schema(tool.arguments)
+    return {**made, "properties": {**made["properties"], **_beside(tool)}}
 
 
 def mcp_name(tool: str) -> str:
@@ -41,7 +69,7 @@ class _Front:
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
             tools=[
-                types.Tool(name=name, description=tool.description, input_schema=schema(tool.arguments))
+                types.Tool(name=name, description=tool.description, input_schema=input_schema(tool))
                 for name, tool in self._tools.items()
                 if not tool.human
             ]
@@ -50,8 +78,7 @@ class _Front:
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         number = next(self._ids)
-        request = {"id": number, "tool": tool.name if tool else params.name, "arguments": params.arguments or {}}
-        self._keep(self._session.answer([request]))
+        self._keep(self._session.answer([_request(number, tool, params)]))
         try:
             while number not in self._replies:
                 await anyio.sleep(_PATIENCE)
@@ -65,6 +92,16 @@ class _Front:
         for line in replies:
             reply = msgspec.json.decode(line)
             self._replies[reply["id"]] = reply
+
+
+def _request(number: int, tool: Tool | None, params: types.CallToolRequestParams) -> dict[str, Any]:
+    """A call as the channel has it."""
+    arguments: dict[str, Any] = dict(params.arguments or {})
+    meta: dict[str, Any] = dict(params.meta or {})
+    beside = {key: meta[key] for key in _BESIDE if key in meta}
+    if tool is not None:
+        beside |= {key: arguments.pop(key) for key in _beside(tool) if key in arguments}
+    return {**beside, "id": number, "tool": tool.name if tool else params.name, "arguments": arguments}
 
 
 def _result(tool: Tool | None, reply: dict[str, Any]) -> types.CallToolResult:
@@ -95,7 +132,7 @@ def run(session: Session) -> None:
     server: Server[Any] = Server(
         "tui-tasks",
         version=__version__,
-        instructions=prime.RULES,
+        instructions=f"{prime.RULES}\n{_ABOUT}",
         on_list_tools=front.list_tools,
         on_call_tool=front.call_tool,
     )

@@ -116,6 +116,9 @@ class Tool(msgspec.Struct, frozen=True):
     writes: Callable[[Any], bool]
     # The argument that names the one task the call changes, None where it does not change exactly one.
     subject: Callable[[Any], str | None]
+    # Whether there are calls that write, and such that change exactly one named task.
+    ever_writes: bool = False
+    ever_names_task: bool = False
     # Whether its reply waits for something to happen.
     waits: bool = False
     # The dialect's own form of a refusal (contract, section 3).
@@ -166,6 +169,8 @@ class Table:
                 handler=handler,
                 writes=writes if callable(writes) else lambda _: bool(writes),
                 subject=_subject(subject),
+                ever_writes=writes is not False,
+                ever_names_task=subject is not None,
                 waits=waits,
                 refusal=refusal,
                 human=human,
