@@ -23,10 +23,10 @@ _PATIENCE = 0.05
 # What stands beside the arguments on the channel: a client says it in `_meta`, a model among the arguments.
 _BESIDE = ("agent", "list", "if_version", "idempotency_key", *requests.REASONING_KEYS)
 _ABOUT = """\
-Over MCP, names have `_` for `:`. Beside the arguments of a tool that writes you may give `if_version` (write only if the
-task is still at that version, else `conflict`; `control_task` shows it), `idempotency_key` (the same call with the same
-key is done once), and `topic`, `observations`, `thoughts`, `reflection` (why you do it; the human reads it in the log).
-A client may give all of these, and `list` and `agent`, in the request's `_meta`.
+Over MCP, names have `_` for `:`. Beside the arguments of a tool that writes you may give `if_version` (write only if
+the task is still at that version, else `conflict`; `control_task` shows it), `idempotency_key` (the same call with the
+same key is done once), and `topic`, `observations`, `thoughts`, `reflection` (why you do it; the human reads it in the
+log). A client may give all of these, and `list` and `agent`, in the request's `_meta`.
 """
 # Short: a client puts all of it before its model, once for each tool.
 _VERSION = {"type": "integer", "description": "write only if still at this version"}
