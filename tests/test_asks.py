@@ -10,11 +10,7 @@ from tests.talking import add
 from tui_tasks import oneshot
 from tui_tasks.core import kept, queries
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations import (
-    AnswerAsk,
-    DeleteTask,
-    LogTask,
-)
+from tui_tasks.core.operations import AnswerAsk, DeleteTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Wait
 

@@ -6,13 +6,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, task
-from tui_tasks.core.operations import (
-    AddTask,
-    CreatePlan,
-    EditTask,
-    EnsureList,
-    MoveTask,
-)
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList, MoveTask
 from tui_tasks.core.store import Store
 
 

@@ -1,9 +1,7 @@
 """`control:undo`: an agent takes back its own changes, and nobody else's (contract, section 7)."""
 
 from tests.talking import ADD, add, names, task
-from tui_tasks.core.operations import (
-    Undo,
-)
+from tui_tasks.core.operations import Undo
 
 
 def test_undo_takes_back_ones_own_newest_change_one_after_the_other(talk):
