@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
 
 
@@ -31,6 +33,19 @@ def make_app() -> Callable[..., TaskApp]:
         return TaskApp(str(path), clock=lambda: NOW, zone=ZONE, **options)  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture
+def app(plan: Plan, make_app: Callable[..., TaskApp]) -> TaskApp:
+    """The screen on the plan."""
+    return make_app(plan.path)
+
+
+@pytest.fixture
+def agent(plan: Plan) -> Iterator[Callable[..., list[Any]]]:
+    """What another process commits, on a connection of its own."""
+    with Store(plan.path) as store:
+        yield lambda *operations: store.commit(*operations, actor="claude-1", now=NOW)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from textual.pilot import Pilot
-from textual.screen import ModalScreen
-
-from tests.tui.plan import NOW, ZONE, Plan, at
+from tests.tui.plan import ZONE, Plan, at
 from tui_tasks.core import queries_jobs, run_logs
 from tui_tasks.core.operations import LogTask, Operation
 from tui_tasks.core.operations_jobs import (
@@ -26,7 +22,6 @@ from tui_tasks.core.operations_jobs import (
 )
 from tui_tasks.core.snapshots import Beat, Run
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app import TaskApp
 
 
 def with_agents(plan: Plan) -> Plan:
@@ -149,35 +144,3 @@ class Jobs:
         for number in (17, 18):
             self._by_hand(5, day(number, 20))
             self._answered(5, day(number, 20, 4), "success", "sent")
-
-
-def shown(app: TaskApp) -> str:
-    """What is on screen, line by line."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
-
-
-async def settle(pilot: Pilot[None], *keys: str) -> None:
-    """Press keys, one after the other's work is done."""
-    await pilot.pause()
-    for key in keys:
-        await pilot.press(key)
-        await pilot.pause()
-    asked = isinstance(pilot.app.screen, ModalScreen)
-    if not asked:
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-
-
-def by_agent(plan: Plan, agent: str, *operations: Operation, now: int = NOW) -> list[Any]:
-    """What another process does meanwhile."""
-    with Store(plan.path) as store:
-        return store.commit(*operations, actor=agent, now=now)
-
-
-async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Wait until the screen has taken in what another process wrote."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline, shown(pilot.app)
-        await pilot.pause(0.02)

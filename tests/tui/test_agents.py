@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.tui.evening import Jobs, by_agent, settle, shown, until, with_agents
+from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.config import Config
 from tui_tasks.core import journal, people, queries, queries_jobs

@@ -7,8 +7,8 @@ import sys
 import pytest
 from textual import events
 
+from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
-from tests.tui.test_list_pane import opened, said, until
 from tui_tasks.config import Config
 from tui_tasks.core.alerts import Alert
 from tui_tasks.core.operations import EditTask, LogTask, OpenAsk

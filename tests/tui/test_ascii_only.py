@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.tui.evening import Jobs, by_agent, settle, shown, with_agents
+from tests.tui.driving import by_agent, settle, shown
+from tests.tui.evening import Jobs, with_agents
 from tui_tasks.config import Config
 from tui_tasks.core.operations import OpenAsk
 

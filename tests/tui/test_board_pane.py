@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core import board_pages, journal, pages, queries
 from tui_tasks.core.board_pages import PARTS

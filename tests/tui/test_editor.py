@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.test_list_pane import opened, press, said, task, until, write
+from tests.tui.driving import opened, press, said, task, until, write
 from tui_tasks.tui import editor
 from tui_tasks.tui.edit import ConflictScreen
 

@@ -3,7 +3,7 @@
 import pytest
 from textual import events
 
-from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core import journal, queries, views
 from tui_tasks.core.operations import AnswerAsk, CloseAsk, LogTask, OpenAsk

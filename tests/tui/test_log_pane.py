@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.tui.evening import by_agent, settle, shown, until
+from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core import journal, log_pages, queries
 from tui_tasks.core.operations import (

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.evening import Jobs, by_agent, day, settle, shown, until
+from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core import job_lines, queries_jobs, run_logs
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, EndRun, FinishRun, RunJob

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.evening import Jobs, by_agent, day, settle, shown, until
+from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
 from tui_tasks.core import journal, queries, statistics

@@ -1,0 +1,91 @@
+"""Driving the screen as a person does: keys and words, and what there is to be seen; and what others do meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+
+from tests.tui.plan import NOW, Plan
+from tui_tasks.core import queries
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.snapshots import Task
+from tui_tasks.core.store import Store
+from tui_tasks.tui.app import TaskApp
+from tui_tasks.tui.now_line import FootLine
+
+
+@contextlib.asynccontextmanager
+async def opened(app: TaskApp, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[None]]:
+    """The app on a screen of so many columns and lines."""
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield pilot
+
+
+async def press(app: TaskApp, pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and wait for what they set to work."""
+    await pilot.press(*keys)
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def settle(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, one after the other's work is done."""
+    await pilot.pause()
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+    asked = isinstance(pilot.app.screen, ModalScreen)
+    if not asked:
+        await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def write(pilot: Pilot[None], text: str) -> None:
+    """Type a text."""
+    await pilot.press(*("space" if letter == " " else letter for letter in text))
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Wait until the screen has taken in what another process wrote."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline, shown(pilot.app)
+        await pilot.pause(0.02)
+
+
+def lines(app: TaskApp) -> list[str]:
+    """The lines of the screen."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def shown(app: TaskApp) -> str:
+    """What is on screen, line by line."""
+    return "\n".join(lines(app))
+
+
+def said(app: TaskApp) -> str:
+    """What the foot of the screen says."""
+    return app.screen.query_one(FootLine).said
+
+
+def task(app: TaskApp, uid: str) -> Task | None:
+    """A task as the screen's connection finds it, deleted ones too."""
+    return queries.any_task(app.bridge.db, uid)
+
+
+def order(app: TaskApp) -> list[str]:
+    """The names in the list that is shown, in order."""
+    return [row.name for row in queries.tasks(app.bridge.db, app.list_id)]
+
+
+def by_agent(plan: Plan, agent: str, *operations: Operation, now: int = NOW) -> list[Any]:
+    """What another process does meanwhile."""
+    with Store(plan.path) as store:
+        return store.commit(*operations, actor=agent, now=now)

@@ -1,0 +1,222 @@
+"""Pane 1: tasks added, edited, placed, deleted, marked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import opened, order, press, said, shown, task, until, write
+from tui_tasks.core import glance
+from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.tui.edit import ConflictScreen, EditScreen
+from tui_tasks.tui.word_line import AddWords, WordLine
+
+# Adding, editing, placing, deleting
+
+
+@pytest.mark.parametrize(("key", "place"), [("n", 3), ("N", 2)])
+async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
+    async with opened(app) as pilot:
+        await pilot.press("j", key)
+        await write(pilot, "Rotate API keys #infra !high @claude-2 after #5")
+        assert "after #5 Ship auth flow · claude-2 · infra · high" in shown(app)
+        await press(app, pilot, "enter")
+        row = app.pane.window.row
+        assert (row.name, row.tags, row.priority, row.agent) == ("Rotate API keys", ("infra",), 2, "claude-2")
+        assert row.depends_on == (plan[5],)
+        assert app.place(row) == place
+        assert app.focused is app.pane.window
+
+
+async def test_quick_add_says_what_is_wrong_and_keeps_what_was_typed(app):
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "x after #99")
+        await press(app, pilot, "enter")
+        assert "#99" in said(app)
+        assert app.query_one(AddWords).value == "x after #99"
+        await press(app, pilot, "escape")
+        assert order(app).count("x") == 0
+
+
+async def test_a_number_means_the_task_that_had_it_when_it_was_typed(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "x after #5")
+        agent(AddTask("pushes the others down", before=plan[1]))
+        await until(pilot, lambda: app.current_list.total == 10)
+        await press(app, pilot, "enter")
+        assert app.pane.window.row.depends_on == (plan[5],)
+
+
+async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "Long one #x after #5")
+        await pilot.press("ctrl+o")
+        await pilot.pause()
+        assert isinstance(app.screen, EditScreen)
+        await pilot.press("tab", "tab")
+        await write(pilot, "About it")
+        await press(app, pilot, "ctrl+s")
+        row = task(app, app.pane.window.cursor)
+        assert (row.name, row.tags, row.description) == ("Long one", ("x",), "About it")
+        assert row.depends_on == (plan[5],)
+
+
+async def test_e_edits_title_fields_and_description(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("j", "j", "j", "j", "e")
+        await pilot.pause()
+        await pilot.press("end")
+        await write(pilot, " now")
+        await pilot.press("tab", "end")
+        await write(pilot, " #urgent")
+        await press(app, pilot, "ctrl+s")
+        row = task(app, plan[5])
+        assert row.name == "Ship auth flow now"
+        assert row.tags == ("auth", "urgent")
+        assert (row.agent, row.priority, row.status) == ("claude-1", 2, "in_progress")
+
+
+async def test_leaving_the_form_gives_up_what_was_typed_only_at_the_second_escape(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("e")
+        await pilot.pause()
+        await write(pilot, "x")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, EditScreen)
+        await press(app, pilot, "escape")
+        assert not isinstance(app.screen, EditScreen)
+        assert task(app, plan[1]).name == "Inventory GA usage"
+
+
+async def test_what_an_agent_logs_while_the_human_edits_is_no_conflict(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("e", "end")
+        await write(pilot, " x")
+        agent(LogTask(plan[1], "still at it"), EditTask(plan[1], {"priority": 1}))
+        await press(app, pilot, "ctrl+s")
+        row = task(app, plan[1])
+        assert (row.name, row.priority) == ("Inventory GA usage x", 1)
+
+
+@pytest.mark.parametrize(("key", "name"), [("m", "mine"), ("t", "theirs")])
+async def test_two_who_change_the_same_are_shown_both_texts(app, plan, agent, key, name):
+    async with opened(app) as pilot:
+        await pilot.press("e", "ctrl+a")
+        await pilot.press("end", "ctrl+u")
+        await write(pilot, "mine")
+        agent(EditTask(plan[1], {"name": "theirs"}))
+        await until(pilot, lambda: "meanwhile" in shown(app))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.pause()
+        text = shown(app)
+        assert "mine" in text
+        assert "theirs" in text
+        await press(app, pilot, key)
+        assert task(app, plan[1]).name == name
+
+
+async def test_from_a_conflict_one_can_go_back_to_what_one_typed(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("e", "end", "ctrl+u")
+        await write(pilot, "mine")
+        agent(EditTask(plan[1], {"name": "theirs"}))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, EditScreen))
+        assert app.screen.query_one("#name", WordLine).value == "mine"
+        assert task(app, plan[1]).name == "theirs"
+
+
+async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "J")
+        assert app.pane.window.cursor == plan[2]
+        assert app.place(app.pane.window.row) == 3
+        await press(app, pilot, "K", "K")
+        assert app.place(app.pane.window.row) == 1
+        await press(app, pilot, "u")
+        assert app.place_of(plan[2]) == 2
+
+
+async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "d")
+        assert task(app, plan[2]).deleted
+        assert app.pane.window.cursor == plan[3]
+        await press(app, pilot, "u")
+        assert not task(app, plan[2]).deleted
+        await press(app, pilot, "ctrl+r")
+        assert task(app, plan[2]).deleted
+
+
+async def test_deleting_several_asks_once(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "v", "v", "d", "n")
+        assert app.current_list.total == 9
+        await press(app, pilot, "d", "y")
+        assert app.current_list.total == 7
+        assert app.pane.window.marks == []
+        await press(app, pilot, "u")
+        assert app.current_list.total == 9
+
+
+async def test_undo_takes_back_the_humans_changes_and_never_an_agents(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "s", "p")
+        agent(EditTask(plan[8], {"priority": 1}))
+        await press(app, pilot, "u")
+        assert task(app, plan[1]).status == "done"
+        assert task(app, plan[8]).priority == 1
+        assert "Inventory GA usage" in said(app)
+
+
+async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("j", "m", "n")
+        await write(pilot, "look at eu")
+        await press(app, pilot, "enter")
+        entry = glance.log_page(app.bridge.db, plan[2], 1)[0]
+        assert (entry.agent, entry.message) == ("human", "look at eu")
+        await pilot.press("m", "m")
+        await write(pilot, "hurry")
+        await press(app, pilot, "enter")
+        newest = glance.changes(app.bridge.db, 0, 1_000)[-1]
+        assert (newest.kind, newest.uid) == ("message", "claude-2")
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("i", None), ("t", "Ship auth flow"), ("m", "- [ ] Ship auth flow\n  JWT middleware, login")]
+)
+async def test_y_copies_id_title_or_markdown(app, plan, key, text):
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "j", "j", "j", "y", key)
+        assert app.clipboard.startswith(text or plan[5])
+
+
+# Marks
+
+
+async def test_what_is_marked_is_changed_as_one(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G", "k", "v", "v", "s", "d")
+        assert [task(app, plan[place]).status for place in (8, 9)] == ["done", "done"]
+        await press(app, pilot, "u")
+        assert [task(app, plan[place]).status for place in (8, 9)] == ["pending", "skipped"]
+
+
+async def test_capital_v_marks_all_that_match_and_escape_takes_the_marks_away(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "status:done")
+        await press(app, pilot, "enter", "V")
+        assert app.pane.window.marks == [plan[1], plan[2]]
+        await press(app, pilot, "escape")
+        assert app.pane.window.marks == []
+        assert app.pane.window.keys_on_screen == [plan[1], plan[2]]
+        await press(app, pilot, "escape")
+        assert len(app.pane.window.keys_on_screen) == 9

@@ -1,0 +1,121 @@
+"""Pane 1: the filter, and the lists among which it is changed."""
+
+from __future__ import annotations
+
+from tests.tui.driving import lines, opened, press, shown, task, until, write
+from tui_tasks.core import queries
+from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.tui.word_line import FilterWords
+
+# The filter
+
+
+async def test_the_filter_shows_what_matches_as_one_types(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G", "slash")
+        await write(pilot, "jwt status:open who:claude-1")
+        await pilot.pause()
+        assert app.pane.window.keys_on_screen == [plan[4], plan[5]]
+        assert "2 of 9" in shown(app)
+        await press(app, pilot, "enter")
+        assert app.pane.window.cursor == plan[4]
+        await press(app, pilot, "escape")
+        assert len(app.pane.window.keys_on_screen) == 9
+
+
+async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G", "slash")
+        await write(pilot, "jwt")
+        await press(app, pilot, "escape")
+        assert app.pane.window.cursor == plan[9]
+        assert app.focused is app.pane.window
+
+
+async def test_tab_completes_a_word_of_the_filter(app):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "sta")
+        await pilot.press("tab")
+        await write(pilot, "fai")
+        await pilot.press("tab")
+        assert app.query_one(FilterWords).value == "status:failed "
+
+
+async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "who:claude-2")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        await write(pilot, "hers")
+        await press(app, pilot, "enter", "escape", "escape")
+        assert len(app.pane.window.keys_on_screen) == 9
+        await pilot.press("colon")
+        await write(pilot, "view hers")
+        await press(app, pilot, "enter")
+        assert app.pane.window.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
+
+
+async def test_a_word_that_means_nothing_is_told_beside_the_filter(app):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "status:opne ")
+        await pilot.pause()
+        assert "opne" in lines(app)[3]
+
+
+async def test_a_task_that_comes_to_match_appears_and_one_that_no_more_does_goes(app, plan, agent):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "status:failed")
+        await press(app, pilot, "enter")
+        assert app.pane.window.keys_on_screen == [plan[3]]
+        agent(EditTask(plan[3], {"status": "pending"}), EditTask(plan[8], {"status": "failed"}))
+        await until(pilot, lambda: app.pane.window.keys_on_screen == [plan[8]])
+
+
+# Lists
+
+
+async def test_a_new_list_is_made_and_lines(app):
+    async with opened(app) as pilot:
+        await pilot.press("plus")
+        await pilot.pause()
+        await write(pilot, "Garden")
+        await press(app, pilot, "enter")
+        assert app.current_list.name == "Garden"
+        assert "No tasks yet." in shown(app)
+
+
+async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("j", "M")
+        await pilot.pause()
+        await write(pilot, "todo")
+        await press(app, pilot, "enter")
+        todo = queries.find_list(app.bridge.db, "todo")
+        await until(pilot, lambda: task(app, plan[2]).list_id == todo.id)
+        assert app.pane.window.cursor == plan[3]
+        await press(app, pilot, "u")
+        assert task(app, plan[2]).list_id == app.list_id
+
+
+async def test_a_list_is_held_to_one_task_in_progress(app, plan):
+    async with opened(app) as pilot:
+        app.do("one_at_a_time")
+        await app.workers.wait_for_complete()
+        assert app.current_list.one_in_progress
+        await press(app, pilot, "G", "k", "s", "i")
+        assert task(app, plan[8]).status == "pending"
+
+
+async def test_a_filter_may_name_another_list(app, plan, agent):
+    async with opened(app) as pilot:
+        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
+        await until(pilot, lambda: any(found.total == 1 for found in app.situation.lists.values()))
+        await pilot.press("slash")
+        await write(pilot, "list:todo else")
+        await pilot.pause()
+        assert app.current_list.name == "todo"
+        assert app.pane.window.row.name == "elsewhere"
