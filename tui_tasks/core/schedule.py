@@ -9,7 +9,6 @@ contract's `scheduler` tools, for jobs of the types scheduled (`next_fire`,
 import os
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -118,15 +117,6 @@ def parse_plan(texts: Sequence[str], zone: str, now: int) -> tuple[int, ...]:
     return tuple(sorted(instants))
 
 
-def instant_of(wall: datetime, zone: str) -> int:
-    """The first instant at which a clock in `zone` reads the naive `wall` or a later time.
-
-    That is the jump for a time in a gap, and the first of two for one that comes twice.
-    Raises ScheduleError if there is no such zone, ValueError beyond the year 9998.
-    """
-    return _first_reading(wall, zone_of(zone))
-
-
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a job wants done with its due times. Raises ScheduleError, `field` being the one at fault.
@@ -177,9 +167,8 @@ class Decision:
     """What becomes of one due time, for good.
 
     `reason` says why, for a human ("" for a run on time). Only with "ran": `start_at` is
-    the instant to start at, and `queued` that the job's other runs are to end first.
-    Only with "coalesced": `into` is the due time whose run stands for this one, None if
-    that is not decided yet.
+    the instant to start at, and `queued` that the job's other runs are to end first. For
+    one that is "coalesced" the next that ran stands.
     """
 
     scheduled_for: int
@@ -187,7 +176,6 @@ class Decision:
     reason: str = ""
     start_at: int | None = None
     queued: bool = False
-    into: int | None = None
 
 
 def decide(
@@ -218,16 +206,9 @@ def decide(
     wanted = policy.catch_up_cap if policy.catch_up == "all" else 1
     over, kept = _split(rest, wanted - later)
     refused, runs = _split(kept, room)
-    into = runs[0] if runs else None
-    coalesced = [Decision(instant, "coalesced", "a later run stands for it", into=into) for instant in over]
+    coalesced = [Decision(instant, "coalesced", "a later run stands for it") for instant in over]
     skipped = [Decision(instant, "skipped", refusal) for instant in refused]
     return missed + coalesced + skipped + _runs(runs, now, policy, load, job)
-
-
-def tally(decisions: Sequence[Decision]) -> dict[Verdict, int]:
-    """How many due times ended how, all four named: what "ran once, 57,599 coalesced" is told from."""
-    counts = Counter(decision.decision for decision in decisions)
-    return {verdict: counts[verdict] for verdict in get_args(Verdict)}
 
 
 def retry_delay(attempt: int, base: float, cap: float) -> float:
@@ -312,6 +293,11 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
 
 
 def _first_reading(wall: datetime, zone: ZoneInfo) -> int:
+    """The first instant at which a clock in `zone` reads the naive `wall` or a later time.
+
+    That is the jump for a time in a gap, and the first of two for one that comes twice.
+    Raises ValueError beyond the year 9998.
+    """
     seconds, rest = divmod((wall - _EPOCH) // timedelta(microseconds=1), SECOND)
     for start, end, offset in _pieces(zone, seconds - 2 * DAY):
         if seconds < end + offset:

@@ -41,10 +41,7 @@ BOOKKEEPING: Final = frozenset(
     }
 )
 
-JOB_TYPES: Final = ("adhoc", "planned", "scheduled")
-JOB_STATES: Final = ("idle", "running", "disabled", "error")
 OUTCOMES: Final = ("success", "error", "interrupted")
-DECISIONS: Final = ("ran", "missed", "skipped", "coalesced")
 
 # Entries that a person or an agent may take back; claims, questions, runs and messages have happened.
 UNDOABLE: Final = frozenset(

@@ -61,11 +61,6 @@ class Line(Hosted, Widget):
         self._parts = None
         self.again()
 
-    def part_at(self, x: int) -> Part | None:
-        """The left part that is drawn at a column."""
-        number = self.part_number(x)
-        return self._parts[0][number] if self._parts is not None and number is not None else None
-
     def part_number(self, x: int) -> int | None:
         """Which of the left parts is drawn at a column."""
         for number, (text, _) in enumerate(self._parts[0] if self._parts else ()):

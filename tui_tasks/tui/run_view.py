@@ -8,7 +8,6 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from textual.timer import Timer
 
 from tui_tasks.core import job_lines, queries_jobs
 from tui_tasks.core.database import Database
@@ -177,7 +176,6 @@ class RunView(RowActions, Overlay):
         super().__init__()
         self._job_uid = job_uid
         self._shown: RunLine | None = None
-        self._polling: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Head, runs, output."""
@@ -198,7 +196,7 @@ class RunView(RowActions, Overlay):
         self.window.show(RunsOfJob(self.host.bridge.db, self._job_uid))
         self.window.focus()
         self._read_job()
-        self._polling = self.set_interval(POLL, self._poll)
+        self.set_interval(POLL, self._poll)
 
     @property
     def output(self) -> RunOutput:

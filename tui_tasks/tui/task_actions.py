@@ -19,7 +19,6 @@ from tui_tasks.tui.quick_add import QuickAdd, Wish
 from tui_tasks.tui.window import RowWindow
 
 STATUS_KEYS = {"p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled"}
-TAKES_ONE = ("edit", "edit_in_editor")
 ASKED_WHY = ("failed", "skipped")
 # So many tasks are marked at once, or changed as one change.
 MOST_MARKED = 10_000
