@@ -82,7 +82,7 @@ def test_a_refusal_ends_with_1_and_goes_to_standard_error(run) -> None:
 def test_the_human_cannot_be_posed_as(run) -> None:
     for name in ("human", "Human", " human "):
         done = run("call", "tasklist:add_task", "name=x", "--agent", name)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert "reserved" in done.stderr
 
 

@@ -34,11 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from tui_tasks.core.errors import DatabaseRefused, Refusal
+    from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
 
     options = parser(*arguments[:1]).parse_args(arguments)
     try:
+        if options.agent is not None:
+            _check_agent(options)
         status: int = options.run(options)
+    except ReservedName as refused:
+        print(f"tui-tasks: {refused}", file=sys.stderr)
+        return USAGE
     except (DatabaseRefused, Refusal) as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return REFUSED
@@ -94,10 +99,17 @@ def _open(options: argparse.Namespace) -> Store:
 
 
 def _identity(options: argparse.Namespace) -> Identity:
-    from tui_tasks import requests
+    from tui_tasks import speaker
     from tui_tasks.dialects.base import Identity
 
-    return Identity(requests.agent_name(options.agent) or "agent", options.list, options.read_only)
+    return Identity(options.agent or speaker.DEFAULT, options.list, options.read_only)
+
+
+def _check_agent(options: argparse.Namespace) -> None:
+    from tui_tasks import paths, speaker
+
+    tool = getattr(options, "tool", None) or ""
+    speaker.check(options.agent, tool, lambda: paths.database(options.db), read_only=options.read_only)
 
 
 def _hosts_scheduler(options: argparse.Namespace) -> bool:

@@ -6,11 +6,13 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.errors import Forbidden, Refusal
+from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
 from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Tool
 from tui_tasks.requests import Request
 
+# What an agent may not do is kept as `agent.refused` (contract, section 3), and that it posed as the human.
+KEPT: Final = (Forbidden, ReservedName)
 DEFECT: Final = "a defect in tui-tasks; the channel goes on"
 
 
@@ -25,8 +27,8 @@ class InFlight(msgspec.Struct):
 
     @property
     def writes(self) -> bool:
-        """Whether it needs a write transaction; a forbidden one is kept in the journal."""
+        """Whether it needs a write transaction; some refusals are kept in the journal."""
         request, tool = self.request, self.tool
         if self.refusal or request is None or tool is None:
-            return isinstance(self.refusal, Forbidden)
+            return isinstance(self.refusal, KEPT)
         return tool.writes(self.arguments) or request.idempotency_key is not None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import InvalidRequest
+from tui_tasks.core.errors import InvalidRequest, ReservedName
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 MAX_BATCH: Final = 1_000
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Mn", "Me"})
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -56,7 +59,7 @@ def read(value: Any) -> Request:
         id=request_id(value),
         tool=tool,
         arguments=arguments,
-        agent=agent_name(_text(value, "agent")),
+        agent=agent_name(_text(value, "agent"), tool),
         list=_text(value, "list"),
         if_version=_version(value.get("if_version")),
         idempotency_key=_text(value, "idempotency_key"),
@@ -86,12 +89,21 @@ def _version(version: Any) -> int | None:
     return version
 
 
-def agent_name(name: str | None) -> str | None:
-    """An agent's name, which must not be the human's or the program's own.
+def agent_name(name: str | None, tool: str = "") -> str | None:
+    """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
 
     Raises:
-        InvalidRequest: it is reserved.
+        ReservedName: it is one of these, or reads like it.
     """
-    if name is not None and name.strip().casefold() in vocab.RESERVED_AGENTS:
-        raise InvalidRequest(f"the name {name} is reserved: no agent speaks as the {name.strip().casefold()}")
+    if name is not None and (reserved := _seen(name)) in vocab.RESERVED_AGENTS:
+        raise ReservedName(
+            f"the name {name} is reserved: no agent speaks as the {reserved}", tool=tool[: vocab.MAX_NAME]
+        )
     return name
+
+
+@lru_cache(1024)
+def _seen(name: str) -> str:
+    """A name as a person reads it: what has no width, and the shapes of letters, make no other name of it."""
+    plain = unicodedata.normalize("NFKC", name)
+    return "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN).strip().casefold()

@@ -31,7 +31,7 @@ from tui_tasks.core.store import Store, Transaction
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Identity, Table, Tool, Wait
-from tui_tasks.inflight import DEFECT, InFlight
+from tui_tasks.inflight import DEFECT, KEPT, InFlight
 from tui_tasks.requests import Request
 from tui_tasks.subscription import Subscription
 from tui_tasks.waits import Waiting, Waits
@@ -237,13 +237,13 @@ class Session:
         transaction.run(AtVersion(uid, request.if_version))
 
     def _keep_refusal(self, job: InFlight, refusal: Refusal, transaction: Transaction | None) -> None:
-        """A forbidden request is kept as `agent.refused` (contract, section 3)."""
-        if isinstance(refusal, Forbidden) and transaction is not None:
+        """What an agent may not do is kept as `agent.refused` (contract, section 3)."""
+        if isinstance(refusal, KEPT) and transaction is not None:
             request = job.request
             agent = (request.agent if request else None) or self.identity.agent
             with transaction.change():
                 transaction.speak(agent, request.why if request else None)
-                transaction.run(RecordRefusal(request.tool if request else "", refusal.message))
+                transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
 
     def refused(self, job: InFlight, refusal: Refusal, transaction: Transaction | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""

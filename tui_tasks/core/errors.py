@@ -57,6 +57,10 @@ class InvalidRequest(Refusal):
     code = "invalid_request"
 
 
+class ReservedName(InvalidRequest):
+    """An agent poses as the human, or as the program itself."""
+
+
 class UnknownTool(Refusal):
     """No tool has that name; `data["did_you_mean"]` has the nearest."""
 

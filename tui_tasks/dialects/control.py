@@ -229,6 +229,7 @@ for _verb, _does in (
     ("control:pause", "Pause an agent."),
     ("control:resume", "Let a paused agent go on."),
     ("control:compact", "Drop old entries of the journal."),
+    ("control:config", "Change the settings: the runner, the limits."),
 ):
 
     def _human_only(call: Call, given: Any) -> None:

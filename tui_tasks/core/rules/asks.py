@@ -101,5 +101,5 @@ def resume_agent(tx: Transaction, op: ResumeAgent) -> Agent:
 
 @rule(RecordRefusal)
 def record_refusal(tx: Transaction, op: RecordRefusal) -> None:
-    """A forbidden request is kept (contract, section 3)."""
+    """What an agent may not do is kept (contract, section 3)."""
     tx.emit("agent.refused", "refusal", tx.actor, new={"tool": op.tool, "message": op.message})

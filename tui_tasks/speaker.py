@@ -1,0 +1,35 @@
+"""Who speaks from a command line (contract, section 1, `--agent`): never the human."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tui_tasks import clock, requests
+from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
+from tui_tasks.core.operations import RecordRefusal
+from tui_tasks.core.store import Store
+
+DEFAULT: Final = "agent"
+
+
+def check(agent: str, tool: str, database: Callable[[], str], *, read_only: bool) -> None:
+    """Refuse to speak as the human; that somebody tried is kept where there is a database already.
+
+    Raises:
+        ReservedName: the name is the human's, or the program's own.
+    """
+    try:
+        requests.agent_name(agent, tool)
+    except ReservedName as refused:
+        with contextlib.suppress(DatabaseRefused, Refusal):
+            if not read_only and Path(database()).exists():
+                _keep(database(), tool, refused)
+        raise
+
+
+def _keep(database: str, tool: str, refused: ReservedName) -> None:
+    with Store(database) as store:
+        store.commit(RecordRefusal(tool, refused.message), actor=DEFAULT, now=clock.now())
