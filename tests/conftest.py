@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import Identity
+from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.session import Session
 

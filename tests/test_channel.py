@@ -15,7 +15,7 @@ from tui_tasks.channel import Channel
 from tui_tasks.core import queries
 from tui_tasks.core.database import sqlite3
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import Identity
+from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.session import Session
 

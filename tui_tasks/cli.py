@@ -13,7 +13,7 @@ from tui_tasks import __version__
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Store
-    from tui_tasks.dialects.base import Identity
+    from tui_tasks.dialects.identity import Identity
     from tui_tasks.session import Session
 
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
@@ -100,7 +100,7 @@ def _open(options: argparse.Namespace) -> Store:
 
 def _identity(options: argparse.Namespace) -> Identity:
     from tui_tasks import speaker
-    from tui_tasks.dialects.base import Identity
+    from tui_tasks.dialects.identity import Identity
 
     return Identity(options.agent or speaker.DEFAULT, options.list, options.read_only)
 

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.runner import profiles
-
 Seconds = Annotated[int, Meta(ge=1)]
 
 
@@ -86,6 +84,9 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 
 
 def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[Problem]:
+    # Only where there is a table: everything that looks at the settings would start later for it.
+    from tui_tasks.runner import profiles
+
     problems = []
     for wrong in profiles.read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")

@@ -8,16 +8,15 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui_tasks import clock, config, hosting, paths, terminal
-from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import Identity
-from tui_tasks.runner.inside import inside_run
+from tui_tasks import clock, config, paths, terminal
+from tui_tasks.dialects.identity import Identity
 from tui_tasks.terminal import Claimed
+from tui_tasks.tui.bridge import Bridge
 
 if TYPE_CHECKING:
     from tui_tasks.channel import Channel
@@ -38,11 +37,12 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     path = paths.database(db)
     file = paths.configuration()
     settings, problems = config.load(file)
-    # Opened and closed again: what is wrong with it is told before the terminal is touched.
-    Store(path, read_only=identity.read_only).close()
+    # What is wrong with it is told before the terminal is touched.
+    bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
     try:
         claimed = terminal.claim()
     except terminal.NoTerminal as refused:
+        bridge.stop()
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return 1
     _log_to(claimed.log_fd)
@@ -56,19 +56,24 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
         line = config.line_of(file.read_text(encoding="utf-8"), action, "keys")
         problems.append(config.Problem(file, line, message))
 
-    app = TaskApp(
-        path,
-        read_only=identity.read_only,
-        config=settings,
-        user_themes=file.parent / "themes",
-        settings=file,
-        list_name=identity.list,
-        pane=pane,
-        problems=problems,
-        painted=_collect_garbage,
-    )
-    with _channel(claimed, path, identity), hosting.hosted(path, wanted=scheduler):
-        return terminal.run(app)
+    with _scheduler(path, wanted=scheduler) as host_scheduler:
+
+        def painted() -> None:
+            _collect_garbage()
+            host_scheduler()
+
+        app = TaskApp(
+            bridge,
+            config=settings,
+            user_themes=file.parent / "themes",
+            settings=file,
+            list_name=identity.list,
+            pane=pane,
+            problems=problems,
+            painted=painted,
+        )
+        with _channel(claimed, path, identity):
+            return terminal.run(app)
 
 
 def _collect_garbage() -> None:
@@ -84,6 +89,26 @@ def _log_to(fd: int | None) -> None:
     else:
         stream = os.fdopen(fd, "w", buffering=1, closefd=False)
         logging.basicConfig(stream=stream, level=logging.WARNING, format="tui-tasks: %(message)s")
+
+
+@contextlib.contextmanager
+def _scheduler(path: str, *, wanted: bool) -> Iterator[Callable[[], None]]:
+    """Give what begins to host the scheduler, once the screen stands: importing it would hold that up."""
+    ended = threading.Event()
+
+    def host() -> None:
+        from tui_tasks import hosting
+
+        with hosting.hosted(path, wanted=True):
+            ended.wait()
+
+    thread = threading.Thread(target=host, name="hosting", daemon=True)
+    try:
+        yield thread.start if wanted else lambda: None
+    finally:
+        ended.set()
+        if thread.ident is not None:
+            thread.join(PATIENCE)
 
 
 @contextlib.contextmanager
@@ -117,7 +142,9 @@ class _Engine(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # A screen with no pipe beside it needs none of these, and would start later for them.
         from tui_tasks.channel import Channel
+        from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
+        from tui_tasks.runner.inside import inside_run
         from tui_tasks.session import Session
 
         try:

@@ -30,7 +30,8 @@ from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
-from tui_tasks.dialects.base import Call, Identity, Table, Tool, Wait
+from tui_tasks.dialects.base import Call, Table, Tool, Wait
+from tui_tasks.dialects.identity import Identity
 from tui_tasks.inflight import DEFECT, KEPT, InFlight
 from tui_tasks.requests import Request
 from tui_tasks.subscription import Subscription

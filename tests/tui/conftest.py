@@ -11,6 +11,7 @@ import pytest
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
+from tui_tasks.tui.bridge import Bridge
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +30,9 @@ def plan(tmp_path: Path) -> Plan:
 def make_app() -> Callable[..., TaskApp]:
     """Make an App whose clock stands still at `NOW`."""
 
-    def make(path: str | Path, **options: object) -> TaskApp:
-        return TaskApp(str(path), clock=lambda: NOW, zone=ZONE, **options)  # type: ignore[arg-type]
+    def make(path: str | Path, *, read_only: bool = False, **options: object) -> TaskApp:
+        bridge = Bridge(str(path), read_only=read_only, clock=lambda: NOW)
+        return TaskApp(bridge, zone=ZONE, **options)  # type: ignore[arg-type]
 
     return make
 

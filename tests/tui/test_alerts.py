@@ -17,6 +17,7 @@ from tui_tasks.core.schedule import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.tui import alerts
 from tui_tasks.tui.app import TaskApp
+from tui_tasks.tui.bridge import Bridge
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +126,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
     clock = [NOW]
     job = job_named("Drill", "planned", plan=("2026-11-21T19:15:43",))
     agent(job)
-    app = TaskApp(plan.path, clock=lambda: clock[0])
+    app = TaskApp(Bridge(plan.path, read_only=False, clock=lambda: clock[0]))
     async with opened(app) as pilot:
         await blur(app, pilot)
         await commit(app, pilot, agent, job_named("Other"))

@@ -45,6 +45,21 @@ def _first_schema(db: Database) -> None:
 STEPS: Final[tuple[Callable[[Database], None], ...]] = (_first_schema,)
 
 
+def opened(path: str, *, read_only: bool = False) -> Database:
+    """Open a database, making it at first use, with its schema up to date.
+
+    Raises:
+        DatabaseRefused: it cannot be used, and was left as it is.
+    """
+    db = Database(path, read_only=read_only)
+    try:
+        migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def migrate(db: Database) -> None:
     """Bring the schema up to date, each step in a transaction of its own with the number it ends at.
 

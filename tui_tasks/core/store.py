@@ -173,13 +173,8 @@ class Store:
         Raises:
             DatabaseRefused: it cannot be used, and was left as it is.
         """
-        self.db = Database(path, read_only=read_only)
+        self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
-        try:
-            migrations.migrate(self.db)
-        except BaseException:
-            self.db.close()
-            raise
 
     @property
     def path(self) -> str:

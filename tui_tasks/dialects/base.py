@@ -14,6 +14,7 @@ from tui_tasks.core.operations import EnsureList, Operation
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.arguments import Arguments
+from tui_tasks.dialects.identity import Identity
 
 A = TypeVar("A", bound=Arguments)
 
@@ -42,16 +43,6 @@ class Channel(Protocol):
     @property
     def subscription(self) -> Listener:
         """Its events."""
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """Who speaks on a channel, and what they may do (contract, section 1)."""
-
-    agent: str = "agent"
-    list: str | None = None
-    read_only: bool = False
-    # Whether what speaks was started by a run of a job (rule S1).
-    inside_run: bool = False
 
 
 class Call(msgspec.Struct):

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime, tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,14 +15,12 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.message import Message
-from textual.widgets import ContentSwitcher
+from textual.screen import Screen
 
-from tui_tasks import clock as system_clock
 from tui_tasks.config import Config
 from tui_tasks.core import glance, pages, views
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.tui import keymap, panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
@@ -33,7 +32,7 @@ from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
 from tui_tasks.tui.overlay import Overlay
-from tui_tasks.tui.pane import Pane
+from tui_tasks.tui.pane import Pane, Unseen
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.type_ahead import TypeAhead
 from tui_tasks.tui.wardrobe import Wardrobe
@@ -44,10 +43,10 @@ class Changed(Message):
 
 
 class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
-    """The screen of one database, for the thread that makes it.
+    """The screen of one database, for the thread that made the bridge to it, which it closes.
 
     `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
-    `clock` gives microseconds since the epoch; `zone` is where times of day are told, None: where the system is;
+    `zone` is where times of day are told, None: where the system is;
     `problems` are told to the human at the start; `painted` is called once the first screen is.
     """
 
@@ -55,7 +54,7 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
     TITLE = "tui-tasks"
     ENABLE_COMMAND_PALETTE = False
     # A key that is typed ahead goes to the rows, not into the filter, which stands before them.
-    AUTO_FOCUS = "RowWindow"
+    AUTO_FOCUS = "RowWindow, CardArea"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (60, "-stacked"), (100, "-wide")]
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (16, "-tall")]
     SCOPES = ("app",)
@@ -66,34 +65,27 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
     def __init__(
         self,
-        path: str,
+        bridge: Bridge,
         *,
-        read_only: bool = False,
         config: Config | None = None,
         user_themes: Path | None = None,
         settings: Path | None = None,
         pane: str = "list",
         list_name: str | None = None,
-        clock: Callable[[], int] = system_clock.now,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Open the database.
-
-        Raises:
-            DatabaseRefused: it cannot be used, and was left as it is.
-        """
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
         self.config = config or Config()
-        self.now = clock
-        self.zone = zone or _here()
+        self.now = bridge.clock
+        self._zone = zone
         self.ascii_only = self.config.ascii
         if self.ascii_only:
             self._letters = (Letters(),)
-        self.bridge = Bridge(path, read_only=read_only, clock=clock)
-        self.situation = Situation(self.bridge.db, clock())
+        self.bridge = bridge
+        self.situation = Situation(bridge.db, self.now())
         self.list_id = self._first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
@@ -109,11 +101,17 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         """With `ascii`, letters for the glyphs that are left."""
         return [*super().get_line_filters(), *self._letters]
 
+    def get_default_screen(self) -> Screen[Any]:
+        """The screen, with the classes of its size from the first: it is laid out once, and not again for them."""
+        stops = (self.HORIZONTAL_BREAKPOINTS or [], self.VERTICAL_BREAKPOINTS or [])
+        reached = (max(stop for stop in each if stop[0] <= cells) for cells, each in zip(self.size, stops, strict=True))
+        return Screen(classes=" ".join(name for _, name in reached))
+
     def compose(self) -> ComposeResult:
         """Tabs, Now line, the pane, the footer."""
         yield TopLine(id="top")
         yield NowLine(id="now")
-        with ContentSwitcher(initial=self.pane_name, id="panes"):
+        with Unseen(id="panes"):
             yield panes.pane(self.pane_name)
         yield FootLine(id="foot")
 
@@ -121,19 +119,20 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         """Listen from now on."""
         self.bridge.waits = lambda: self.say("Waiting for another process to let the database go…")
         self.bridge.settle = self.on_changed
-        self.bridge.start(self._hear)
-        # The switcher hides what it holds before it shows the pane.
-        self.call_after_refresh(self._focus_first)
-        self.call_after_refresh(self._painted)
+        self.bridge.told = self._hear
+        self.call_after_refresh(self._begin)
+        for toasts in self.screen.query("ToastRack"):
+            # Textual would take it off the screen after the first paint, and paint all again.
+            toasts.display = False
         if self._problems:
             self.call_after_refresh(self._tell, self._problems)
         if self.user_themes is not None and self.user_themes.is_dir():
             self.set_timer(1, self._tell_of_themes)
 
-    def _focus_first(self) -> None:
-        """Give the pane the keys, where they have gone nowhere else since."""
-        if len(self.screen_stack) == 1 and self.focused is None:
-            self.pane.focus_target().focus()
+    def _begin(self) -> None:
+        """The first screen stands: hear what others write."""
+        self.bridge.watch()
+        self._painted()
 
     def _tell(self, problems: Sequence[object]) -> None:
         more = f"   (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -196,6 +195,11 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
     def pane(self) -> Pane:
         """The pane on screen."""
         return self.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
+
+    @cached_property
+    def zone(self) -> tzinfo | None:
+        """Where times of day are told."""
+        return self._zone or _here()
 
     @property
     def is_compact(self) -> bool:
@@ -282,10 +286,10 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
     def time_of(self, instant: int) -> str:
         """`19:58`, where the human is; with the day where that is not today."""
-        assert self.zone is not None
-        today = moment(self.now(), self.zone)[:-5]
-        told = moment(instant, self.zone)
-        return time_of_day(instant, self.zone) if told.startswith(today) else told
+        # Without the system's zone by its name, which would have to be looked up first.
+        today = moment(self.now(), self._zone)[:-5]
+        told = moment(instant, self._zone)
+        return time_of_day(instant, self._zone) if told.startswith(today) else told
 
     def show_list(self, list_id: int) -> None:
         """Let the list and the board show another list."""
@@ -333,11 +337,16 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
     async def _show_pane(self, name: str) -> None:
         if name == self.pane_name:
             return
-        switcher = self.screen_stack[0].query_one(ContentSwitcher)
-        if not switcher.query(f"#{name}"):
-            await switcher.mount(panes.pane(name))
+        held = self.screen_stack[0].query_one("#panes")
+        if not held.query(f"#{name}"):
+            made = panes.pane(name)
+            made.display = False
+            await held.mount(made)
         self.pane.left()
-        self.pane_name = switcher.current = name
+        with self.batch_update():
+            self.pane.display = False
+            self.pane_name = name
+            self.pane.display = True
         self._wake()
         self.pane.focus_target().focus()
 
@@ -359,6 +368,9 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
 def _here() -> tzinfo | None:
     """The zone of the system with its changes of clocks, where it has a name; else as far as it is off now."""
+    # Where there is no time of day to tell, the screen starts sooner without.
+    from tui_tasks.core.schedule import system_zone, zone_of
+
     now = datetime.now().astimezone()
     named = zone_of(system_zone())
     return named if now.astimezone(named).utcoffset() == now.utcoffset() else now.tzinfo

@@ -14,16 +14,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core import glance, journal, views
+from tui_tasks.core import glance, journal, migrations, views
 from tui_tasks.core.database import storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.glance import Change
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.watch import Watch
+
+if TYPE_CHECKING:
+    from tui_tasks.core.operations import Operation
+    from tui_tasks.core.store import Store
+    from tui_tasks.watch import Watch
 
 # Between two looks at a database that others write to all the time: the screen is drawn no more often.
 PACE: Final = 0.03
@@ -33,7 +35,7 @@ MOST_ENTRIES: Final = 500
 # Seconds after which a human wonders whether a key was heard.
 NOTICED: Final = 0.7
 
-_Work = Callable[[Store], Any]
+_Work = Callable[["Store"], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,13 @@ class Bridge:
         Raises:
             DatabaseRefused: it cannot be used, and was left as it is.
         """
-        self.store = Store(path, read_only=read_only)
-        self.db = self.store.db
+        self.path = path
+        self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
         self.clock = clock
         self.seq = journal.newest(self.db)
-        self._told: Callable[[Changes], None] = lambda changes: None
+        # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
+        self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path) if not read_only else None
         # Called where a write has to wait for another process for long enough to be noticed.
@@ -78,16 +81,18 @@ class Bridge:
         # Called after a commit: the screen takes in at once what it was told.
         self.settle: Callable[[], None] = lambda: None
 
-    def start(self, told: Callable[[Changes], None]) -> None:
-        """Tell of changes from now on, by a call on the running loop for each batch of them."""
-        self._told = told
+    def watch(self) -> None:
+        """Tell of what others commit from now on, by calls on the running loop."""
+        # What a first screen needs none of is imported once it stands.
+        from tui_tasks.watch import Watch
+
         self._listener = _Listener(Watch(self.db), self.catch_up)
         # What was committed since the panes first read, before the watch began.
         self.catch_up()
 
     def catch_up(self) -> None:
         """Look at once, and tell what there is. Where it cannot be read, the next look will tell."""
-        with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
+        with contextlib.suppress(StorageFailed), storage_errors(self.path):
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -97,12 +102,12 @@ class Bridge:
         since = self.seq
         if len(entries) > MOST_ENTRIES:
             self.seq = journal.newest(self.db)
-            self._told(Changes(since, self.seq, (), all=True))
+            self.told(Changes(since, self.seq, (), all=True))
         else:
             self.seq = entries[-1].seq
             changed = {entry.uid for entry in entries if entry.entity == "task"}
             waiting = glance.waiting_on(self.db, changed) if changed else ()
-            self._told(Changes(since, self.seq, tuple(entries), waiting=frozenset(waiting)))
+            self.told(Changes(since, self.seq, tuple(entries), waiting=frozenset(waiting)))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
         """Write, as one change of the human's; return the operations' results once it is durable and was told.
@@ -139,7 +144,7 @@ class Bridge:
             self._listener.stop()
         if self._writer is not None:
             self._writer.stop()
-        self.store.close()
+        self.db.close()
 
 
 class _Listener:
@@ -222,6 +227,8 @@ class _Writer:
             self._thread.join(patience)
 
     def _run(self) -> None:
+        from tui_tasks.core.store import Store
+
         store: Store | None = None
         while (item := self._queue.get()) is not None:
             work, future = item

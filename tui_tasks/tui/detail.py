@@ -204,8 +204,12 @@ class Detail(Vertical):
 
     def _read(self) -> None:
         self._coming = False
-        if not self.size.width:
-            return
+        if self.size.width:
+            self.show_now(self._wanted)
+
+    def show_now(self, uid: str | None) -> None:
+        """Show a task before anything is painted, the part not being on screen yet too."""
+        self._wanted = uid
         app: TaskApp = self.text.host
         was = self._sheet.task.uid if self._sheet else None
         task = queries.any_task(app.bridge.db, self._wanted) if self._wanted else None

@@ -255,22 +255,22 @@ def duration(span_us: int, units: int = 2) -> str:
     return f"{first} {rest // (unit // 60):02}{'m' if letter == 'h' else 's'}"
 
 
-def clock(then_us: int, zone: tzinfo, *, seconds: bool = False) -> str:
-    """Return the time of day in `zone`: `20:15`, or `20:15:02`; `--:--` outside the years 1 to 9999."""
+def clock(then_us: int, zone: tzinfo | None, *, seconds: bool = False) -> str:
+    """Return the time of day in `zone`, None being the system's: `20:15` or `20:15:02`; `--:--` where there is none."""
     at = _local(then_us, zone)
     if at is None:
         return "--:--:--" if seconds else "--:--"
     return f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
 
 
-def moment(then_us: int, zone: tzinfo) -> str:
-    """Return day and time of day in `zone`: `Sun 22 Nov 08:00`; `--` outside the years 1 to 9999."""
+def moment(then_us: int, zone: tzinfo | None) -> str:
+    """Return day and time of day in `zone`, None being the system's: `Sun 22 Nov 08:00`; `--` where there is none."""
     at = _local(then_us, zone)
     # strftime's names follow a locale that some library may have set.
     return "--" if at is None else f"{_DAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
 
 
-def _local(then_us: int, zone: tzinfo) -> datetime | None:
+def _local(then_us: int, zone: tzinfo | None) -> datetime | None:
     try:
         return datetime.fromtimestamp(then_us // SECOND, zone)
     except (OverflowError, ValueError, OSError):

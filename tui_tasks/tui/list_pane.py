@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from tui_tasks.core import pages, views
@@ -24,6 +23,7 @@ from tui_tasks.tui.filters import Parsed
 from tui_tasks.tui.format import age, age_lasts, bar, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.sources import TasksOfList
 from tui_tasks.tui.task_actions import TaskActions
@@ -85,7 +85,7 @@ class TaskWindow(RowWindow[TaskLine]):
             ways = [(f"{palette} list", "another list")]
         lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
         lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
-        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.store.path), 60), "$muted")]]
+        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()
 
 
@@ -118,7 +118,7 @@ class ListHead(Line):
         host = self.host
         new = host.situation.new_in(host.list_id)
         mark = sign("changed", ascii_only=host.ascii_only)
-        since = f" since {host.time_of(host.situation.looked.at)}" if width >= 50 else ""
+        since = f" since {host.time_of(host.situation.looked.at)}" if new and width >= 50 else ""
         return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
 
 
@@ -169,15 +169,15 @@ class ListPane(TaskActions):
     def compose(self) -> ComposeResult:
         """Rule, list, detail."""
         yield ListRule(id="list-rule")
-        with Container(id="list-body"):
-            with Vertical(id="list-main"):
+        with Unseen(id="list-body"):
+            with Unseen(id="list-main"):
                 yield ListHead(id="list-head")
                 yield FilterBar(self._known, id="filter")
                 yield QuickAdd(self._numbered, id="quick-add")
                 self.window = TaskWindow(id="tasks")
                 yield self.window
                 yield ListFoot(id="list-foot")
-            with Vertical(id="list-side"):
+            with Unseen(id="list-side"):
                 yield Detail(id="detail")
                 yield SideFoot(id="side-foot")
 
@@ -186,7 +186,11 @@ class ListPane(TaskActions):
         self._before_filter: str | None = None
         self._asking: set[str] = set()
         self._counting: Any = None
+        self._lay_out()
         self.refreshed()
+        if not self.host.is_compact:
+            # Read at once, so that the first paint has it.
+            self.detail.show_now(self.window.cursor)
 
     # What is shown
 
@@ -233,7 +237,7 @@ class ListPane(TaskActions):
     def _lay_out(self) -> None:
         found = self.host.current_list
         self.set_class(found is None or not found.total, "-empty")
-        wide = self.side_width(self.size.width)
+        wide = self.side_width(self.host.size.width)
         side = self.query_one("#list-side")
         side.styles.width = wide or "1fr"
         self.detail.brief = not wide and not self.is_open
@@ -320,7 +324,7 @@ class ListPane(TaskActions):
 
     def do_open(self) -> None:
         """Go into the detail."""
-        if not self.side_width(self.size.width):
+        if not self.side_width(self.host.size.width):
             self.add_class("-open")
             self._lay_out()
         self.detail.focus_text()

@@ -321,7 +321,7 @@ class LogPane(RowActions, Pane):
         if name is not None and name.strip():
             assert self.host.zone is not None
             file = Path(name.strip()).expanduser().absolute()
-            await self._write(Export(file, self.host.bridge.store.path, form, self.host.zone, self.only))
+            await self._write(Export(file, self.host.bridge.path, form, self.host.zone, self.only))
 
     def _file_name(self, form: str) -> str:
         assert self.host.zone is not None

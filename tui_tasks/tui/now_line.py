@@ -28,6 +28,7 @@ class Line(Hosted, Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
+        self._width = 0
         self._tick: Timer | None = None
         self._tick_in = 0
 
@@ -50,7 +51,7 @@ class Line(Hosted, Widget):
         self._tick_in = 0
         parts = self.left(self.size.width), self.right(self.size.width)
         if parts != self._parts:
-            self._parts = parts
+            self._parts, self._width = parts, self.size.width
             self.refresh()
         if self._tick is not None:
             self._tick.stop()
@@ -58,7 +59,6 @@ class Line(Hosted, Widget):
 
     def on_resize(self) -> None:
         """Lay it out anew."""
-        self._parts = None
         self.again()
 
     def part_number(self, x: int) -> int | None:
@@ -72,8 +72,8 @@ class Line(Hosted, Widget):
     def render_line(self, y: int) -> Strip:
         """Paint it."""
         width = self.size.width
-        if self._parts is None:
-            self._parts = self.left(width), self.right(width)
+        if self._parts is None or self._width != width:
+            self._parts, self._width = (self.left(width), self.right(width)), width
         left, right = self._parts
         ink = Ink.of(self.app)
         used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
@@ -108,7 +108,7 @@ class TopLine(Line):
         app = self.host
         here = app.agents_here()
         mode = ("read only", "$state-overdue") if app.bridge.read_only else ("live", "$muted")
-        name = safe_line(Path(app.bridge.store.path).name, 24)
+        name = safe_line(Path(app.bridge.path).name, 24)
         agents = count(len(here), "agent") if here else "no agent"
         return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_tasks.tui.actions import Action, Actor, Opening
@@ -14,7 +16,15 @@ if TYPE_CHECKING:
     from tui_tasks.tui.window import RowWindow
 
 
-class Pane(Actor, Vertical):
+class Unseen(Vertical):
+    """A container with nothing of its own to see: what is in it covers it, or else the screen shows."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """None at all. A screen has many containers, and Textual would paint each of them blank first."""
+        return []
+
+
+class Pane(Actor, Unseen):
     """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
 
     NAME: ClassVar[str] = ""

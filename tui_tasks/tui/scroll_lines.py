@@ -54,10 +54,8 @@ class ScrollLines(Actor, Lines, can_focus=True):
             self.refresh()
 
     def on_resize(self) -> None:
-        """Lay it out anew."""
-        self._shown_width = 0
+        """Lay it out anew; another size is painted whole."""
         self.again()
-        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Paint one line, with the mark of where one is at its end."""

@@ -30,7 +30,12 @@ class Wardrobe(App[None]):
             name = name if name in self.theme_names else themes.DEFAULT
         else:
             self.register_theme(theme)
-        self.theme = name
+        if not self.is_running and self.current_theme.dark and theme is not None and theme.dark and not theme.ansi:
+            # From one dark theme to another before anything is styled: nothing has to be styled again.
+            self.set_reactive(App.theme, name)
+            self.stylesheet.set_variables(self.get_css_variables())
+        else:
+            self.theme = name
 
     def load_themes(self) -> list[themes.Problem]:
         """Read all themes, for choosing; return what is wrong with the human's own."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
@@ -113,6 +113,7 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
         self._pressed: str | None = None
         self._dragging: str | None = None
         self._drop: str | None = None
+        self._fitted = Size(0, 0)
 
     # What subclasses say
 
@@ -135,6 +136,9 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
         """Show other rows, with the cursor on the one of that key, else on the first, or `from_end` on the last."""
         self._marks.clear()
         self._told = None
+        if not self._held.height:
+            # Before there is a layout, so that its first paint has rows.
+            self._held.resize(self.app.size.height // self.row_height)
         self._held.show(source, cursor, from_end=from_end)
         self._repaint()
 
@@ -275,12 +279,15 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
 
     # Drawing
 
-    def _repaint(self) -> None:
-        """Draw the rows whose looks have changed, and have the lines painted that differ."""
+    def _repaint(self, *, painting: bool = False) -> None:
+        """Draw the rows whose looks have changed, and have the lines painted that differ, unless all are just now."""
         held = self._held
         held.load()
         if held.pending and self._going_on is None:
             self._going_on = self.set_timer(0.001, self._go_on)
+        if held.cursor != self._told:
+            self._told = held.cursor
+            self.post_message(self.Moved(self, held.cursor))
         if not self.size.height or not self.is_attached:
             return
         tall, width = self.row_height, self.size.width
@@ -299,12 +306,9 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
         if bool(fresh) != bool(self._drawn):
             dirty.update(range(-(-self.size.height // tall)))
         self._drawn, self._thumb = fresh, thumb
-        if dirty:
+        if dirty and not painting:
             self.refresh(*(Region(0, number * tall, width, tall) for number in sorted(dirty)))
         self._set_alarm()
-        if held.cursor != self._told:
-            self._told = held.cursor
-            self.post_message(self.Moved(self, held.cursor))
 
     def _draw(self, row: R, look: RowLook, old: _Drawn | None) -> _Drawn:
         if old is not None and old.row is row and old.look == look and old.epoch == self._epoch:
@@ -337,8 +341,7 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line of what was drawn."""
-        if not self._drawn:
-            self._repaint()
+        self._fit(painting=True)
         number, line = divmod(y, self.row_height)
         width, ink = self.size.width, Ink.of(self.app)
         on_cursor = False
@@ -385,11 +388,17 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
     # What the terminal says
 
     def on_resize(self) -> None:
-        """Keep the cursor on screen."""
-        self._held.resize(self.size.height // self.row_height)
-        self._drawn = []
-        self._repaint()
-        self.refresh()
+        """Keep the cursor on screen. What is painted at another size is painted whole."""
+        self._fit()
+
+    def _fit(self, *, painting: bool = False) -> None:
+        """Have as many rows as there is room for, drawn as wide as they may be."""
+        if self._fitted != self.size:
+            self._fitted = self.size
+            self._held.resize(self.size.height // self.row_height)
+            self._drawn = []
+        if not self._drawn:
+            self._repaint(painting=painting)
 
     def on_focus(self) -> None:
         """The cursor is drawn stronger."""

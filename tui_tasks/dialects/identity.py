@@ -1,0 +1,15 @@
+"""Who speaks. It stands alone, so that a screen with no pipe beside it needs nothing else of the dialects."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who speaks on a channel, and what they may do (contract, section 1)."""
+
+    agent: str = "agent"
+    list: str | None = None
+    read_only: bool = False
+    # Whether what speaks was started by a run of a job (rule S1).
+    inside_run: bool = False
