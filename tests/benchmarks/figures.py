@@ -79,6 +79,11 @@ class Place:
         """How often to measure what is measured `whole` times."""
         return max(3, whole // 5) if self.quick else whole
 
+    @property
+    def many(self) -> int:
+        """How many tasks are many."""
+        return 20_000 if self.quick else 1_000_000
+
     def filled(self, tasks: int) -> Path:
         """A database with one list of so many tasks, made once and shared: open it to read, or copy it."""
         path = self.folder / f"filled-{tasks}.db"
