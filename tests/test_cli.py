@@ -274,3 +274,24 @@ def test_the_scheduler_alone_runs_what_is_due_and_ends_when_it_is_told_to(tmp_pa
         scheduler.terminate()
         assert scheduler.wait(30) == 0
     assert (ended["outcome"], ended["result"]) == ("success", "hello")
+
+
+def test_compact_drops_old_entries_when_the_human_agrees_and_refuses_what_it_does_not_understand(run) -> None:
+    for name in ("one", "two"):
+        assert run("add", name).returncode == 0
+    for said, why in (("yesterday-ish", "no age"), ("2999-01-01", "not past"), ("99d", "nothing was dropped")):
+        refused = run("compact", "--before", said, "--yes")
+        assert refused.returncode == 1
+        assert why in refused.stderr
+    asked = run("compact", "--before", "0d")
+    assert (asked.returncode, asked.stdout) == (1, "")
+    assert "--yes" in asked.stderr
+    assert run("compact", "--before", "0d", "--yes", TUI_TASKS_RUN_TOKEN="x").returncode == 1
+    done = run("compact", "--before", "0d", "--yes")
+    assert (done.returncode, done.stdout) == (0, "dropped 2 entries; the journal begins at 3\n")
+    assert [line.split("  ")[1] for line in run("ls").stdout.splitlines()]
+    assert "all is well" in run("doctor").stdout
+    (told,) = json.loads(run("call", "control:history").stdout)["entries"]
+    assert (told["event"], told["actor"]) == ("journal.compacted", "human")
+    expired = run("call", "control:history", "since=1")
+    assert json.loads(expired.stderr)["code"] == "cursor_expired"

@@ -357,6 +357,30 @@ def _backup(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_compact(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
+        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others wait meanwhile."
+    )
+    command.add_argument("--before", metavar="WHEN", required=True, help="an age (90d, 12w), or a date (2026-01-31)")
+    command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _compact(options: argparse.Namespace) -> int:
+    from tui_tasks import clock, compact
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.runner.inside import inside_run
+
+    if options.read_only:
+        raise Forbidden("nothing is dropped with --read-only")
+    now = clock.now()
+    before = compact.instant(options.before, now)
+    with _open(options) as store:
+        if inside_run(os.environ, store.db):
+            raise Forbidden("only the human drops entries of the journal, never a run of a job")
+        return compact.run(store, before, now, asked=options.yes)
+
+
 def _mcp(options: argparse.Namespace) -> int:
     try:
         from tui_tasks import mcp_server
@@ -421,5 +445,6 @@ _COMMANDS: tuple[
     ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
     ("doctor", "check the database, its file, the clock and the settings", None, _doctor),
     ("backup", "copy the database while it is in use", _declare_backup, _backup),
+    ("compact", "drop the journal's oldest entries", _declare_compact, _compact),
     ("config", "print where the settings are, each with its default and meaning", None, _config),
 )

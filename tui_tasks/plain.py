@@ -25,7 +25,7 @@ def follow(store: Store, since: int) -> Iterator[str]:
     watch = Watch(store.db)
     try:
         while True:
-            while entries := journal.since(store.db, since, PAGE):
+            while entries := journal.since(store.db, max(since, journal.oldest(store.db) - 1), PAGE):
                 since = entries[-1].seq
                 yield from (sentence(store.db, entry) for entry in entries)
             _wait(watch)
@@ -100,6 +100,7 @@ _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "ask.timeout": lambda entry: "waits for an answer no longer",
     "ask.withdrawn": lambda entry: "withdrew a question",
     "message": lambda entry: f"wrote to {_word(entry, 'to')}: {_word(entry, 'text')}",
+    "journal.compacted": lambda entry: "dropped old entries of the journal",
     "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_word(entry, 'message')}",
     "agent.resumed": lambda entry: f"let {_quoted(entry.uid)} go on",
     "agent.refused": lambda entry: f"was refused {_word(entry, 'tool')}: {_word(entry, 'message')}",

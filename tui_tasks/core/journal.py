@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from peewee import fn
 
-from tui_tasks.core import models
+from tui_tasks.core import compaction, models
+from tui_tasks.core.compaction import Base
 from tui_tasks.core.database import Database, Statement, slot, sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
@@ -28,6 +29,7 @@ _INSERT = Statement(J.insert({column: slot(column.name) for column in _COLUMNS})
 _HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(J.select(*_COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
+_TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
 _LATEST = Statement(J.select(*_COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
 _TASK_SINCE = Statement(
     J.select(*_COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
@@ -81,15 +83,21 @@ def newest(db: Database) -> int:
     return head(db)[0]
 
 
+def oldest(db: Database) -> int:
+    """The oldest entry's seq, 1 when there is none."""
+    row = db.one(_OLDEST)
+    return row[0] if row else 1
+
+
 def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[Entry]:
     """The oldest `limit` entries after `seq`, oldest first; of one task alone where it is named.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
     """
-    oldest = db.one(_OLDEST)
-    if oldest and seq + 1 < oldest[0]:
-        raise CursorExpired(f"events before {oldest[0]} were compacted away: take a snapshot", oldest=oldest[0])
+    first = oldest(db)
+    if seq + 1 < first:
+        raise CursorExpired(f"events before {first} were compacted away: take a snapshot", oldest=first)
     if task is None:
         rows = db.all(_SINCE, since=seq, limit=limit)
     else:
@@ -138,9 +146,9 @@ _LONG_NOW = Statement(
 )
 
 
-def all_entries(db: Database) -> Iterator[Entry]:
-    """Every entry from the oldest, a page at a time."""
-    seq = (db.one(_OLDEST) or (1,))[0] - 1
+def all_entries(db: Database, since: int = 0) -> Iterator[Entry]:
+    """Every entry after a number from the oldest, a page at a time."""
+    seq = max(since, oldest(db) - 1)
     while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
         yield from page
         seq = page[-1].seq
@@ -149,17 +157,23 @@ def all_entries(db: Database) -> Iterator[Entry]:
 def broken_link(db: Database) -> int | None:
     """The seq of the first entry that does not follow from the one before it, or None when all do.
 
-    The oldest entry kept is taken at its word where the ones before it were compacted away.
+    Where the entries before were compacted away, the journal itself tells what the oldest follows from. While they are
+    being deleted, the oldest is taken at its word as far as the last of them, whose hash is known.
     """
-    previous: bytes | None = None
-    expected: int | None = None
+    base = compaction.base(db)
+    first, cut = oldest(db), base.last if base else 0
+    if first > cut + 1:
+        return first
+    previous = (base.hash if base else b"") if first == cut + 1 else None
+    expected = first
     rows = db.sql(f"SELECT {', '.join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq")
     try:
+        if base and not _tells_of(db, base):
+            return base.seq
         for row in rows:
             seq, hashed = row[0], bytes(row[-1])
-            if previous is None and seq == 1:
-                previous = b""
-            if expected is not None and seq != expected:
+            is_cut = base is not None and seq == cut
+            if seq != expected or (is_cut and hashed != cast(Base, base).hash):
                 return int(seq)
             if previous is not None and link(previous, row[:-1]) != hashed:
                 return int(seq)
@@ -168,5 +182,12 @@ def broken_link(db: Database) -> int | None:
         if "decode" not in str(error):
             raise
         # A text that is no UTF-8 any more.
-        return expected or int(db.one(_OLDEST)[0])
+        return int(expected)
     return None
+
+
+def _tells_of(db: Database, base: Base) -> bool:
+    """Whether the entry that is said to tell of a compaction does so."""
+    row = db.one(_TOLD, seq=base.seq)
+    told = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
+    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(told)

@@ -33,9 +33,14 @@ def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
 
 def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, now: int) -> None:
     """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`."""
-    db.run(_FORGET, {"before": now - KEEP})
+    forget(db, now - KEEP)
     drop(db, agent, key)
     db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": now})
+
+
+def forget(db: Database, before: int) -> None:
+    """Forget the replies that were kept before an instant."""
+    db.run(_FORGET, {"before": before})
 
 
 def drop(db: Database, agent: str, key: str) -> None:

@@ -208,6 +208,15 @@ class RecordRefusal(Operation, frozen=True):
     message: str
 
 
+class CompactJournal(Operation, frozen=True):
+    """Give up the journal's entries from before an instant (microseconds). Result: how many are to be deleted.
+
+    `compaction.drop_some` deletes them afterwards.
+    """
+
+    before: int
+
+
 class Undo(Operation, frozen=True):
     """Take back a change of the speaker's own: the one that is named, or the newest that still stands.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core import journal, migrations, queries, rules
+from tui_tasks.core import compaction, journal, migrations, queries, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import STATE
@@ -216,7 +216,8 @@ class Store:
 def replay(source: Database, target: Database) -> None:
     """Apply every entry of one database's journal to another that has had none: it gives the same tables."""
     with target.transaction(write=True):
-        for entry in journal.all_entries(source):
+        begin = compaction.restore_base(source, target)
+        for entry in journal.all_entries(source, begin):
             if entry.new is not None and entry.entity in STATE:
                 apply(target, entry.entity, entry.uid, entry.old, entry.new)
             if entry.entity in TOUCHING and entry.image is not None and entry.task is not None:

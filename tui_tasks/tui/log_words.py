@@ -105,6 +105,8 @@ def _of_people(line: LogLine) -> str:
         return f"claimed for {duration(int(new.get('lease') or 0))}"
     if line.kind == "task.moved":
         return "moved to this list" if "list_id" in new else "moved in the list"
+    if line.kind == "journal.compacted":
+        return f"earlier entries, up to {new.get('last'):,}, were compacted away"
     what = {"state.saved": "its state, to go on from", "memory.saved": "its result, as a memory"}
     return what.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
 

@@ -95,12 +95,15 @@ def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
 
 
 def _is_undo(db: Database, change: int) -> bool:
-    return journal.of_change(db, change)[0].undoes is not None
+    entries = journal.of_change(db, change)
+    return bool(entries) and entries[0].undoes is not None
 
 
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     entries = [entry for entry in journal.of_change(tx.db, change) if entry.kind in vocab.UNDOABLE]
     if not entries:
+        if change < journal.oldest(tx.db):
+            raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
         raise NotFound("change", str(change))
     tx.undoes = change
     last = max(entry.seq for entry in journal.of_change(tx.db, change))

@@ -1,0 +1,169 @@
+"""Compaction drops old entries of the journal; what stays is still proved, and still gives the same tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pysqlite3
+import pytest
+
+from tests.conftest import SECOND, START
+from tui_tasks.core import backup, compaction, journal, kept, models, queries, search
+from tui_tasks.core.errors import Conflict, CursorExpired, Forbidden
+from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
+from tui_tasks.core.store import Store, replay
+
+
+def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:
+    """Some changes, a second apart; four entries a task and more."""
+    home = queries.find_list(store.db, "task")
+    assert home is not None
+    made = []
+    for number in range(begin, begin + tasks):
+        at = START + number * SECOND
+        (task,) = store.commit(AddTask(f"Task {number} \0 ß", home.uid, tags=("a",)), actor="agent", now=at)
+        made.append(task.uid)
+        store.commit(
+            LogTask(task.uid, "begun"), EditTask(task.uid, {"status": "done", "result": [1]}), actor="b", now=at
+        )
+        store.commit(EditTask(made[0], {"name": f"changed by {number}"}), actor="agent", now=at)
+    store.commit(DeleteTask(made[-1]), actor="human", now=START + (begin + tasks) * SECOND)
+    return made
+
+
+def _compact(store: Store, before: int, now: int = 10_000) -> None:
+    store.commit(CompactJournal(START + before * SECOND), actor="human", now=START + now * SECOND)
+    while compaction.drop_some(store.db, 3):
+        assert list(backup.findings(store.db)) == []
+
+
+def _tables(store: Store) -> dict[str, list]:
+    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in models.STATE}
+
+
+def _again(store: Store) -> dict[str, list]:
+    with Store(":memory:") as target:
+        replay(store.db, target.db)
+        return _tables(target)
+
+
+def test_replaying_from_where_it_was_compacted_gives_the_same_tables(store: Store) -> None:
+    _work(store, 0)
+    _compact(store, 5)
+    assert _again(store) == _tables(store)
+    _work(store, 20)
+    store.commit(ClaimNext(None, 60 * SECOND), actor="agent", now=START + 40 * SECOND)
+    assert _again(store) == _tables(store)
+    _compact(store, 25)
+    _work(store, 50, 3)
+    assert _again(store) == _tables(store)
+    assert list(backup.findings(store.db)) == []
+
+
+def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Store, path: Path) -> None:
+    _work(store, 0)
+    before = {entry.seq: entry for entry in journal.all_entries(store.db)}
+    _compact(store, 5)
+    found = compaction.base(store.db)
+    assert found is not None
+    assert journal.oldest(store.db) == found.last + 1
+    assert before[journal.oldest(store.db)].at == START + 5 * SECOND
+    assert before[found.last].at == START + 4 * SECOND
+    (told,) = journal.latest(store.db, 1)
+    assert (told.kind, told.actor) == ("journal.compacted", "human")
+    store.close()
+    first = found.last + 1
+    for change in (
+        f"UPDATE journal SET at = at + 1 WHERE seq = {first}",
+        f"DELETE FROM journal WHERE seq = {first}",
+        "UPDATE base SET hash = x'00'",
+        "UPDATE base SET last = last + 1",
+        "DROP TABLE base",
+        f"UPDATE journal SET new = '{{}}' WHERE seq = {found.seq}",
+    ):
+        copy = path.with_name("copy.db")
+        copy.write_bytes(path.read_bytes())
+        raw = pysqlite3.connect(str(copy))
+        raw.execute(change)
+        raw.commit()
+        raw.close()
+        with Store(str(copy)) as altered:
+            assert list(backup.findings(altered.db)), change
+
+
+def test_one_that_was_broken_off_is_sound_and_the_next_goes_on(store: Store) -> None:
+    _work(store, 0)
+    store.commit(CompactJournal(START + 8 * SECOND), actor="human", now=START + 99 * SECOND)
+    assert compaction.drop_some(store.db, 3)
+    assert journal.oldest(store.db) == 4
+    assert list(backup.findings(store.db)) == []
+    assert _again(store) == _tables(store)
+    _compact(store, 9)
+    assert [entry.at for entry in journal.since(store.db, journal.oldest(store.db) - 1, 1)] == [START + 9 * SECOND]
+
+
+def test_what_was_compacted_cannot_be_taken_back_and_what_was_not_can(store: Store) -> None:
+    made = _work(store, 0)
+    first = journal.oldest(store.db)
+    store.commit(Undo(), actor="agent", now=START + 20 * SECOND)
+    _compact(store, 12)
+    with pytest.raises(Conflict, match="compacted away"):
+        store.commit(Undo(first), actor="human", now=START + 30 * SECOND)
+    with pytest.raises(Conflict, match="no change to undo"):
+        store.commit(Undo(), actor="b", now=START + 30 * SECOND)
+    store.commit(Redo(), actor="agent", now=START + 30 * SECOND)
+    assert queries.task(store.db, made[0]).name == "changed by 9"
+
+
+def test_a_reader_from_before_is_told_where_the_journal_begins(store: Store) -> None:
+    _work(store, 0)
+    _compact(store, 5)
+    oldest = journal.oldest(store.db)
+    with pytest.raises(CursorExpired) as refused:
+        journal.since(store.db, oldest - 2, 10)
+    assert refused.value.data == {"oldest": oldest}
+    assert journal.since(store.db, oldest - 1, 1)[0].seq == oldest
+
+
+def test_only_the_human_compacts_and_nothing_is_dropped_where_nothing_is_old(store: Store) -> None:
+    _work(store, 0)
+    before = journal.newest(store.db)
+    with pytest.raises(Forbidden):
+        store.commit(CompactJournal(START + 5 * SECOND), actor="agent", now=START + 20 * SECOND)
+    with pytest.raises(Conflict, match="nothing was dropped"):
+        store.commit(CompactJournal(START), actor="human", now=START + 20 * SECOND)
+    _compact(store, 5)
+    with pytest.raises(Conflict, match="nothing was dropped"):
+        store.commit(CompactJournal(START + 5 * SECOND), actor="human", now=START + 20 * SECOND)
+    assert journal.newest(store.db) == before + 1
+
+
+def test_a_request_is_kept_whole_and_old_replies_are_forgotten(store: Store) -> None:
+    home = queries.find_list(store.db, "task")
+    assert home is not None
+    _work(store, 0, 2)
+    with store.transaction(START + 90 * SECOND) as tx, tx.change():
+        tx.speak("agent")
+        tx.run(AddTask("one", home.uid))
+        tx.now += 10 * SECOND
+        tx.run(AddTask("two", home.uid))
+        kept.keep(store.db, "agent", "key", "f", "{}", START)
+    _compact(store, 95, 200_000)
+    assert [entry.new["name"] for entry in journal.all_entries(store.db) if entry.entity == "task"] == ["one", "two"]
+    assert kept.find(store.db, "agent", "key") is None
+
+
+def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store, monkeypatch) -> None:
+    monkeypatch.setattr(search, "WORTH_IT", 1)
+    _work(store, 0, 3)
+    while search.catch_up(store.db):
+        pass
+    _work(store, 10, 3)
+    _compact(store, 50)
+    assert search.narrowed(store.db, ["task 11"]) is None
+    while search.catch_up(store.db):
+        pass
+    home = queries.find_list(store.db, "task")
+    assert home is not None
+    assert search.narrowed(store.db, ["task 11"]) is not None
+    assert queries.board(store.db, home.id, query="task 11")[1] == 1

@@ -1,0 +1,36 @@
+"""Compaction of the journal: the human's alone (contract, section 3, `cursor_expired`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_tasks.core import compaction, kept, run_logs, vocab
+from tui_tasks.core.compaction import Base
+from tui_tasks.core.errors import Conflict, Forbidden
+from tui_tasks.core.operations import CompactJournal
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.run_steps import refuse_inside_run
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+DAY = 24 * 3600 * 1_000_000
+
+
+@rule(CompactJournal)
+def compact(tx: Transaction, op: CompactJournal) -> int:
+    """Decide what is to go; `compaction.drop_some` deletes it afterwards, some at a time."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("only the human drops entries of the journal")
+    refuse_inside_run(tx)
+    first = compaction.first_since(tx.db, op.before)
+    row = tx.db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (first - 1,)).fetchone()
+    before = compaction.base(tx.db)
+    if row is None or (before is not None and first - 1 <= before.last):
+        raise Conflict("no entry of the journal is that old: nothing was dropped")
+    hashed, oldest = bytes(row[0]), int(row[1])
+    tx.emit("journal.compacted", "journal", "", new={"last": first - 1, "hash": hashed.hex(), "before": op.before})
+    compaction.keep_base(tx.db, Base(tx.seq, first - 1, hashed))
+    kept.forget(tx.db, tx.now - DAY)
+    run_logs.forget(tx.db, op.before)
+    return first - oldest
