@@ -204,8 +204,11 @@ def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, 
     return db.query(query)[0][0], end
 
 
-def uids(db: Database, list_id: int, only: Filter, limit: int) -> list[str]:
-    """The uids of the first `limit` tasks of the list that are wanted, in order."""
-    wanted = found_by_words(db, list_id, only) or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
-    query = TaskRow.select(TaskRow.uid).where(*wanted)
-    return [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]
+def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> tuple[list[str], str | None]:
+    """The uids of the next `limit` tasks that are wanted after a rank, and the rank to go on from; None at the end."""
+    wanted = found_by_words(db, list_id, only)
+    end = step(db, list_id, rank, MOST_PASSED) if only and not wanted else None
+    wanted = wanted or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
+    query = TaskRow.select(TaskRow.uid).where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *wanted)
+    found = [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]
+    return found, end if len(found) < limit else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -148,6 +148,15 @@ def any_task(db: Database, uid: str) -> Task | None:
     """The task with that uid, deleted ones too."""
     row = db.one(_TASK_BY_UID, uid=uid)
     return read_task(row) if row else None
+
+
+def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
+    """Those of the tasks that are there and not deleted, in the order of `uids`."""
+    found: dict[str, Task] = {}
+    for at in range(0, len(uids), 500):
+        query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]))
+        found |= {task.uid: task for task in map(read_task, db.query(query))}
+    return [found[uid] for uid in uids if uid in found]
 
 
 def task(db: Database, uid: str) -> Task:

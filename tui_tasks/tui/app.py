@@ -117,7 +117,7 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
     def on_mount(self) -> None:
         """Listen from now on."""
-        self.bridge.waits = lambda: self.say("Waiting for another process to let the database go…")
+        self.bridge.writing = self.tell_of_writing
         self.bridge.settle = self.on_changed
         self.bridge.told = self._hear
         self.call_after_refresh(self._begin)
@@ -144,6 +144,8 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
     async def on_unmount(self) -> None:
         """Remember when the human last looked, and let what was begun be written."""
+        # There is nowhere left to tell of it.
+        self.bridge.writing = lambda writing: None
         with contextlib.suppress(Refusal):
             looked = self.situation.all_seen(self.now())
             await self.bridge.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tui_tasks.core import journal, pages, views
+from tui_tasks.core import board_pages, journal, pages, views
 from tui_tasks.core.operations import CreatePlan, Redo, SetListRule, Undo
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Entry
-from tui_tasks.core.wanted import Filter, Term
 from tui_tasks.tui.actions import Actor
-from tui_tasks.tui.format import count, look, safe_line
+from tui_tasks.tui.bridge import Writing
+from tui_tasks.tui.format import bar, count, look, safe_line
 from tui_tasks.tui.panes import screen
 
-# So many failed tasks of a list are gone through by `!`.
+# So many failed tasks are gone through by `!`.
 MOST_FAILED = 200
 _DONE = {
     "task.created": "new task {}",
@@ -24,6 +24,18 @@ _DONE = {
 
 class AppActions(Actor):
     """The actions of the scope `app`."""
+
+    def tell_of_writing(self, writing: Writing | None) -> None:
+        """Show how far a long write has come; None: it is over, and what comes of it is told by whoever began it."""
+        if writing is None:
+            self.host.say("")
+        elif not writing.has_begun:
+            self.host.say("Waiting for another process to let the database go…")
+        elif writing.total == 1:
+            self.host.say(f"Writing…  {count(writing.entries, 'change')}")
+        else:
+            told = bar(writing.done / writing.total, 20, ascii_only=self.host.ascii_only)
+            self.host.say(f"Writing  {told}  {writing.done:,} of {writing.total:,}")
 
     def do_pane_list(self) -> None:
         """Pane 1."""
@@ -167,9 +179,11 @@ class AppActions(Actor):
             task = pages.line(db, uid) if uid is not None else None
             if task is not None and not task.deleted and (uid in host.situation.asking or task.status == "failed"):
                 found[task.uid] = task
-        failed = Filter((Term("status", "failed"),))
-        for task in pages.after(db, host.list_id, pages.FIRST, MOST_FAILED, failed):
-            found.setdefault(task.uid, task)
+        # The list that is shown comes first, then all that the Now line has counted.
+        for home in sorted(host.situation.lists.values(), key=lambda home: home.id != host.list_id):
+            if home.failed and len(found) < MOST_FAILED:
+                for task in board_pages.page(db, home.id, "failed", pages.FIRST, MOST_FAILED):
+                    found.setdefault(task.uid, task)
         return list(found.values())
 
 

@@ -24,7 +24,7 @@ from tui_tasks.core.vocab import HUMAN
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
-    from tui_tasks.core.store import Store
+    from tui_tasks.core.store import Store, Transaction
     from tui_tasks.watch import Watch
 
 # Between two looks at a database that others write to all the time: the screen is drawn no more often.
@@ -32,8 +32,9 @@ PACE: Final = 0.03
 # With more entries than this to catch up with, what is on screen is read anew instead.
 MOST_ENTRIES: Final = 500
 
-# Seconds after which a human wonders whether a key was heard.
+# Seconds after which a human wonders whether a key was heard; and between two words about how far a write has come.
 NOTICED: Final = 0.7
+TOLD_EVERY: Final = 0.25
 
 _Work = Callable[["Store"], Any]
 
@@ -58,6 +59,31 @@ class Changes:
         return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
 
 
+class Writing:
+    """How far a write has come; the writer's thread says so, the screen's reads it. Without `begin` it waits."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self._transaction: Transaction | None = None
+        self._first = 0
+
+    def begin(self, transaction: Transaction) -> None:
+        """It waits for nobody any more."""
+        self._first = transaction.seq
+        self._transaction = transaction
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has the database to itself."""
+        return self._transaction is not None
+
+    @property
+    def entries(self) -> int:
+        """How many changes it has made so far."""
+        return self._transaction.seq - self._first if self._transaction is not None else 0
+
+
 class Bridge:
     """One database for one screen. Everything here is for the screen's thread; the writer is its own."""
 
@@ -76,8 +102,8 @@ class Bridge:
         self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path) if not read_only else None
-        # Called where a write has to wait for another process for long enough to be noticed.
-        self.waits: Callable[[], None] = lambda: None
+        # Called now and then while a write takes long enough to be noticed, and with None once it is over.
+        self.writing: Callable[[Writing | None], None] = lambda writing: None
         # Called after a commit: the screen takes in at once what it was told.
         self.settle: Callable[[], None] = lambda: None
 
@@ -115,8 +141,19 @@ class Bridge:
         Raises:
             Refusal: nothing was written.
         """
-        now = self.clock()
-        results: list[Any] = await self._write(lambda store: store.commit(*operations, actor=HUMAN, now=now, why=why))
+        now, writing = self.clock(), Writing(len(operations))
+
+        def work(store: Store) -> list[Any]:
+            with store.transaction(now) as transaction, transaction.change():
+                writing.begin(transaction)
+                transaction.speak(HUMAN, why)
+                made = []
+                for operation in operations:
+                    made.append(transaction.run(operation))
+                    writing.done += 1
+                return made
+
+        results: list[Any] = await self._write(work, writing)
         self.catch_up()
         self.settle()
         return results
@@ -128,14 +165,18 @@ class Bridge:
             StorageFailed: nothing was written.
         """
         if not self.read_only:
-            await self._write(lambda store: views.put(store.db, key, value))
+            await self._write(lambda store: views.put(store.db, key, value), Writing(1))
 
-    async def _write(self, work: _Work) -> Any:
+    async def _write(self, work: _Work, writing: Writing) -> Any:
         assert self._writer is not None, "a read-only screen offers no writes"
         written = asyncio.wrap_future(self._writer.put(work))
         done, _ = await asyncio.wait({written}, timeout=NOTICED)
-        if not done:
-            self.waits()
+        if done:
+            return await written
+        while not done:
+            self.writing(writing)
+            done, _ = await asyncio.wait({written}, timeout=TOLD_EVERY)
+        self.writing(None)
         return await written
 
     def stop(self) -> None:

@@ -5,7 +5,9 @@ Forms and dialogs are imported when they are opened: together they take longer t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from tui_tasks.core import pages, queries
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
@@ -52,8 +54,7 @@ class TaskActions(RowActions, Pane):
         return super().why_not(action)
 
     def _tasks(self) -> list[Task]:
-        found = (queries.any_task(self.host.bridge.db, uid) for uid in self.selection())
-        return [task for task in found if task is not None and not task.deleted]
+        return queries.live_tasks(self.host.bridge.db, self.selection())
 
     @staticmethod
     def _named(tasks: Sequence[Task]) -> str:
@@ -265,12 +266,33 @@ class TaskActions(RowActions, Pane):
             self.window.mark([self.window.cursor])
             self.window.move(1)
 
-    def do_mark_all(self) -> None:
-        """Mark all that match; where all are marked, none."""
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
+        """Mark all that match; where some are marked, none. What is at hand is marked before the next key."""
         if self.window.marks:
             self.window.clear_marks()
-            return
-        uids = pages.uids(self.host.bridge.db, self.host.list_id, self.wanted(), MOST_MARKED)
+            return None
+        only = self.wanted()
+        uids, rank = pages.uids_on(self.host.bridge.db, self.host.list_id, pages.FIRST, only, MOST_MARKED)
+        if rank is not None:
+            return self._mark_on(uids, rank, self.host.list_id, only)
+        self._mark_these(uids)
+        return None
+
+    async def _mark_on(self, uids: list[str], at: str, list_id: int, only: Filter) -> None:
+        """Look on for what matches, a stretch at a time, so that keys come through; then mark it all at once."""
+        host = self.host
+        rank: str | None = at
+        while rank is not None:
+            host.say(f"Looking for all that match…  {count(len(uids), 'task')}")
+            await asyncio.sleep(0.005)
+            if self.wanted() != only or host.list_id != list_id:
+                host.say("The filter has changed; nothing was marked.")
+                return
+            more, rank = pages.uids_on(host.bridge.db, list_id, rank, only, MOST_MARKED - len(uids))
+            uids += more
+        self._mark_these(uids)
+
+    def _mark_these(self, uids: list[str]) -> None:
         self.window.mark(uids, on=True)
         limit = f", the first {MOST_MARKED:,}" if len(uids) == MOST_MARKED else ""
         self.host.say(f"{count(len(uids), 'task')} marked{limit}.")

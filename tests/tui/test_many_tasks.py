@@ -1,0 +1,147 @@
+"""Actions on many tasks: how far they have come is told, keys come through, and nothing is half done."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.tui.driving import opened, press, said, shown, task, until, write
+from tests.tui.plan import NOW
+from tui_tasks.core import pages
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask
+from tui_tasks.core.store import Store, Transaction
+from tui_tasks.tui import bridge
+
+
+class Gate:
+    """Holds the writer up before its operation of that number, counted from 1."""
+
+    def __init__(self, monkeypatch, before, refuse=False):
+        self.reached, self.open = threading.Event(), threading.Event()
+        count, run = [0], Transaction.run
+
+        def held(transaction, operation):
+            count[0] += 1
+            if count[0] == before:
+                self.reached.set()
+                assert self.open.wait(30)
+                if refuse:
+                    raise Conflict("not now")
+            return run(transaction, operation)
+
+        monkeypatch.setattr(Transaction, "run", held)
+        monkeypatch.setattr(bridge, "NOTICED", 0.01)
+        monkeypatch.setattr(bridge, "TOLD_EVERY", 0.01)
+
+
+async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan, monkeypatch):
+    async with opened(app) as pilot:
+        gate = Gate(monkeypatch, before=4)
+        await press(app, pilot, "V")
+        await pilot.press("d", "y")
+        await until(pilot, lambda: "3 of 9" in said(app))
+        assert said(app) == "Writing  ███████░░░░░░░░░░░░░  3 of 9"
+        await pilot.press("j", "j")
+        assert app.pane.window.cursor == plan[3]
+        assert not any(task(app, plan[place]).deleted for place in range(1, 10))
+        gate.open.set()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert said(app) == "Deleted 9 tasks. u brings it back."
+        assert all(task(app, plan[place]).deleted for place in range(1, 10))
+
+
+async def test_what_is_refused_on_the_way_is_not_half_done(app, plan, monkeypatch):
+    async with opened(app) as pilot:
+        gate = Gate(monkeypatch, before=7, refuse=True)
+        await press(app, pilot, "V")
+        await pilot.press("d", "y")
+        await until(pilot, lambda: "6 of 9" in said(app))
+        gate.open.set()
+        await app.workers.wait_for_complete()
+        assert said(app) == "not now"
+        assert not any(task(app, plan[place]).deleted for place in range(1, 10))
+
+
+async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeypatch):
+    async with opened(app) as pilot:
+        await press(app, pilot, "V", "d", "y")
+        assert task(app, plan[9]).deleted
+        emit, reached, go = Transaction.emit, threading.Event(), threading.Event()
+
+        def held(transaction, kind, *rest, **more):
+            if transaction.seq - first >= 5:
+                reached.set()
+                assert go.wait(30)
+            return emit(transaction, kind, *rest, **more)
+
+        first = app.bridge.seq
+        monkeypatch.setattr(Transaction, "emit", held)
+        monkeypatch.setattr(bridge, "NOTICED", 0.01)
+        await pilot.press("u")
+        await until(pilot, lambda: said(app) == "Writing…  5 changes")
+        go.set()
+        await app.workers.wait_for_complete()
+        assert said(app) == "Undone: changes to 9 tasks. ^r does it again."
+        assert not task(app, plan[9]).deleted
+
+
+async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_PASSED", 2)
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "t who:claude-2")
+        await press(app, pilot, "enter", "V")
+        assert app.pane.window.marks == [plan[1], plan[2], plan[3], plan[7]]
+        assert said(app) == "4 tasks marked."
+
+
+async def test_a_filter_that_changes_while_it_is_looked_for_marks_nothing(app, plan, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_PASSED", 2)
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "t")
+        await press(app, pilot, "enter")
+        looking = app.pane.do_mark_all()
+        await press(app, pilot, "escape")
+        await looking
+        assert app.pane.window.marks == []
+        assert said(app) == "The filter has changed; nothing was marked."
+
+
+async def test_thousands_are_set_at_once_and_taken_back_at_once(plan, make_app):
+    with Store(plan.path) as store:
+        home = store.commit(CreatePlan("Long"), actor="human", now=NOW)[0].uid
+        made = store.commit(*(AddTask(f"Task {n}", home) for n in range(3_000)), actor="human", now=NOW)
+    app = make_app(plan.path, list_name="Long")
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, "V")
+        assert said(app) == "3,000 tasks marked."
+        await press(app, pilot, "s", "d")
+        found = app.current_list
+        assert (found.done, found.pending) == (3_000, 0)
+        assert app.pane.window.marks == []
+        await press(app, pilot, "u")
+        assert (app.current_list.done, app.current_list.pending) == (0, 3_000)
+        await pilot.press("V", "d")
+        await pilot.pause()
+        assert "Delete 3,000 tasks?" in shown(app)
+        await press(app, pilot, "y")
+        assert app.current_list.total == 0
+        await press(app, pilot, "u")
+        assert app.current_list.total == 3_000
+        assert [row.uid for row in app.pane.window.rows_on_screen] == [task.uid for task in made[:8]]
+
+
+async def test_attention_finds_what_failed_in_every_list_that_the_now_line_counts(app, plan):
+    with Store(plan.path) as store:
+        home = store.commit(CreatePlan("Other"), actor="human", now=NOW)[0].uid
+        (far,) = store.commit(AddTask("Far away", home), actor="human", now=NOW)
+        store.commit(EditTask(far.uid, {"status": "failed"}), actor="human", now=NOW)
+    async with opened(app) as pilot:
+        await pilot.pause()
+        gone_to = []
+        for _ in range(4):
+            await press(app, pilot, "exclamation_mark")
+            gone_to.append(app.pane.target())
+        assert gone_to == [plan[4], plan[7], plan[3], far.uid]
