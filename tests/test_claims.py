@@ -95,6 +95,13 @@ def test_release_gives_the_task_back_as_pending(talk, other):
     assert other.ok("control:claim")["task"]["uid"] == uid
 
 
+def test_a_task_that_the_human_assigned_meanwhile_stays_so_when_it_is_given_back(talk, store, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(EditTask(uid, {"agent": "bob"}), actor="human", now=clock())
+    assert talk.ok("control:release", claim=held["claim"])["agent"] == "bob"
+
+
 def test_past_the_lease_the_task_is_pending_again_and_the_old_holder_is_stale(talk, other, clock):
     uid = add(talk)
     held = talk.ok("control:claim", lease_seconds=10)

@@ -179,6 +179,12 @@ def test_a_paused_agent_is_told_what_the_human_wrote_and_others_go_on(talk, stor
     assert event["event"] == "agent.resumed"
 
 
+def test_letting_an_agent_go_on_that_was_never_paused_leaves_no_entry(talk, store, clock):
+    seq = talk.seq()
+    store.commit(ResumeAgent("stranger"), actor="human", now=clock())
+    assert talk.seq() == seq
+
+
 # One state, lists
 
 

@@ -109,6 +109,15 @@ def test_an_edit_sets_the_next_time_anew_and_a_plan_may_keep_what_is_past(jobs, 
     assert refused.value.data["argument"] == "schedule"
 
 
+def test_what_an_edited_plan_keeps_and_nobody_has_decided_is_still_due(jobs, clock):
+    job = jobs.make(kind="planned", plan=("2026-01-02T12:00:00",))
+    clock.now = at("2026-01-02T12:30", "UTC")
+    edited = jobs.commit(EditJob(job.uid, {"plan": ("2026-01-02T12:00:00", "2026-01-02T13:00:00")}), "agent")
+    assert edited.next_run == at("2026-01-02T12:00", "UTC")
+    assert jobs.decide(job.uid) == 1
+    assert jobs.runs(job.uid)[0].scheduled_for == at("2026-01-02T12:00", "UTC")
+
+
 def test_an_edit_that_repeats_what_is_there_leaves_no_entry(jobs):
     job = jobs.make()
     before = journal.newest(jobs.store.db)

@@ -40,6 +40,16 @@ def test_each_due_time_is_decided_once(jobs, clock):
     assert jobs.job(job.uid).state == "running"
 
 
+def test_what_a_run_stands_for_is_still_told_once_it_has_ended_well(jobs, clock):
+    job = jobs.make(dedicated_context=True)
+    clock.now = FIRST + HOUR + 5 * MINUTE // 2
+    jobs.decide(job.uid)
+    run = jobs.runs(job.uid)[0]
+    assert run.reason == "stands for 62 earlier due times"
+    jobs.ran(run.uid)
+    assert jobs.runs(job.uid)[0].reason == run.reason
+
+
 def test_a_clock_set_back_repeats_nothing(jobs, clock):
     job = jobs.make(dedicated_context=True)
     clock.now = FIRST + 30 * MINUTE
@@ -196,10 +206,8 @@ def test_a_failed_run_is_tried_again_with_growing_waits(jobs, clock):
             clock.now = run.not_before
         jobs.ran(run.uid, "error", exit_code=1)
     assert waits == [10, 20]
-    assert [(run.attempt, run.context) for run in jobs.runs(job.uid)] == [
-        (3, "context"),
-        (2, "context"),
-        (1, "context"),
+    assert [(run.attempt, run.context, run.requested_by) for run in jobs.runs(job.uid)] == [
+        (attempt, "context", "agent") for attempt in (3, 2, 1)
     ]
     assert (jobs.job(job.uid).state, jobs.job(job.uid).failures) == ("error", 1)
 
@@ -328,6 +336,9 @@ def test_a_run_that_has_begun_is_stopped_by_its_supervisor(jobs):
     jobs.begin(run.uid)
     stopping = jobs.commit(StopRun(run.uid), "human")
     assert (stopping.state, stopping.stop_reason) == ("running", "stopped by human")
+    newest = journal.newest(jobs.store.db)
+    assert jobs.commit(StopRun(run.uid), "human") == stopping
+    assert journal.newest(jobs.store.db) == newest
 
 
 def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
