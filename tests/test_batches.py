@@ -1,9 +1,11 @@
 """Batches: applied whole or not at all (contract, section 2)."""
 
+import json
+
 import pytest
 
 from tests.talking import ADD, add, names
-from tui_tasks.core import queries
+from tui_tasks.core import journal, queries
 
 
 def test_a_batch_is_answered_by_one_line_in_order_and_each_sees_what_came_before(talk):
@@ -102,6 +104,25 @@ def test_lines_that_came_together_are_changes_of_their_own_and_a_refusal_among_t
     assert names(talk) == ["one", "two"]
     talk.ok("control:undo")
     assert names(talk) == ["one"]
+
+
+def test_where_one_fails_half_written_each_of_the_others_is_done_once(talk, store):
+    bad = [{"tool": ADD, "arguments": {"name": "never"}}, {"tool": "tasklist:get_task", "arguments": {"uid": "nope"}}]
+    replies = talk.lines(
+        {"tool": ADD, "arguments": {"name": "one"}},
+        {"id": "ask", "tool": "ask", "arguments": {"question": "which?", "timeout": 5}},
+        {"tool": "control:subscribe", "arguments": {}},
+        bad,
+        {"tool": ADD, "arguments": {"name": "two"}},
+    )
+    assert [reply["ok"] for reply in replies if isinstance(reply, dict)] == [True] * 3
+    assert [reply["error"]["code"] for reply in replies[2]] == ["conflict", "not_found"]
+    assert names(talk) == ["one", "two"]
+    assert [event["event"] for event in talk.events()] == ["task.created"]
+    assert talk.seq() == 3
+    assert journal.broken_link(store.db) is None
+    talk.clock.forward(6)
+    assert [json.loads(line)["id"] for line in talk.session.settle()] == ["ask"]
 
 
 def test_a_subscription_within_a_refused_batch_is_not_made(talk):

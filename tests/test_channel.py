@@ -34,7 +34,7 @@ def pipes(path):
 
     serving = threading.Thread(target=serve)
     serving.start()
-    with os.fdopen(requests, "wb", buffering=0) as writing, os.fdopen(replies, "rb") as reading:
+    with os.fdopen(requests, "wb") as writing, os.fdopen(replies, "rb") as reading:
         yield writing, reading
         writing.close()
         serving.join(30)
@@ -45,6 +45,7 @@ def pipes(path):
 def ask(pipes, tool: str, **arguments) -> dict:
     writing, reading = pipes
     writing.write(json.dumps({"tool": tool, "arguments": arguments}).encode() + b"\n")
+    writing.flush()
     return json.loads(reading.readline())
 
 
@@ -55,8 +56,10 @@ def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch
     for _ in range(4):
         batch = [{"tool": "tasklist:add_task", "arguments": {"name": "n" * 300}}] * 500
         writing.write(json.dumps(batch).encode() + b"\n")
+        writing.flush()
         assert len(json.loads(reading.readline())) == 500
     writing.write(b'{"tool": "control:subscribe", "arguments": {"since": 0}}\n')
+    writing.flush()
     assert json.loads(reading.readline())["ok"]
     told = reading.read1().count(b"\n") if reading.peek() else 0
     while told < 2_000:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import time
 
 import pytest
@@ -124,6 +125,33 @@ def test_what_is_not_strict_json_is_a_parse_error(name):
     with pytest.raises(ParseError) as refused:
         loads(REFUSED[name])
     assert refused.value.code == "parse_error"
+
+
+@pytest.mark.parametrize("text", [*TAKEN, *REFUSED.values()], ids=lambda text: text[:30])
+def test_a_line_is_read_or_refused_as_its_text_is(text):
+    try:
+        value = loads(text)
+    except ParseError as refused:
+        with pytest.raises(ParseError, match=re.escape(refused.message)):
+            load_line(text.encode(errors="surrogatepass"))
+    else:
+        assert load_line(text.encode()) == value
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"a":1,"a":1}',
+        b'{"a":":","a":""}',
+        b'{"a":"::","b":{"c":1,"c":":"}}',
+        b'{"a":"\\u003a","a":1}',
+        b'{"a\\u003a":"","a:":1}',
+        b'{"x":{"a":1,"a":{"b":1,"b":2}},":":":::"}',
+    ],
+)
+def test_a_key_twice_is_seen_whatever_colons_stand_around_it(line):
+    with pytest.raises(ParseError, match="comes twice"):
+        load_line(line)
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,5 @@ class InFlight(msgspec.Struct):
     tool: Tool | None = None
     arguments: Arguments | None = None
     refusal: Refusal | None = None
-
-    @property
-    def writes(self) -> bool:
-        """Whether it needs a write transaction; some refusals are kept in the journal."""
-        request, tool = self.request, self.tool
-        if self.refusal or request is None or tool is None:
-            return isinstance(self.refusal, KEPT)
-        return tool.writes(self.arguments) or request.idempotency_key is not None
+    # Whether it needs a write transaction; some refusals are kept in the journal.
+    writes: bool = False

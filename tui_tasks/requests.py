@@ -14,11 +14,13 @@ from tui_tasks.core.errors import InvalidRequest, ReservedName
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
+# What most requests have none of.
+_EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 MAX_BATCH: Final = 1_000
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Mn", "Me"})
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """One request, checked as far as can be told without the tool."""
 
     id: str | int | None
@@ -55,8 +57,10 @@ def read(value: Any) -> Request:
         arguments = {}
     if not isinstance(arguments, dict):
         raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
+    if _EXTRA_KEYS.isdisjoint(value):
+        return Request(value.get("id"), tool, arguments)
     return Request(
-        id=request_id(value),
+        id=value.get("id"),
         tool=tool,
         arguments=arguments,
         agent=agent_name(_text(value, "agent"), tool),
@@ -69,8 +73,8 @@ def read(value: Any) -> Request:
 
 def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     for key in keys:
-        if value.get(key) is not None:
-            return value[key]
+        if (found := value.get(key)) is not None:
+            return found
     return None
 
 

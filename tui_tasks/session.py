@@ -1,21 +1,21 @@
 """One conversation with an agent: requests in, replies and events out. Knows neither pipes nor screens.
 
-Requests that came together are committed together: one transaction, each request in a savepoint of its own so that a
-refusal spoils nothing, and the replies after the commit (contract, section 3).
+Requests that came together are committed together: one transaction, each request a change of its own so that a refusal
+spoils nothing, and the replies after the commit (contract, section 3).
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from tui_tasks import repeats, requests
 from tui_tasks.core import journal, queries
-from tui_tasks.core.database import storage_errors
+from tui_tasks.core.database import is_storage_error, storage_errors
 from tui_tasks.core.errors import (
     Busy,
     Conflict,
@@ -27,7 +27,7 @@ from tui_tasks.core.errors import (
     UnknownTool,
 )
 from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
-from tui_tasks.core.store import Store, Transaction
+from tui_tasks.core.store import HalfWritten, Reading, Store, Transaction
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
@@ -103,10 +103,12 @@ class Session:
             if job.tool.human:
                 raise Forbidden(f"{job.tool.name} is the human's", tool=job.tool.name)
             job.arguments = decode(job.tool.arguments, job.request.arguments)
+            job.writes = job.tool.writes(job.arguments) or job.request.idempotency_key is not None
             if self.identity.read_only and job.writes:
                 raise Forbidden("this channel is read only", tool=job.tool.name)
         except Refusal as refusal:
             job.refusal = refusal
+            job.writes = isinstance(refusal, KEPT)
         except Exception:
             _log.exception("a request could not be read")
             job.refusal = Refusal(DEFECT)
@@ -127,70 +129,89 @@ class Session:
 
     def _serve_together(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
         now = self.clock()
-        writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
-        lapse = queries.next_lapse(self.store.db)
         waiting: list[Waiting] = []
-        if writes or (lapse is not None and lapse <= now and not self.identity.read_only):
-            with self.store.transaction(now) as transaction:
-                _lapse(transaction, lapse)
-                replies = [self._serve_line(line, now, transaction, waiting) for line in lines]
+        if self._must_write(lines, now):
+            replies = self._write(lines, now, waiting)
         else:
-            with self.store.db.transaction(write=False):
-                replies = [self._serve_line(line, now, None, waiting) for line in lines]
+            with self.store.reading() as reading:
+                replies = [self._serve_line(line, now, reading, waiting) for line in lines]
         self.waits.add(waiting)
         return [_encode(reply) for reply in replies if reply is not None]
 
-    def _serve_line(
-        self,
-        line: tuple[list[InFlight], bool],
-        now: int,
-        transaction: Transaction | None,
-        waiting: list[Waiting],
-    ) -> Any:
+    def _must_write(self, lines: list[tuple[list[InFlight], bool]], now: int) -> bool:
+        """Whether one of them writes, or a lease is over."""
+        if self.identity.read_only:
+            return False
+        if any(job.writes for jobs, _ in lines for job in jobs):
+            return True
+        lapse = queries.next_lapse(self.store.db)
+        return lapse is not None and lapse <= now
+
+    def _write(self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting]) -> list[Any]:
+        """Serve lines in one transaction, with savepoints only where one has failed half written."""
+        heard = self.subscription.cursor
+        try:
+            return self._write_once(lines, now, waiting, savepoints=False)
+        except HalfWritten:
+            self.subscription.cursor = heard
+            waiting.clear()
+            return self._write_once(lines, now, waiting, savepoints=True)
+
+    def _write_once(
+        self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting], *, savepoints: bool
+    ) -> list[Any]:
+        with self.store.transaction(now, savepoints=savepoints) as transaction:
+            _lapse(transaction)
+            return [self._serve_line(line, now, transaction, waiting) for line in lines]
+
+    def _serve_line(self, line: tuple[list[InFlight], bool], now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         jobs, batch = line
         if batch:
-            return self._serve_batch(jobs, now, transaction)
+            return self._serve_batch(jobs, now, reading)
         job = jobs[0]
+        transaction = reading if isinstance(reading, Transaction) else None
         try:
-            with storage_errors(self.store.path), _changing(transaction, job):
-                result, seq = self._run(job, now, transaction)
-        except StorageFailed:
+            if transaction is not None and job.writes:
+                with transaction.change():
+                    result, seq = self._run(job, now, reading)
+            else:
+                result, seq = self._run(job, now, reading)
+        except (StorageFailed, HalfWritten):
             raise
         except Refusal as refusal:
             self._keep_refusal(job, refusal, transaction)
-            return self.refused(job, refusal, transaction)
-        except Exception:
-            _log.exception("a request failed")
-            return self.refused(job, Refusal(DEFECT), transaction)
+            return self.refused(job, refusal, reading)
+        except Exception as error:
+            return self.refused(job, _defect(error), reading)
         if isinstance(result, Wait):
             waiting.append(Waiting(job, result))
             return None
         return {"id": job.id, "ok": True, "result": result, "seq": seq}
 
-    def _serve_batch(self, jobs: list[InFlight], now: int, transaction: Transaction | None) -> Any:
+    def _serve_batch(self, jobs: list[InFlight], now: int, reading: Reading) -> Any:
         """Whole or not at all (contract, section 2)."""
         replies: list[Any] = []
         heard = self.subscription.cursor
+        transaction = reading if isinstance(reading, Transaction) else None
         try:
-            with storage_errors(self.store.path), transaction.change() if transaction else contextlib.nullcontext():
+            with transaction.change() if transaction else contextlib.nullcontext():
                 for job in jobs:
-                    result, seq = self._run(job, now, transaction)
+                    result, seq = self._run(job, now, reading)
                     replies.append({"id": job.id, "ok": True, "result": result, "seq": seq})
             return replies
-        except StorageFailed:
+        except (StorageFailed, HalfWritten):
             raise
         except Refusal as refusal:
             refused = refusal
-        except Exception:
-            _log.exception("a request of a batch failed")
-            refused = Refusal(DEFECT)
+        except Exception as error:
+            refused = _defect(error)
         self.subscription.cursor = heard
         at = len(replies)
         self._keep_refusal(jobs[at], refused, transaction)
         other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
-        return [self.refused(job, refused if n == at else other, transaction) for n, job in enumerate(jobs)]
+        return [self.refused(job, refused if n == at else other, reading) for n, job in enumerate(jobs)]
 
-    def _run(self, job: InFlight, now: int, transaction: Transaction | None) -> tuple[Any, int]:
+    def _run(self, job: InFlight, now: int, reading: Reading) -> tuple[Any, int]:
         """Run one request within what is open; return its result and the journal's newest seq."""
         if job.refusal is not None:
             raise job.refusal
@@ -198,7 +219,9 @@ class Session:
         assert request is not None
         assert tool is not None
         agent = request.agent or self.identity.agent
-        self._refuse_paused(agent, tool, transaction)
+        if not tool.while_paused and (known := reading.agent(agent)) is not None and known.paused:
+            raise Paused(known.message, agent=agent)
+        transaction = reading if isinstance(reading, Transaction) else None
         call = Call(
             db=self.store.db,
             now=now,
@@ -216,17 +239,9 @@ class Session:
         if request.if_version is not None:
             self._check_version(request, tool, job.arguments, transaction)
         result = tool.handler(call, job.arguments)
-        seq = transaction.seq if transaction is not None else journal.newest(self.store.db)
         if request.idempotency_key is not None:
-            repeats.keep(self.store.db, job, agent, result, seq, now)
-        return result, seq
-
-    def _refuse_paused(self, agent: str, tool: Tool, transaction: Transaction | None) -> None:
-        if tool.while_paused:
-            return
-        known = transaction.agent(agent) if transaction else queries.agent(self.store.db, agent)
-        if known is not None and known.paused:
-            raise Paused(known.message, agent=agent)
+            repeats.keep(self.store.db, job, agent, result, reading.seq, now)
+        return result, reading.seq
 
     def _check_version(
         self, request: Request, tool: Tool, arguments: Arguments | None, transaction: Transaction | None
@@ -246,18 +261,18 @@ class Session:
                 transaction.speak(agent, request.why if request else None)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
 
-    def refused(self, job: InFlight, refusal: Refusal, transaction: Transaction | None = None) -> dict[str, Any]:
+    def refused(self, job: InFlight, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""
         error = {"code": refusal.code, "message": refusal.message, "data": refusal.data}
         reply: dict[str, Any] = {"id": job.id, "ok": False, "error": error}
         if job.tool is not None and job.tool.refusal is not None:
             reply["result"] = job.tool.refusal(refusal)
-        reply["seq"] = self._seq(transaction)
+        reply["seq"] = self._seq(reading)
         return reply
 
-    def _seq(self, transaction: Transaction | None) -> int:
-        if transaction is not None:
-            return transaction.seq
+    def _seq(self, reading: Reading | None) -> int:
+        if reading is not None:
+            return reading.seq
         with contextlib.suppress(Exception):
             return journal.newest(self.store.db)
         return 0
@@ -283,22 +298,26 @@ class Session:
             lapse = queries.next_lapse(self.store.db)
         if lapse is not None and lapse <= now and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
-                _lapse(transaction, lapse)
+                _lapse(transaction)
         return [_encode(reply) for reply in self.waits.settle(now, ending=ending)]
 
 
-@contextlib.contextmanager
-def _changing(transaction: Transaction | None, job: InFlight) -> Iterator[None]:
-    """A savepoint for a request that writes; one that only reads needs none."""
-    if transaction is not None and job.writes:
-        with transaction.change():
-            yield
-    else:
-        yield
-
-
-def _lapse(transaction: Transaction, lapse: int | None) -> None:
+def _lapse(transaction: Transaction) -> None:
+    """Give back what has lapsed."""
+    lapse = queries.next_lapse(transaction.db)
     if lapse is not None and lapse <= transaction.now:
         with transaction.change():
             transaction.speak(SYSTEM)
             transaction.run(LapseClaims())
+
+
+def _defect(error: Exception) -> Refusal:
+    """What a request is told that has failed for a reason of ours; where the storage has, nobody is told yet.
+
+    Raises:
+        Exception: the error of the storage itself.
+    """
+    if is_storage_error(error):
+        raise error
+    _log.error("a request failed", exc_info=error)
+    return Refusal(DEFECT)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter
 from typing import Any, Final, NoReturn
+
+import msgspec
 
 from tui_tasks.core.errors import ParseError
 
@@ -80,7 +83,30 @@ def load_line(line: bytes) -> Any:
     Raises:
         ParseError: as `loads`, or it is not UTF-8.
     """
+    with contextlib.suppress(msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return _load_plain(line)
     try:
         return loads(line.decode())
     except UnicodeDecodeError as error:
         raise ParseError(f"not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _load_plain(line: bytes) -> Any:
+    """Read what nearly every line is, eight times as fast as `loads` does; a ValueError leaves the rest to it.
+
+    msgspec is as strict, but for three things. Nesting is counted here. A key that comes twice, with its colon, is
+    missing when the value is written again (no escape can stand for a colon where there is no \\u). And MessagePack
+    has no integer beyond 64 bits.
+    """
+    if line.count(b"[") + line.count(b"{") > MAX_NESTING or b"\\u" in line:
+        raise ValueError
+    value = _decode(line)
+    _pack(value)
+    if _encode(value).count(b":") != line.count(b":"):
+        raise ValueError
+    return value
+
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -19,15 +20,23 @@ _encode = msgspec.json.Encoder().encode
 
 
 @cache
-def _json_columns(entity: str) -> frozenset[str]:
+def _writers(entity: str) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """How the columns are written that are not bound as they are."""
     fields = models.columns(models.STATE[entity])
-    return frozenset(name for name, field in fields.items() if isinstance(field, models.JsonField))
+    json = [(name, _text) for name, field in fields.items() if isinstance(field, models.JsonField)]
+    flags = [(name, int) for name, field in fields.items() if isinstance(field, models.Flag)]
+    return (*json, *flags)
+
+
+def _text(value: Any) -> str:
+    return _encode(value).decode()
 
 
 @cache
-def _insert(entity: str) -> Statement:
+def _insert(entity: str, names: tuple[str, ...]) -> Statement:
     model = models.STATE[entity]
-    return Statement(model.insert({field: slot(name) for name, field in models.columns(model).items()}))
+    fields = models.columns(model)
+    return Statement(model.insert({fields[name]: slot(name) for name in names}))
 
 
 @cache
@@ -84,14 +93,15 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     """Make the row `uid` of `entity` from `new` (where `old` is None), or set its columns to `new`."""
     if entity == "run" and apply_runs.apply_many(db, uid, new):
         return
-    values = dict(new)
-    for name in _json_columns(entity) & values.keys():
-        if values[name] is not None:
-            values[name] = _encode(values[name]).decode()
+    # The driver looks for an adapter of each None and bool that is bound, which takes longer than writing it does.
+    values = dict(new) if old is not None else {name: value for name, value in new.items() if value is not None}
+    for name, write in _writers(entity):
+        if values.get(name) is not None:
+            values[name] = write(values[name])
     if entity == "task":
         _apply_task(db, uid, old, values, new)
     elif old is None:
-        db.run(_insert(entity), values)
+        db.run(_insert(entity, tuple(values)), values)
     else:
         _set(db, entity, uid, values)
         if entity == "list" and "one_in_progress" in new:
@@ -115,7 +125,7 @@ def _apply_task(
     db: Database, uid: str, old: dict[str, Any] | None, values: dict[str, Any], new: dict[str, Any]
 ) -> None:
     if old is None:
-        db.run(_insert("task"), values)
+        db.run(_insert("task", tuple(values)), values)
         db.run(_count(new["status"], +1), {"id": new["list_id"]})
         if new["depends_on"]:
             _write_edges(db, uid, new["depends_on"])

@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import peewee
 from peewee import Query, SqliteDatabase, Value
 
-from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.turns import Turns
 
 # The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
@@ -43,19 +44,32 @@ class Statement:
     @cached_property
     def sql(self) -> str:
         """The query as SQL."""
-        return str(self._compiled[0])
+        return self._compiled[0]
 
     @cached_property
-    def _compiled(self) -> tuple[str, tuple[Any, ...], bool]:
-        sql, params = self._query.sql()
-        return sql, tuple(params), all(isinstance(value, _Slot) for value in params)
+    def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
+        """Returns the parameters in the order of the SQL, from values by name."""
+        params = self._compiled[1]
+        if len(params) > 1 and all(isinstance(value, _Slot) for value in params):
+            return itemgetter(*params)
+        return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
 
-    def bind(self, values: dict[str, Any]) -> list[Any]:
-        """Return the parameters in the order of the SQL."""
-        _, params, plain = self._compiled
-        if plain:
-            return [values[name] for name in params]
-        return [values[value] if isinstance(value, _Slot) else value for value in params]
+    @cached_property
+    def _compiled(self) -> tuple[str, list[Any]]:
+        """The SQL and its parameters. Numbers that are always the same stand in the SQL.
+
+        SQLite plans anew each time a LIMIT is bound, which takes five times as long as running a short statement does.
+        """
+        sql, params = self._query.sql()
+        first, *rest = str(sql).split("?")
+        assert len(rest) == len(params), "a question mark in the SQL that is no parameter"
+        text, kept = first, []
+        for value, following in zip(params, rest, strict=True):
+            is_fixed = type(value) is int
+            text += (str(value) if is_fixed else "?") + following
+            if not is_fixed:
+                kept.append(value)
+        return text, kept
 
 
 class Database:
@@ -208,19 +222,24 @@ class Database:
             finally:
                 self._roll_back()
 
-    @contextlib.contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """Hold a part of a transaction that can fail alone."""
-        execute = self._cursor.execute
-        execute("SAVEPOINT one")
-        try:
-            yield
-        except BaseException:
-            if self._connection.in_transaction:
-                execute("ROLLBACK TO one")
-                execute("RELEASE one")
-            raise
-        execute("RELEASE one")
+    def begin_savepoint(self) -> None:
+        """Begin a part of a transaction that can fail alone."""
+        self._cursor.execute("SAVEPOINT one")
+
+    def end_savepoint(self) -> None:
+        """End it well."""
+        self._cursor.execute("RELEASE one")
+
+    def fail_savepoint(self) -> None:
+        """End it as if it had not begun."""
+        if self._connection.in_transaction:
+            self._cursor.execute("ROLLBACK TO one")
+            self._cursor.execute("RELEASE one")
+
+    def changes(self) -> int:
+        """How many rows have been written since the database was opened."""
+        total: int = self._connection.total_changes
+        return total
 
     @property
     def in_transaction(self) -> bool:
@@ -380,6 +399,11 @@ def refusing(path: str) -> Iterator[None]:
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
 
 
+def is_storage_error(error: BaseException) -> bool:
+    """Whether SQLite could not read or write: a broken constraint is a defect of ours."""
+    return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError)
+
+
 _WORTH_ANOTHER_TRY: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
 
 
@@ -388,11 +412,9 @@ def storage_errors(path: str) -> Iterator[None]:
     """Turn what SQLite says at work into refusals."""
     try:
         yield
-    except Refusal:
-        raise
-    except sqlite3.IntegrityError:
-        raise
     except sqlite3.Error as error:
+        if not is_storage_error(error):
+            raise
         text = str(error)
         if _is_busy(error):
             raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error

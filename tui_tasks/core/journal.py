@@ -7,7 +7,9 @@ unnoticed (`broken_link`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Final, cast
 
 import msgspec
@@ -25,7 +27,6 @@ LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
 _COLUMNS = tuple(models.columns(J).values())
-_INSERT = Statement(J.insert({column: slot(column.name) for column in _COLUMNS}))
 _HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(J.select(*_COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
@@ -45,6 +46,7 @@ _CHANGE = Statement(
     .where((J.seq >= slot("change")) & (J.change == slot("change")) & (J.seq < slot("change") + slot("span")))
     .order_by(J.seq)
 )
+_said = itemgetter(*(column.name for column in _COLUMNS[:-1]))
 _COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
 _read = reader(Entry, J)
@@ -66,10 +68,18 @@ def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
 
 def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
     """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
-    values["hash"] = link(previous, tuple(values[column.name] for column in _COLUMNS[:-1]))
-    db.run(_INSERT, values)
-    hashed: bytes = values["hash"]
+    hashed = link(previous, _said(values))
+    # Nothing else, and no None, is bound without a look for an adapter.
+    values["hash"] = bytearray(hashed)
+    given = {name: value for name, value in values.items() if value is not None}
+    db.run(_insert(tuple(given)), given)
     return hashed
+
+
+@cache
+def _insert(names: tuple[str, ...]) -> Statement:
+    columns = models.columns(J)
+    return Statement(J.insert({columns[name]: slot(name) for name in names}))
 
 
 def head(db: Database) -> tuple[int, bytes]:

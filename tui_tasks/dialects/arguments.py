@@ -53,9 +53,11 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
     Raises:
         InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
     """
-    if issubclass(kind, Open):
-        given = given | {"rest": given}
     try:
+        if _is_plain(kind) and None not in given.values():
+            return msgspec.convert(given, kind)
+        if issubclass(kind, Open):
+            given = given | {"rest": given}
         return msgspec.convert(_mender(kind)(given, ""), kind)
     except msgspec.ValidationError as error:
         raise _refusal(str(error), kind) from None
@@ -86,6 +88,13 @@ def _words(part: dict[str, Any], path: str) -> list[str]:
 
 # Mends a value that stands at a path.
 _Mend = Callable[[Any, str], Any]
+
+
+@cache
+def _is_plain(kind: type[Arguments]) -> bool:
+    """Whether only nulls can need mending: there is no list or object in it."""
+    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
+    return not issubclass(kind, Open) and not any(_mender_of(field.type) for field in fields)
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, InvalidArgument
@@ -30,7 +29,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
         id=tx.next_id("ask"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         agent=tx.actor,
         question=op.question,
         options=op.options,

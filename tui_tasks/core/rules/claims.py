@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import msgspec
 
@@ -27,7 +26,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
         return None
     claim = Claim(
         id=tx.next_id("claim"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         task_uid=task.uid,
         agent=op.agent,
         was_agent=task.agent,

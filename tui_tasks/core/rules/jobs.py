@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import msgspec
 
@@ -78,7 +77,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
     _refuse_same_name(tx, op.name)
     job = Job(
         id=tx.next_id("job"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         name=op.name,
         name_key=op.name.casefold(),
         type=op.type,

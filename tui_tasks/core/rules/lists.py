@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict
@@ -45,7 +44,7 @@ def _make(
 ) -> TaskList:
     made = TaskList(
         id=tx.next_id("list"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         kind=kind,
         name=name,
         description=description,

@@ -7,7 +7,6 @@ and, whatever dies meanwhile, `final` once. Another attempt is a run of its own.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 import msgspec
 
@@ -38,7 +37,7 @@ def refuse_inside_run(tx: Transaction) -> None:
 def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
     """Note that a job is to run, and ask the conversation for it where it is to be done there and now."""
     blank: dict[str, Any] = dict.fromkeys(Run.__struct_fields__)
-    blank |= {"id": tx.next_id("run"), "uid": str(uuid4()), "job_uid": job.uid, "trigger": trigger}
+    blank |= {"id": tx.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
     blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
     run = Run(**(blank | {"dedicated": job.dedicated_context} | fields))
     tx.emit("job.decided", "run", run.uid, new=as_columns(run))

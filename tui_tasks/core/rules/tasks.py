@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import msgspec
 
@@ -94,7 +93,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
 def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str) -> Task:
     return Task(
         id=tx.next_id("task"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         list_id=home.id,
         rank=rank,
         key=op.key,
@@ -132,6 +131,8 @@ def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
 
 
 def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
+    if not depends_on:
+        return 0
     found = [queries.any_task(tx.db, on) for on in dict.fromkeys(depends_on)]
     return sum(1 for on in found if on and not on.deleted and on.status not in vocab.RELEASING)
 
@@ -142,7 +143,7 @@ def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | 
         home = tx.find_list(list_uid)
         if home is None:
             raise NotFound("list", list_uid)
-        return home, between(queries.last_rank(tx.db, home.id), None)
+        return home, between(tx.last_rank(home.id), None)
     other = queries.task(tx.db, beside)
     neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
     rank = between(neighbour, other.rank) if before else between(other.rank, neighbour)
@@ -234,7 +235,7 @@ def _remember(tx: Transaction, task: Task) -> None:
     if known is None:
         made = Memory(
             id=tx.next_id("memory"),
-            uid=str(uuid4()),
+            uid=tx.new_uid(),
             task_uid=task.uid,
             created_at=tx.now,
             updated_at=tx.now,
@@ -301,7 +302,7 @@ def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
         id=tx.next_id("log"),
-        uid=str(uuid4()),
+        uid=tx.new_uid(),
         task_uid=task.uid,
         at=tx.now,
         agent=tx.actor,

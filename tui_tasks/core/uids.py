@@ -1,0 +1,25 @@
+"""Ids for new rows: UUIDs, of which those of one transaction lie side by side.
+
+A row goes into an index at the place of its uid. Were the uids of a group of 64 new tasks strewn over it, the commit
+would write 64 pages of each such index in place of one or two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+
+def new_uids() -> Iterator[str]:
+    """Uids without end: the first 32 bits count up from a random number, and the rest is random.
+
+    They have the form of version 4, and differ within the eight letters that people see of them.
+    """
+    first = int.from_bytes(os.urandom(4))
+    for number in itertools.count(first):
+        rest = os.urandom(12).hex()
+        yield f"{number & 0xFFFFFFFF:08x}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:]}"
+
+
+_VARIANT = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}
