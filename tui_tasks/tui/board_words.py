@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 
-from tui_tasks.core import pages, views
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.wanted import ALL, Filter, Term
+from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.board_moves import BoardMoves
 from tui_tasks.tui.detail import Detail
-from tui_tasks.tui.dialogs import Prompt
 from tui_tasks.tui.filter_bar import FilterBar
-from tui_tasks.tui.filters import Parsed
-from tui_tasks.tui.format import safe_line
 from tui_tasks.tui.quick_add import QuickAdd, Wish
+from tui_tasks.tui.task_words import TaskWords
 from tui_tasks.tui.window import RowMessage, RowWindow
 
 
-class BoardWords(BoardMoves):
+class BoardWords(TaskWords, BoardMoves):
     """Filtering, adding and opening. The pane says how cards are shown (`show_wanted`, `go_to`)."""
 
     only: Filter = ALL
 
-    def show_wanted(self, only: Filter) -> None:
-        """Show the cards that are wanted."""
-        raise NotImplementedError
-
     def wanted(self) -> Filter:
         """The filter that the cards are read with."""
         return self.only
-
-    @property
-    def is_busy(self) -> bool:
-        """As `Pane.is_busy`."""
-        bar = self.query_one(FilterBar)
-        return self.query_one(QuickAdd).is_open or bar.is_open or bool(self.window.marks)
 
     # The filter
 
@@ -46,36 +33,9 @@ class BoardWords(BoardMoves):
         """As `Pane.filter_by`."""
         self.query_one(FilterBar).open(text)
 
-    def known_words(self) -> Mapping[str, Sequence[str]]:
-        """What Tab completes to."""
-        seen = self.host.situation
-        rows = [row for column in self.columns for row in column.window.nearby]
-        tags = dict.fromkeys(tag for row in rows for tag in row.tags)
-        domains = dict.fromkeys(row.domain for row in rows if row.domain)
-        names = [found.name for found in list(seen.lists.values())[-200:]]
-        return {"who": [*sorted(seen.spoke), "you"], "list": names, "tag": list(tags), "domain": list(domains)}
-
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches."""
-        event.stop()
-        self.show_wanted(self._meant(event.parsed))
-
-    def _meant(self, parsed: Parsed) -> Filter:
-        """The filter that was typed; a list that it names is gone to."""
-        terms = parsed.of_tasks
-        for term in parsed.lists:
-            found = self._list_named(term)
-            if found is not None and not term.negated and found != self.host.list_id:
-                self.host.show_list(found)
-            elif (found == self.host.list_id) == term.negated:
-                terms = (*terms, Term("status", "none"))
-        return Filter(terms, self.host.situation.looked.at)
-
-    def _list_named(self, term: Term) -> int | None:
-        name = term.value.casefold()
-        lists = [found for found in self.host.situation.lists.values() if found.name.casefold().startswith(name)]
-        same = [found.id for found in lists if found.name.casefold() == name]
-        return same[0] if same else lists[0].id if len(lists) == 1 else None
+    def nearby(self) -> Iterable[TaskLine]:
+        """As `TaskWords.nearby`."""
+        return (row for column in self.columns for row in column.window.nearby)
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
         """Back to the cards, with the filter."""
@@ -88,26 +48,7 @@ class BoardWords(BoardMoves):
         self.show_wanted(ALL)
         self.focus()
 
-    def on_filter_bar_save(self, event: FilterBar.Save) -> None:
-        """Keep the filter under a name."""
-        event.stop()
-        self.host.flow(self._save_view(event.text))
-
-    async def _save_view(self, text: str) -> None:
-        if self.host.bridge.read_only:
-            self.host.say("Saving a view: read only")
-            return
-        name = await self.host.push_screen_wait(Prompt("Name of the view", done="Save", hint="the palette shows it"))
-        if name is not None and name.strip():
-            await self.host.bridge.remember(views.filter_key(name.strip()), text)
-            self.host.say(f"Saved. {self.host.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")
-
     # A new task
-
-    def numbered(self, number: int) -> TaskLine | None:
-        """The task of the list that has a number."""
-        uid = self.host.uid_at(number)
-        return pages.line(self.host.bridge.db, uid) if uid is not None else None
 
     def do_new(self) -> None:
         """Add below the cursor."""

@@ -2,160 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core import pages, views
+from tui_tasks.core import pages
 from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.vocab import HUMAN
-from tui_tasks.core.wanted import ALL, Filter, Term
+from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Opening, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.filter_bar import FilterBar
-from tui_tasks.tui.filters import Parsed
-from tui_tasks.tui.format import age, age_lasts, bar, count, fit, look, safe_line, sign
-from tui_tasks.tui.ink import Part
-from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.format import count
+from tui_tasks.tui.list_lines import ListFoot, ListHead, ListRule, SideFoot, TaskWindow, side_width
 from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.sources import TasksOfList
-from tui_tasks.tui.task_actions import TaskActions
-from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
-
-# Of the width, where list and detail stand side by side.
-SIDE = 5 / 12
+from tui_tasks.tui.task_words import TaskWords
+from tui_tasks.tui.window import RowMessage, RowWindow
 
 
-class TaskWindow(RowWindow[TaskLine]):
-    """Tasks, a line each."""
-
-    filtered = False
-
-    def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>•◐  5  Ship auth flow                    claude-1  40s`."""
-        host, width = self.host, look_.width
-        now, ascii_only, seen = host.now(), host.ascii_only, host.situation
-        state = look(seen.status_of(row))
-        place = look_.place or host.place(row)
-        self.lasts(age_lasts(row.updated_at, now))
-        cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
-        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
-        head = f"{place:>3}  "
-        tail = f" {age(row.updated_at, now):>4} "
-        if width >= 50:
-            tail = f"  {fit(self._who(row), 10, ascii_only=ascii_only)}{tail}"
-        room = max(1, width - 3 - len(head) - len(tail))
-        quiet = row.status in ("done", "skipped", "cancelled")
-        under = " underline" if look_.drop else ""
-        return (
-            (cursor, "$primary bold" if look_.focused else "$muted"),
-            (flag, "$changed"),
-            (state.mark(ascii_only=ascii_only), state.color),
-            (head, "$muted"),
-            (fit(row.name, room, ascii_only=ascii_only), ("$muted" if quiet or look_.dragged else "") + under),
-            (tail, "$muted"),
-        )
-
-    def _who(self, row: TaskLine) -> str:
-        if row.blocked and row.depends_on:
-            number = next((number for uid in row.depends_on if (number := self.host.number_here(uid))), 0)
-            return f"after {number}" if number else "blocked"
-        return "you" if row.who == HUMAN else row.who
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """What to do next."""
-        if self.filtered:
-            return [("   Nothing matches.", "$muted")] if line == 1 else ()
-        host = self.host
-        new, palette = host.key_of("new"), host.key_of("palette")
-        ways = [
-            (new, "add one"),
-            (f"{palette} list", "another list"),
-            ("tui-tasks demo", "look around"),
-            ("tui-tasks setup claude", "let agents in"),
-        ]
-        if host.bridge.read_only:
-            ways = [(f"{palette} list", "another list")]
-        lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
-        lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
-        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.path), 60), "$muted")]]
-        return lines[line] if line < len(lines) else ()
-
-
-class ListRule(Rule):
-    """The rule above the list, with a tee where the detail begins."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The rule."""
-        rule = sign("rule", ascii_only=self.host.ascii_only)
-        side = self.screen.query_one(ListPane).side_width(width)
-        if not side:
-            return [(rule * width, "$rule")]
-        tee = sign("tee", ascii_only=self.host.ascii_only)
-        return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
-
-
-class ListHead(Line):
-    """` Plan   9 tasks        • 4 changed since 19:58`."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Name and number of tasks."""
-        found = self.host.current_list
-        if found is None:
-            return ()
-        name = safe_line(found.name, max(8, width - 44))
-        return [(f" {name}", "bold"), (f"   {count(found.total, 'task')}", "$muted")]
-
-    def right(self, width: int) -> Sequence[Part]:
-        """What is new to the human."""
-        host = self.host
-        new = host.situation.new_in(host.list_id)
-        mark = sign("changed", ascii_only=host.ascii_only)
-        since = f" since {host.time_of(host.situation.looked.at)}" if new and width >= 50 else ""
-        return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
-
-
-class ListFoot(Line):
-    """Progress, or on a small screen how many tasks there are."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """` progress ███████░░░░░  2/9 done · 1 failed`."""
-        found, ascii_only = self.host.current_list, self.host.ascii_only
-        if found is None or not found.total:
-            return ()
-        if self.host.is_compact:
-            return [(f" {count(found.total, 'task')}", "$muted")]
-        ended = found.done + found.skipped + found.cancelled
-        parts: list[Part] = [
-            (" progress ", "$muted"),
-            (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
-            (f"  {found.done}/{found.total} done", "$muted"),
-        ]
-        return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
-
-    def right(self, width: int) -> Sequence[Part]:
-        """What is new, where there is no head to tell."""
-        new = self.host.situation.new_in(self.host.list_id)
-        return [(f"{new} changed ", "$changed")] if new and self.host.is_compact else ()
-
-
-class SideFoot(Line):
-    """The rule that ends the detail."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """`┴─────`."""
-        ascii_only = self.host.ascii_only
-        return [(sign("foot", ascii_only=ascii_only) + sign("rule", ascii_only=ascii_only) * (width - 1), "$rule")]
-
-
-class ListPane(TaskActions):
+class ListPane(TaskWords):
     """Pane 1. On a small screen the detail takes the list's place (`-open`)."""
 
     NAME = "list"
@@ -172,8 +43,8 @@ class ListPane(TaskActions):
         with Unseen(id="list-body"):
             with Unseen(id="list-main"):
                 yield ListHead(id="list-head")
-                yield FilterBar(self._known, id="filter")
-                yield QuickAdd(self._numbered, id="quick-add")
+                yield FilterBar(self.known_words, id="filter")
+                yield QuickAdd(self.numbered, id="quick-add")
                 self.window = TaskWindow(id="tasks")
                 yield self.window
                 yield ListFoot(id="list-foot")
@@ -208,16 +79,6 @@ class ListPane(TaskActions):
         """Whether the detail is in the list's place."""
         return self.has_class("-open")
 
-    @property
-    def is_busy(self) -> bool:
-        """As `Pane.is_busy`."""
-        bar = self.query_one(FilterBar)
-        return self.query_one(QuickAdd).is_open or bar.is_open or bool(self.window.marks)
-
-    def side_width(self, width: int) -> int:
-        """How wide the detail is where it stands beside the list; 0 where it does not."""
-        return round(width * SIDE) if self.host.is_wide and not self.has_class("-empty") else 0
-
     def footer(self, small: bool) -> tuple[str, ...]:
         """As `Pane.footer`; for the detail and an empty list there are other things to tell."""
         if self.is_open or self.detail.has_focus_within:
@@ -237,7 +98,7 @@ class ListPane(TaskActions):
     def _lay_out(self) -> None:
         found = self.host.current_list
         self.set_class(found is None or not found.total, "-empty")
-        wide = self.side_width(self.host.size.width)
+        wide = side_width(self.host, self.host.size.width)
         side = self.query_one("#list-side")
         side.styles.width = wide or "1fr"
         self.detail.brief = not wide and not self.is_open
@@ -324,7 +185,7 @@ class ListPane(TaskActions):
 
     def do_open(self) -> None:
         """Go into the detail."""
-        if not self.side_width(self.host.size.width):
+        if not side_width(self.host, self.host.size.width):
             self.add_class("-open")
             self._lay_out()
         self.detail.focus_text()
@@ -353,7 +214,7 @@ class ListPane(TaskActions):
         """As `Pane.go_to`."""
         if not self.window.move_to(uid):
             self.query_one(FilterBar).clear()
-            self._filter(Parsed())
+            self.show_wanted(ALL)
             self.window.move_to(uid)
 
     # The filter
@@ -376,36 +237,14 @@ class ListPane(TaskActions):
         self.query_one(ListHead).display = False
         return opening
 
-    def _known(self) -> Mapping[str, Sequence[str]]:
-        """What Tab completes to."""
-        seen = self.host.situation
-        tags = dict.fromkeys(tag for row in self.window.rows_on_screen for tag in row.tags)
-        domains = dict.fromkeys(row.domain for row in self.window.rows_on_screen if row.domain)
-        names = [found.name for found in list(seen.lists.values())[-200:]]
-        return {"who": [*sorted(seen.spoke), "you"], "list": names, "tag": list(tags), "domain": list(domains)}
+    def nearby(self) -> Sequence[TaskLine]:
+        """As `TaskWords.nearby`."""
+        return self.window.rows_on_screen
 
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches, from the first on."""
-        event.stop()
-        self._filter(event.parsed)
-
-    def _filter(self, parsed: Parsed) -> None:
-        terms = parsed.of_tasks
-        for term in parsed.lists:
-            found = self._list_named(term)
-            if found is not None and not term.negated and found != self.host.list_id:
-                self.host.show_list(found)
-            elif (found == self.host.list_id) == term.negated:
-                terms = (*terms, Term("status", "none"))
-        only = Filter(terms, self.host.situation.looked.at)
+    def show_wanted(self, only: Filter) -> None:
+        """Show what is wanted, from the first on."""
         self.window.refilter(self._source(only))
         self._count(only)
-
-    def _list_named(self, term: Term) -> int | None:
-        name = term.value.casefold()
-        lists = [found for found in self.host.situation.lists.values() if found.name.casefold().startswith(name)]
-        same = [found.id for found in lists if found.name.casefold() == name]
-        return same[0] if same else lists[0].id if len(lists) == 1 else None
 
     def _count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
         """Count what matches, a stretch at a time, so that keys come through."""
@@ -437,27 +276,7 @@ class ListPane(TaskActions):
         self.screen.set_focus(self.window)
         self._lines_again()
 
-    def on_filter_bar_save(self, event: FilterBar.Save) -> None:
-        """Keep the filter under a name."""
-        event.stop()
-        self.host.flow(self._save_view(event.text))
-
-    async def _save_view(self, text: str) -> None:
-        if self.host.bridge.read_only:
-            self.host.say("Saving a view: read only")
-            return
-        from tui_tasks.tui.dialogs import Prompt
-
-        name = await self.host.push_screen_wait(Prompt("Name of the view", done="Save", hint="the palette shows it"))
-        if name is not None and name.strip():
-            await self.host.bridge.remember(views.filter_key(name.strip()), text)
-            self.host.say(f"Saved. {self.host.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")
-
     # Adding and placing
-
-    def _numbered(self, number: int) -> TaskLine | None:
-        uid = self.host.uid_at(number)
-        return pages.line(self.host.bridge.db, uid) if uid is not None else None
 
     def _show_head(self) -> None:
         """What is typed takes the head's place."""
@@ -498,8 +317,3 @@ def _renumbers(changes: Changes) -> bool:
     """Whether tasks may have other numbers now; rows tell the numbers of what they wait for."""
     kinds = ("task.created", "task.deleted", "task.restored", "task.moved")
     return any(entry.kind in kinds for entry in changes.entries)
-
-
-def _short_path(path: str) -> str:
-    home = str(Path.home())
-    return f"~{path.removeprefix(home)}" if path.startswith(home + "/") else path
