@@ -1,6 +1,7 @@
 """`control:undo`: an agent takes back its own changes, and nobody else's (contract, section 7)."""
 
 from tests.talking import ADD, add, names, task
+from tui_tasks.core import journal
 from tui_tasks.core.operations import Undo
 
 
@@ -143,6 +144,33 @@ def test_an_undo_costs_the_same_after_a_long_past_as_after_a_short_one(talk, sto
         store.db._connection.set_progress_handler(None, 0)
         costs.append(steps[0] + 1)
     assert costs[1] < 2 * costs[0]
+
+
+def test_a_list_comes_back_in_order_among_what_others_have_put_there_since(talk, other, monkeypatch):
+    mine, theirs = [f"mine {n}" for n in range(50)], [f"theirs {n}" for n in range(50)]
+    for name in mine:
+        add(talk, name)
+    talk.ok("tasklist:clear")
+    for name in theirs:
+        add(other, name)
+    read = []
+    monkeypatch.setattr(journal, "read_entry", lambda row, real=journal.read_entry: read.append(row) or real(row))
+    talk.ok("control:undo")
+    back = names(talk)
+    assert [name for name in back if name in mine] == mine
+    assert [name for name in back if name in theirs] == theirs
+    assert len(read) == len(mine), "each entry of the change is read once, however many places are taken"
+
+
+def test_a_task_that_waits_for_another_is_shown_free_when_both_are_cleared_away(talk):
+    first = add(talk, "first")
+    second = talk.ok("create_plan", title="p", tasks=[{"title": "second", "depends_on": [first]}])["tasks"][0]["id"]
+    assert task(talk, second)["blocked"]
+    talk.ok("control:subscribe")
+    talk.ok("tasklist:clear")
+    assert not task(talk, second)["blocked"]
+    talk.ok("control:undo")
+    assert task(talk, second)["blocked"]
 
 
 def test_no_agent_can_take_from_the_journal(talk):

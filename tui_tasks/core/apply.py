@@ -53,14 +53,21 @@ def _count(status: str, by: int) -> Statement:
 
 
 _COUNTED = ("list_id", "status", "deleted")
-_BEFORE = Statement(TaskRow.select(TaskRow.list_id, TaskRow.status, TaskRow.deleted).where(TaskRow.uid == slot("uid")))
+# Whether there are dependents, too: few tasks have any, and to recount none costs more than all the rest.
+_BEFORE = Statement(
+    TaskRow.select(
+        TaskRow.list_id,
+        TaskRow.status,
+        TaskRow.deleted,
+        fn.EXISTS(EdgeRow.select(SQL("1")).where(EdgeRow.on_uid == TaskRow.uid)),
+    ).where(TaskRow.uid == slot("uid"))
+)
 _RULE = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
 _SET_SOLO = Statement(
     TaskRow.update({TaskRow.solo: slot("solo")}).where(
         TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
     )
 )
-_HAS_DEPENDENTS = Statement(EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid")).limit(1))
 _DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
 _ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
 # What belongs to a task but stands in a table of its own: an entry about it changes the task as well.
@@ -136,9 +143,10 @@ def _apply_task(
         values["solo"] = db.one(_RULE, id=new["list_id"])[0]
     _set(db, "task", uid, values)
     if before is not None:
-        after = tuple(new.get(name, was) for name, was in zip(_COUNTED, before, strict=True))
+        *before, has_dependents = before
+        after = [new.get(name, was) for name, was in zip(_COUNTED, before, strict=True)]
         _recount_lists(db, before, after)
-        if _holds(before) != _holds(after):
+        if has_dependents and _holds(before) != _holds(after):
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})

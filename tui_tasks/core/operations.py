@@ -105,9 +105,10 @@ class DeleteTask(Operation, frozen=True):
 
 
 class ClearList(Operation, frozen=True):
-    """Delete every task of a list. Result: how many."""
+    """Delete every task of a list but those to keep, by their uids. Result: how many."""
 
     list_uid: str
+    keep: frozenset[str] = frozenset()
 
 
 class LogTask(Operation, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -300,6 +301,7 @@ def _decoders(cls: type[S], model: type[Model]) -> list[tuple[int, Callable[[Any
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(1024)
 def iso(instant: int | None) -> str | None:
     """Write an instant as ISO 8601 in UTC with milliseconds (contract, section 7), or None."""
     if instant is None:

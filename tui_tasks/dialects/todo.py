@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from tui_tasks.core import queries, vocab
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, OrderTasks
+from tui_tasks.core.operations import AddTask, ClearList, EditTask, OrderTasks
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.arguments import Arguments, schema
@@ -141,9 +141,7 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     _check_found(items, found, at)
     kept = {task.uid for task in found if task is not None}
     if not merge:
-        for task in there:
-            if task.uid not in kept:
-                tx.run(DeleteTask(task.uid))
+        tx.run(ClearList(home.uid, frozenset(kept)))
     edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit(item, task))]
     # Where one task at a time may be in progress, the one that is must leave before the next enters.
     for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):

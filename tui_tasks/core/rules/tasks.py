@@ -45,13 +45,18 @@ def writable(tx: Transaction, uid: str) -> Task:
         StaleClaim: the speaker's own claim on it has lapsed.
     """
     task = queries.task(tx.db, uid)
+    _refuse_claimed(tx, task)
+    return task
+
+
+def _refuse_claimed(tx: Transaction, task: Task) -> None:
     if tx.actor in vocab.RESERVED_AGENTS:
-        return task
+        return
+    uid = task.uid
     if tx.actor in task.fenced:
         raise StaleClaim(f"your claim on task {uid} has lapsed: claim it again", id=uid)
     if task.claimed_by is not None and task.claimed_by != tx.actor:
         raise Conflict(f"{task.claimed_by} has claimed task {uid}", claimed_by=task.claimed_by, id=uid)
-    return task
 
 
 @rule(AtVersion)
@@ -283,10 +288,14 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 
 @rule(ClearList)
 def clear_list(tx: Transaction, op: ClearList) -> int:
-    """Delete every task of a list."""
-    found = queries.tasks(tx.db, queries.list_by_uid(tx.db, op.list_uid).id)
+    """Delete every task of a list, but those that are kept."""
+    there = queries.tasks(tx.db, queries.list_by_uid(tx.db, op.list_uid).id)
+    found = [task for task in there if task.uid not in op.keep]
     for task in found:
-        delete_task(tx, DeleteTask(task.uid))
+        # Only what it waits for can have changed it by its own deletion: reading each anew takes a fifth of the time.
+        now = queries.task(tx.db, task.uid) if task.depends_on else task
+        _refuse_claimed(tx, now)
+        change_task(tx, now, "task.deleted", {"deleted": True})
     return len(found)
 
 

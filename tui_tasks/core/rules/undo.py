@@ -100,21 +100,32 @@ def _is_undo(db: Database, change: int) -> bool:
 
 
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
-    entries = [entry for entry in journal.of_change(tx.db, change) if entry.kind in vocab.UNDOABLE]
+    everything = journal.of_change(tx.db, change)
+    entries = [entry for entry in everything if entry.kind in vocab.UNDOABLE]
     if not entries:
         if change < journal.oldest(tx.db):
             raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
         raise NotFound("change", str(change))
     tx.undoes = change
-    last = max(entry.seq for entry in journal.of_change(tx.db, change))
+    last = everything[-1].seq
+    moved = _moved(everything)
     before = tx.seq
     for entry in reversed(entries):
         _refuse_if_touched(tx, entry, change)
-        _INVERSES[entry.entity](tx, entry)
+        _INVERSES[entry.entity](tx, entry, moved)
     tx.undoes = None
     if tx.seq == before:
         raise Conflict(f"what change {change} made is used by others since", seq=last)
     return last, change
+
+
+def _moved(entries: list[Entry]) -> dict[str, int]:
+    """The tasks that a change has given a place, with the seq of the first time."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        if entry.new and "rank" in entry.new:
+            found.setdefault(entry.uid, entry.seq)
+    return found
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
@@ -157,7 +168,7 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _invert_task(tx: Transaction, entry: Entry) -> None:
+def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
     task = queries.any_task(tx.db, entry.uid)
     assert task is not None
     if entry.old is None:
@@ -167,13 +178,13 @@ def _invert_task(tx: Transaction, entry: Entry) -> None:
     changes = _expect(entry, task)
     if "deleted" in changes:
         kind = "task.deleted" if changes["deleted"] else "task.restored"
-        changes |= {} if changes["deleted"] else _room(tx, entry, task)
+        changes |= {} if changes["deleted"] else _room(tx, entry, task, moved)
     else:
         task = writable(tx, _there(task).uid)
         kind = entry.kind
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
-            changes |= _free_rank(tx, entry, at["list_id"], at["rank"])
+            changes |= _free_rank(tx, entry, at["list_id"], at["rank"], moved)
     if "status" in changes:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
@@ -187,7 +198,7 @@ def _there(task: Task) -> Task:
     return task
 
 
-def _room(tx: Transaction, entry: Entry, task: Task) -> dict[str, Any]:
+def _room(tx: Transaction, entry: Entry, task: Task, moved: dict[str, int]) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
     home = tx.list_by_id(task.list_id)
     if home.deleted:
@@ -196,21 +207,18 @@ def _room(tx: Transaction, entry: Entry, task: Task) -> dict[str, Any]:
         refuse_second_in_progress(tx, home)
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
-    return _free_rank(tx, entry, task.list_id, task.rank)
+    return _free_rank(tx, entry, task.list_id, task.rank, moved)
 
 
-def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str) -> dict[str, Any]:
+def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: dict[str, int]) -> dict[str, Any]:
     """The old place, or right behind whoever has it now and does not leave it by what is still to be taken back."""
     holders = queries.at_rank(tx.db, list_id, rank)
-    if holders:
-        earlier = (other for other in journal.of_change(tx.db, entry.change) if other.seq < entry.seq)
-        holders -= {other.uid for other in earlier if other.new and "rank" in other.new}
-    if holders:
+    if any(moved.get(uid, entry.seq) >= entry.seq for uid in holders):
         rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
     return {"rank": rank}
 
 
-def _invert_beside(tx: Transaction, entry: Entry) -> None:
+def _invert_beside(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     """A row that stands beside a task: a log entry, a saved state, a memory."""
     task = queries.any_task(tx.db, entry.task or "")
     assert task is not None
@@ -230,7 +238,7 @@ def _invert_beside(tx: Transaction, entry: Entry) -> None:
     tx.emit(kind, entry.entity, entry.uid, old=was, new=back, task=task)
 
 
-def _invert_list(tx: Transaction, entry: Entry) -> None:
+def _invert_list(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     home = queries.any_list(tx.db, entry.uid)
     if entry.old is None:
         if home.kind == "plan" and home.total:
@@ -249,7 +257,7 @@ def _invert_list(tx: Transaction, entry: Entry) -> None:
     tx.emit(kind, "list", home.uid, old=entry.new, new=back)
 
 
-def _invert_job(tx: Transaction, entry: Entry) -> None:
+def _invert_job(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     """Taking back a deletion or a switch-off starts a job as much as making one: rule S1 holds here too."""
     refuse_inside_run(tx)
     job = queries_jobs.any_job(tx.db, entry.uid)
