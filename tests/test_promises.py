@@ -55,3 +55,8 @@ def test_backups_under_load_are_whole_and_can_be_restored() -> None:
 
 def test_the_journal_cannot_be_altered_unnoticed() -> None:
     assert "40 of 40 random changes" in soak("journal")
+
+
+def test_ages_and_times_are_right_across_midnight_and_the_end_of_summer_time() -> None:
+    told = soak("days")
+    assert "right at 4 of 4 looks" in told

@@ -12,6 +12,7 @@ class Budget:
 
     def __init__(self, share: float = 1.0, minutes: float | None = None) -> None:
         self.share = share
+        self.minutes = minutes
         self._end = None if minutes is None else time.monotonic() + minutes * 60
 
     @property

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import select
 import signal
 import time
 from collections.abc import Iterator
@@ -20,9 +19,9 @@ from typing import Any, Final
 
 from tests.soak.budget import Budget
 from tests.soak.load import Load
+from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import program
-from tests.terminals import Terminal
 from tui_tasks.core.database import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.tui.actions import ACTIONS
@@ -35,8 +34,6 @@ TYPED: Final = {"question_mark": "?", "slash": "/", "full_stop": ".", "exclamati
                 "left_square_bracket": "[", "right_square_bracket": "]", "plus": "+", "enter": "\r", "tab": "\t",
                 "space": " ", "down": "\x1b[B", "up": "\x1b[A", "home": "\x1b[H", "end": "\x1b[F",
                 "pagedown": "\x1b[6~", "pageup": "\x1b[5~", "left": "\x1b[D", "right": "\x1b[C"}  # fmt: skip
-# As a terminal with the newer protocol says it: no key behind it makes another of it.
-ESCAPE: Final = "\x1b[27u"
 WRITING: Final = (
     "INSERT INTO view (key, value) VALUES ('x', 'x')",
     "UPDATE journal SET actor = 'x'",
@@ -50,24 +47,12 @@ WRITING: Final = (
 )
 
 
-class Monitor(Terminal):
-    """A monitor on a terminal; only how many lines it wrote is kept of what went over its screen."""
+class Monitor(QuietTerminal):
+    """A monitor on a terminal."""
 
     def __init__(self, database: Path, *options: str) -> None:
-        self.lines = 0
         settings = {"TUI_TASKS_CONFIG": str(database.with_name("none.toml"))}
-        command = [*program("watch", "--db", database, *options)]
-        super().__init__(command, lines=24, columns=100, piped=False, environment=settings)
-
-    def drain(self) -> None:
-        while self.draining:
-            if select.select([self.master], [], [], 0.02)[0]:
-                try:
-                    data = os.read(self.master, 65536)
-                except OSError:
-                    return
-                self.lines += data.count(b"\n")
-                self.stream.feed(data)
+        super().__init__(program("watch", "--db", database, *options), lines=24, columns=100, environment=settings)
 
     def descriptors(self, database: Path) -> Iterator[int]:
         """How it has the database's file open: the flags of each descriptor."""

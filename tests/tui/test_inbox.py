@@ -1,5 +1,7 @@
 """The asks inbox: answers go to the question under the cursor and to no other, whatever comes in meanwhile."""
 
+import asyncio
+
 import pytest
 from textual import events
 
@@ -39,6 +41,23 @@ async def test_enter_goes_on_to_the_next_question_and_back_after_the_last(plan, 
         assert asks(app)["claude-2"].answer == "approve"
         await settle(pilot, "enter")
         assert not isinstance(app.screen, Inbox)
+
+
+async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, make_app, monkeypatch):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        write, left = app.bridge.commit, asyncio.Event()
+
+        async def late(*operations, **how):
+            await left.wait()
+            return await write(*operations, **how)
+
+        monkeypatch.setattr(app.bridge, "commit", late)
+        await pilot.press("a", "1", "escape")
+        await until(pilot, lambda: not isinstance(app.screen, Inbox))
+        left.set()
+        await until(pilot, lambda: asks(app)["claude-1"].answer == "pyjwt")
+        assert "Sent: pyjwt" in shown(app)
 
 
 async def test_a_number_without_an_option_answers_nothing(plan, make_app):

@@ -201,6 +201,7 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 WEEK: Final = 7 * DAY
 YEAR: Final = 365 * DAY
+MOST_WAIT: Final = 10 * SECOND
 _STEPS: Final = ((YEAR, "y"), (WEEK, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -240,6 +241,15 @@ def age_lasts(then_us: int, now_us: int) -> int:
         return -elapsed % unit + 1
     # A year is not a number of weeks; every other unit is a number of the one below.
     return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
+
+
+def draw_again_in(span_us: int) -> float:
+    """Return after how many seconds to draw again what is true for so many microseconds.
+
+    Sooner than that where it is long: timers stand still while a machine sleeps, and know nothing of a clock that is
+    set.
+    """
+    return min(max(span_us, SECOND), MOST_WAIT) / SECOND
 
 
 def duration(span_us: int, units: int = 2) -> str:

@@ -357,8 +357,10 @@ class Inbox(AgentActions, RowActions, Overlay):
             self.window.move_to(wanted.uid)
 
     async def _answer(self, ask: Ask, answer: str) -> None:
+        # While it is written the human may leave, and then there is no such widget any more.
+        reply = self.query_one(Reply)
         await self.host.bridge.commit(AnswerAsk(ask.uid, answer))
-        self.query_one(Reply).drafts.pop(ask.uid, None)
+        reply.drafts.pop(ask.uid, None)
         self.later.discard(ask.uid)
         left = sum(other.uid != ask.uid for other in self.host.situation.asks)
         more = f"{self.host.key_of('ask_open')} goes on, {left} left." if left else "No more questions."

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.format import SECOND, TEXT_CHARS, cell_len, safe_text, sign
+from tui_tasks.tui.format import TEXT_CHARS, cell_len, draw_again_in, safe_text, sign
 from tui_tasks.tui.ink import Ink, Part
 
 Drawn = Sequence[Part]
@@ -112,7 +112,7 @@ class Lines(Hosted, Widget):
     def _set_tick(self) -> None:
         if self._tick is not None:
             self._tick.stop()
-        self._tick = self.set_timer(max(self._tick_in, SECOND) / SECOND, self.again) if self._tick_in else None
+        self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as there are."""

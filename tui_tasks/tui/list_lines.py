@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.format import age, age_lasts, bar, count, fit, look, safe_line, sign
+from tui_tasks.tui.format import DAY, age, age_lasts, bar, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
 from tui_tasks.tui.window import RowLook, RowWindow
@@ -111,6 +111,8 @@ class ListHead(Line):
         host = self.host
         new = host.situation.new_in(host.list_id)
         mark = sign("changed", ascii_only=host.ascii_only)
+        # At midnight it is told with its day.
+        self.lasts(DAY)
         since = f" since {host.time_of(host.situation.looked.at)}" if new and width >= 50 else ""
         return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
 

@@ -197,6 +197,8 @@ class LogWindow(RowWindow[LogLine]):
     def _when(self, row: LogLine, cells: int) -> str:
         zone = self.host.zone
         assert zone is not None
+        # At midnight it is told with its day.
+        self.lasts(DAY)
         return when(row.at, self.host.now(), zone, cells)
 
     def draw_empty(self, line: int) -> Sequence[Part]:

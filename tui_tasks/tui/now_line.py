@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.tui.actions import ACTIONS, Hosted
-from tui_tasks.tui.format import SECOND, age, age_lasts, cell_len, count, due, look, safe_line, sign
+from tui_tasks.tui.format import age, age_lasts, cell_len, count, draw_again_in, due, look, safe_line, sign
 from tui_tasks.tui.ink import Ink, Part
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Line(Hosted, Widget):
             self.refresh()
         if self._tick is not None:
             self._tick.stop()
-        self._tick = self.set_timer(max(self._tick_in, SECOND) / SECOND, self.again) if self._tick_in else None
+        self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
 
     def on_resize(self) -> None:
         """Lay it out anew."""

@@ -20,7 +20,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.format import SECOND, cell_len
+from tui_tasks.tui.format import cell_len, draw_again_in
 from tui_tasks.tui.ink import Ink, Part
 from tui_tasks.tui.rows import Rows, Source
 
@@ -127,7 +127,7 @@ class RowWindow(Hosted, Widget, Generic[R], can_focus=True):
 
     def lasts(self, span_us: int) -> None:
         """Say, while drawing, for how many microseconds what is drawn stays true (`format.age_lasts`)."""
-        at = time.monotonic() + max(span_us, SECOND) / SECOND
+        at = time.monotonic() + draw_again_in(span_us)
         self._due = at if self._due is None else min(self._due, at)
 
     # What is shown
