@@ -77,6 +77,10 @@ def request(tool: str, **arguments: object) -> dict:
     return {"tool": tool, "arguments": arguments}
 
 
+def by(agent: str, name: str) -> dict:
+    return request("tasklist:add_task", name=name) | {"agent": agent}
+
+
 def names(talk: Talk) -> list[str]:
     return [task["name"] for task in talk.ok("tasklist:display")]
 
@@ -104,6 +108,31 @@ def test_a_batch_with_an_undo_in_it_is_taken_back_as_a_whole(talk):
     talk.one([request("control:undo")])
     assert names(talk) == []
     assert talk.refused("control:undo")["code"] == "conflict"
+
+
+def test_of_a_batch_of_several_agents_each_takes_back_its_own_part_as_one(talk):
+    assert all(reply["ok"] for reply in talk.one([by("ann", "1"), by("bob", "2"), by("ann", "3")]))
+    assert talk.refused("control:undo")["code"] == "conflict", "the channel's own agent did nothing in it"
+    assert talk.ok("control:undo", {"agent": "ann"}) == {"undone": 3}
+    assert names(talk) == ["2"]
+    assert talk.refused("control:undo", {"agent": "ann"})["code"] == "conflict"
+    assert talk.ok("control:undo", {"agent": "bob"}) == {"undone": 2}
+    assert names(talk) == []
+
+
+def test_what_another_has_changed_in_the_same_batch_is_not_taken_back(talk):
+    uid = add(talk, "one")
+    talk.one(
+        [
+            request("tasklist:update_task", uid=uid, name="two") | {"agent": "ann"},
+            request("tasklist:update_task", uid=uid, name="three") | {"agent": "bob"},
+        ]
+    )
+    assert talk.refused("control:undo", {"agent": "ann"})["code"] == "conflict"
+    talk.ok("control:undo", {"agent": "bob"})
+    assert names(talk) == ["two"]
+    talk.ok("control:undo", {"agent": "ann"})
+    assert names(talk) == ["one"]
 
 
 def test_a_list_does_not_come_back_over_another_of_its_name(talk, other):

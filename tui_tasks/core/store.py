@@ -75,7 +75,8 @@ class Transaction(Reading):
         self.actor = ""
         self.inside_run = False
         self._why: str | None = None
-        self.current: int | None = None  # the change that is being made, once it has an entry
+        self.current: int | None = None  # the speaker's part of the change that is being made, once it has an entry
+        self._parts: dict[str, int] = {}
         self.undoes: int | None = None
         self._touched: set[str] = set()
         self._next_ids: dict[str, int] = {}
@@ -83,7 +84,7 @@ class Transaction(Reading):
         self._uids = new_uids()
 
     def change(self) -> Change:
-        """One request or batch: all of it is done or nothing, and one undo takes it back."""
+        """One request or batch: all of it is done or nothing, and one undo takes back what one agent did in it."""
         return Change(self)
 
     def speak(self, actor: str, why: Mapping[str, Any] | None = None, *, inside_run: bool = False) -> None:
@@ -93,6 +94,7 @@ class Transaction(Reading):
         """
         self.actor, self._why, self.inside_run = actor, _text(why) if why else None, inside_run
         self._touched.clear()
+        self.current = self._parts.get(actor)
 
     def run(self, operation: Operation) -> Any:
         """Decide what an operation becomes, apply it, and return its result.
@@ -138,7 +140,8 @@ class Transaction(Reading):
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
         seq = self.seq + 1
-        self.current = self.current or seq
+        if self.current is None:
+            self.current = self._parts[self.actor] = seq
         values = {
             "seq": seq,
             "at": self.now,
@@ -173,6 +176,7 @@ class Transaction(Reading):
     def begin_change(self) -> tuple[int, bytes]:
         """Begin a change; what is returned, `fail_change` goes back to."""
         self.current = self.undoes = None
+        self._parts.clear()
         return self.seq, self._hash
 
     def fail_change(self, before: tuple[int, bytes]) -> None:
