@@ -45,6 +45,8 @@ class Channel:
         # Whether there may be events that the backlog has no room for.
         self._held_back = False
         self._retry_at = 0.0
+        # Asked once a turn: it reads the database.
+        self._due = session.due()
 
     def stop(self) -> None:
         """End `run` soon, from any thread: no more is read, replies that are ready are written where there is room."""
@@ -79,9 +81,12 @@ class Channel:
             self._ended = not data
             if values := self._lines.feed(data):
                 self._put(self._session.answer(values))
+                # Whoever waits for the replies gets them before anything else is seen to.
+                self._flush()
         changed = self._watch.changed(time.monotonic())
         self._after(changed=changed)
         self._flush()
+        self._due = self._session.due()
 
     def _read(self) -> bytes:
         """What has come in; nothing at the end, which a socket or a terminal may tell by an error."""
@@ -109,9 +114,8 @@ class Channel:
             return 0.0
         session = self._session
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
-        due = session.due()
-        if due is not None:
-            waits.append(max(0.0, (due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
+        if self._due is not None:
+            waits.append(max(0.0, (self._due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
             waits.append(0.0 if session.waits.endless(session.clock()) else 1.0)
         return min(waits) * 1000 if waits else None
@@ -123,8 +127,7 @@ class Channel:
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
         session = self._session
-        due = session.due()
-        is_due = due is not None and due <= session.clock() and time.monotonic() >= self._retry_at
+        is_due = self._due is not None and self._due <= session.clock() and time.monotonic() >= self._retry_at
         try:
             if changed or is_due or session.waits:
                 self._put(session.settle(ending=self._ended))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections import Counter
@@ -83,8 +82,13 @@ def load_line(line: bytes) -> Any:
     Raises:
         ParseError: as `loads`, or it is not UTF-8.
     """
-    with contextlib.suppress(msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+    try:
         return _load_plain(line)
+    except (ValueError, OverflowError, RecursionError):
+        return _load_any(line)
+
+
+def _load_any(line: bytes) -> Any:
     try:
         return loads(line.decode())
     except UnicodeDecodeError as error:

@@ -66,6 +66,8 @@ class Outbox:
         self.fd = fd
         self._lines: deque[bytes] = deque()
         self._front = memoryview(b"")
+        self._writable = select.poll()
+        self._writable.register(fd, select.POLLOUT)
         self.size = 0
 
     def put(self, line: bytes) -> None:
@@ -79,14 +81,11 @@ class Outbox:
         Raises:
             OSError: the reader is gone.
         """
-        writable = select.poll()
-        writable.register(self.fd, select.POLLOUT)
         while self.size:
             if not self._front:
                 self._front = memoryview(b"".join(line + b"\n" for line in self._lines))
                 self._lines.clear()
-            ready = writable.poll(0)
-            if not ready:
+            if not self._writable.poll(0):
                 return
             # A pipe that is ready takes this much whole; more could block.
             written = os.write(self.fd, self._front[: select.PIPE_BUF])

@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.benchmarks.figures import HEAD, Figure, Place
 
 # Modules of this package; each has `measure(place) -> Iterable[Figure]`.
-BENCHMARKS = ("writes", "commands", "screen", "keys", "live", "boards", "memory")
+BENCHMARKS = ("writes", "reads_and_changes", "commands", "screen", "keys", "live", "boards", "memory")
 # Other programs that do the like, where they are installed.
 PEERS = "peers"
 

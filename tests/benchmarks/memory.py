@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tests.benchmarks import painted
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import Painted
+from tests.benchmarks.serve import Serve, line
+
+REQUESTS: Final = 10_000
+FLIGHT: Final = 50
 
 
 def measure(place: Place) -> Iterator[Figure]:
     """As a benchmark."""
+    yield of_serve(place)
+    yield of_screen(place)
+
+
+def of_serve(place: Place) -> Figure:
+    """Of a channel that has been used for a while."""
+    serve = Serve(place.folder / "memory.db")
+    with subprocess.Popen([sys.executable, "-c", "import peewee; input()"], stdin=subprocess.PIPE) as least:
+        for begin in range(0, REQUESTS, FLIGHT):
+            lines = [line("tasklist:add_task", name=f"task {begin + n}", description="d" * 60) for n in range(FLIGHT)]
+            serve.send(b"".join(lines))
+            serve.replies(FLIGHT)
+        ours, peewee = _proportional(serve.process.pid), _proportional(least.pid)
+    serve.close()
+    what = f"memory of `serve` after {REQUESTS:,} requests"
+    return Figure(what, "Python with Peewee imported", ours, peewee, "MB", 1.5, "lower")
+
+
+def of_screen(place: Place) -> Figure:
+    """Of the screen."""
     with painted.minimal(place.folder) as screen:
         screen.settle(1.0)
         least = _resident(screen)
@@ -23,7 +50,14 @@ def measure(place: Place) -> Iterator[Figure]:
         screen.drain(1.0)
         ours = _resident(screen)
     what = f"memory of the screen at {place.many:,} tasks, after paging, end, home and board"
-    yield Figure(what, "a minimal Textual app", ours, least, "MB", 1.6, "lower")
+    return Figure(what, "a minimal Textual app", ours, least, "MB", 1.6, "lower")
+
+
+def _proportional(pid: int) -> float:
+    """What is in memory now, each page shared among those who have it, in MB."""
+    told = re.search(r"Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text())
+    assert told
+    return int(told[1]) / 1024
 
 
 def _resident(screen: Painted) -> float:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+# Makes the next request, a line with its end.
+Make = Callable[[], bytes]
+
+
+def line(tool: str, **arguments: Any) -> bytes:
+    """A request as a line."""
+    return json.dumps({"id": 1, "tool": tool, "args": arguments}).encode() + b"\n"
 
 
 class Serve:
@@ -16,63 +25,68 @@ class Serve:
 
     def __init__(self, db: Path) -> None:
         command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(db), "--no-scheduler"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._ids = itertools.count(1)
-
-    def send(self, tool: str, **arguments: Any) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert self.process.stdin is not None
-        line = json.dumps({"id": next(self._ids), "tool": tool, "args": arguments})
-        self.process.stdin.write(line.encode() + b"\n")
-
-    def flush(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.flush()
-
-    def read(self) -> bytes:
         assert self.process.stdout is not None
-        return self.process.stdout.readline()
+        self._input, self._output = self.process.stdin, self.process.stdout
+        self._held = b""
+
+    def send(self, lines: bytes) -> None:
+        """Write requests."""
+        view = memoryview(lines)
+        while view:
+            view = view[os.write(self._input.fileno(), view) :]
+
+    def replies(self, count: int) -> bytes:
+        """Read so many replies, as lines."""
+        pieces = [self._held]
+        missing = count - self._held.count(b"\n")
+        while missing > 0:
+            piece = os.read(self._output.fileno(), 1 << 20)
+            assert piece, "serve has ended"
+            missing -= piece.count(b"\n")
+            pieces.append(piece)
+        lines = b"".join(pieces).split(b"\n", count)
+        self._held = lines.pop()
+        replies = b"\n".join(lines)
+        assert b'"ok":false' not in replies, replies[:1000]
+        return replies
 
     def ask(self, tool: str, **arguments: Any) -> Any:
-        self.send(tool, **arguments)
-        self.flush()
-        reply = json.loads(self.read())
-        assert reply["ok"], reply
-        return reply["result"]
+        """The result of one request."""
+        self.send(line(tool, **arguments))
+        return json.loads(self.replies(1))["result"]
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        """End it."""
+        self._input.close()
         self.process.wait(10)
+        self._output.close()
 
 
-def one_in_flight(serve: Serve, make: Any, seconds: float) -> tuple[float, list[float]]:
+def one_in_flight(serve: Serve, make: Make, seconds: float) -> tuple[float, list[float]]:
     """Requests a second, each sent after the reply to the last, and how long each took."""
     took = []
     begin = time.perf_counter()
     while time.perf_counter() - begin < seconds:
-        tool, arguments = make()
+        request = make()
         at = time.perf_counter()
-        serve.ask(tool, **arguments)
+        serve.send(request)
+        serve.replies(1)
         took.append(time.perf_counter() - at)
     return len(took) / sum(took), took
 
 
-def many_in_flight(serve: Serve, make: Any, seconds: float, flight: int = 64) -> float:
-    """Requests a second with `flight` of them always on their way."""
+def many_in_flight(serve: Serve, make: Make, seconds: float, flight: int) -> float:
+    """Requests a second with `flight` of them on their way: when half of them are answered, as many are sent."""
+    half = flight // 2
     done = 0
-    for _ in range(flight):
-        tool, arguments = make()
-        serve.send(tool, **arguments)
-    serve.flush()
+    serve.send(b"".join(make() for _ in range(flight)))
     begin = time.perf_counter()
     while time.perf_counter() - begin < seconds:
-        for _ in range(flight // 2):
-            assert b'"ok":true' in serve.read()
-            tool, arguments = make()
-            serve.send(tool, **arguments)
-        serve.flush()
-        done += flight // 2
+        serve.replies(half)
+        serve.send(b"".join(make() for _ in range(half)))
+        done += half
     rate = done / (time.perf_counter() - begin)
-    for _ in range(flight):
-        serve.read()
+    serve.replies(flight)
     return rate

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from tests.benchmarks import yardstick
 from tests.benchmarks.figures import Figure, Place
-from tests.benchmarks.serve import Serve, many_in_flight, one_in_flight
+from tests.benchmarks.serve import Serve, line, many_in_flight, one_in_flight
 
 # The disk's mood changes by the second, so that both are measured in turn, and the median of the ratios counts.
 ROUNDS: Final = 5
@@ -20,9 +20,10 @@ def measure(place: Place) -> Iterator[Figure]:
     """As a benchmark."""
     serve = Serve(place.folder / "serve.db")
     names = itertools.count(1)
+    request = line("tasklist:add_task", name="a task's name %d", description="what is to be done there")
 
-    def add() -> tuple[str, dict[str, Any]]:
-        return "tasklist:add_task", {"name": f"a task's name {next(names)}", "description": "what is to be done there"}
+    def add() -> bytes:
+        return request % next(names)
 
     bare, one, many = [], [], []
     seconds = place.seconds(2.0)

@@ -15,6 +15,7 @@ def connect(path: Path) -> Any:
     connection = pysqlite3.connect(str(path), isolation_level=None)
     connection.execute("PRAGMA journal_mode=wal")
     connection.execute("PRAGMA synchronous=full")
+    connection.execute("PRAGMA wal_autocheckpoint=4000")
     connection.execute("CREATE TABLE IF NOT EXISTS one (id INTEGER PRIMARY KEY, a TEXT, b TEXT)")
     return connection
 

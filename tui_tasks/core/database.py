@@ -356,6 +356,8 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("synchronous", "full"),
         ("foreign_keys", 0),
         ("cache_size", -16_000),
+        # A page that every commit changes is copied into the database once a checkpoint: the fewer, the better. 16 MB.
+        ("wal_autocheckpoint", 4_000),
         ("journal_size_limit", 64 * 1024 * 1024),
     ]
 
