@@ -42,6 +42,9 @@ def test_while_typing_the_last_word_may_be_unfinished():
     assert parse("status:c", typing=True) == parse("")
     assert parse("who:cl", typing=True).terms == (Term("who", "cl", prefix=True),)
     assert parse("who:cl ", typing=True).terms == (Term("who", "cl"),)
+    assert parse('who:"my ag', typing=True).terms == (Term("who", "my ag", prefix=True),)
+    assert parse('who:"my ', typing=True).terms == (Term("who", "my ", prefix=True),)
+    assert parse('-who:"my agent" ', typing=True).terms == (Term("who", "my agent", True),)
 
 
 def test_tab_completes_fields_and_values():
@@ -50,5 +53,7 @@ def test_tab_completes_fields_and_values():
     assert complete("who:cl", candidates("who:cl", known)) == "who:claude-"
     assert candidates("who:claude-", known) == ["who:claude-1", "who:claude-2"]
     assert complete("-who:cod", candidates("-who:cod", known)) == "-who:codex "
-    assert complete("tag:two", candidates("tag:two", known)) == "tag:two"
+    assert complete("tag:two", candidates("tag:two", known)) == 'tag:"two words" '
+    assert complete('x tag:"two w', candidates('x tag:"two w', known)) == 'x tag:"two words" '
+    assert complete('tag:"two words" st', candidates('tag:"two words" st', known)) == 'tag:"two words" status:'
     assert complete("zzz", candidates("zzz", known)) == "zzz"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import by_agent, opened, press, said, settle, shown, until
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
 from tui_tasks.core import journal, queries, statistics
-from tui_tasks.core.operations import DeleteTask, EditTask, LogTask, Undo
+from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, LogTask, Undo
 from tui_tasks.core.statistics import Tally
 from tui_tasks.core.store import Store
 from tui_tasks.tui import charts
@@ -78,6 +78,31 @@ def test_the_entry_before_an_instant_is_found_without_going_through_the_journal(
         entries = journal.latest(store.db, 1_000)
         for instant in (0, entries[0].at, day(17, 0), entries[-1].at, entries[-1].at + 1):
             assert statistics.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
+
+
+@pytest.mark.parametrize("stretch", [4, statistics.STRETCH])
+def test_what_a_clock_that_was_set_back_put_out_of_order_is_counted(tmp_path, monkeypatch, stretch):
+    monkeypatch.setattr(statistics, "STRETCH", stretch)
+    with Store(str(tmp_path / "tasks.db")) as store:
+        for when in (10, 20, 130, 131, 132, 40, 50, 60, 150, 160):
+            store.commit(CreatePlan(f"At {when}"), actor="human", now=when)
+        low = statistics.seq_before(store.db, 100)
+        assert {130, 131, 132, 150, 160} <= {entry.at for entry in journal.since(store.db, low, 100)}
+
+
+async def test_the_figures_follow_brackets_to_another_list(week, make_app):
+    with Store(week.path) as store:
+        home = store.commit(CreatePlan("Other plan"), actor="human", now=NOW)[0].uid
+        store.commit(AddTask("One", home), AddTask("Two", home), actor="human", now=NOW)
+    app = make_app(week.path, list_name="Plan")
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "S")
+        before = shown(app)
+        await press(app, pilot, "right_square_bracket")
+        await until(pilot, lambda: "Other plan, last 7 days" in shown(app) and "2 tasks" in said(app))
+        await until(pilot, lambda: shown(app).count("→ 2") == 1)
+        await press(app, pilot, "left_square_bracket")
+        await until(pilot, lambda: shown(app).splitlines()[:-1] == before.splitlines()[:-1])
 
 
 def test_days_begin_at_midnight_where_the_human_is_through_a_change_of_clocks():

@@ -59,6 +59,12 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
 
 _state = msgspec.json.Decoder(_State).decode
 _AT = Statement(J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
+_ANY_LATER = Statement(
+    J.select(J.seq)
+    .where((J.seq > slot("low")) & (J.seq <= slot("high")) & (J.at >= slot("at")))
+    .order_by(J.seq)
+    .limit(1)
+)
 _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _EVENTS = Statement(
     J.select(
@@ -96,7 +102,7 @@ _RUNS = Statement(
 
 
 def seq_before(db: Database, instant: int) -> int:
-    """The seq of the last journal entry before an instant; 0 where there is none."""
+    """A seq up to which no journal entry is from an instant on, most often the last such; 0 where there is none."""
     oldest = db.one(_OLDEST)
     low, high = (oldest[0] if oldest else 1), journal.newest(db) + 1
     while low < high:
@@ -105,7 +111,14 @@ def seq_before(db: Database, instant: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low - 1
+    return _back_to(db, low - 1, instant)
+
+
+def _back_to(db: Database, seq: int, instant: int) -> int:
+    """Go back over what a clock that was set back has put before others though it came later, stretch by stretch."""
+    while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
+        seq -= STRETCH
+    return max(seq, 0)
 
 
 def events(db: Database, list_id: int, low: int, high: int) -> list[Event]:

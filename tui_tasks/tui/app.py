@@ -28,6 +28,7 @@ from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.ascii_only import Letters
 from tui_tasks.tui.away import Away
 from tui_tasks.tui.bridge import Bridge, Changes
+from tui_tasks.tui.filters import quoted
 from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
@@ -299,6 +300,9 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         for pane in self._panes():
             pane.stale = True
         self._wake()
+        for screen in self.screen_stack[1:]:
+            if isinstance(screen, Overlay):
+                screen.list_turned()
 
     def filter_by(self, text: str) -> None:
         """Show what a saved filter wants, in the list."""
@@ -329,7 +333,7 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         """Show the log of one agent alone."""
         self.close_overlays()
         await self._show_pane("log")
-        self.pane.filter_by(f"who:{who}")
+        self.pane.filter_by(f"who:{quoted(who)}")
 
     def close_overlays(self) -> None:
         """Go back to the pane."""

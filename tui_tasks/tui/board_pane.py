@@ -35,6 +35,10 @@ from tui_tasks.tui.window import RowWindow
 _COUNT_AFTER: Final = 0.15
 
 
+# Told of as one in the footer.
+MOVES: Final = "card_left+card_down+card_up+card_right"
+
+
 class BoardTabs(Line):
     """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, where there is room for one at a time."""
 
@@ -97,7 +101,7 @@ class BoardPane(BoardWords):
 
     NAME = "board"
     SCOPES = ("rows", "tasks", "board")
-    FOOTER = ("help", "filter", "new", "status", "edit", "asks", "card_right", "undo", "quit")
+    FOOTER = ("help", "filter", "new", "status", "edit", "asks", MOVES, "undo", "quit")
     FOOTER_SMALL = ("help", "asks", "filter")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """

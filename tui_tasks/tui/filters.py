@@ -52,10 +52,8 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
     """Read the words of a filter. While `typing`, the last word may be the beginning of what is meant."""
     terms: list[Term] = []
     problem = ""
-    tokens = _TOKEN.findall(text)
-    for number, token in enumerate(tokens):
-        open_end = typing and number == len(tokens) - 1 and not text[-1:].isspace()
-        term = _term(token, open_end, language)
+    for token in _TOKEN.finditer(text):
+        term = _term(token[0], typing and token.end() == len(text), language)
         if isinstance(term, Term):
             terms.append(term)
         elif term and not problem:
@@ -95,15 +93,28 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:
     """Return what the last word of `text` may become, in full; `known` has values by field, beyond the fixed ones."""
-    word = "" if not text or text[-1].isspace() else text.split()[-1]
+    word = _last_word(text)
     sign, body = ("-", word[1:]) if word.startswith("-") else ("", word)
     field, colon, value = body.partition(":")
     if not colon:
         return [f"{sign}{each}:" for each in language.fields if each.startswith(body)]
     values = language.values.get(field, known.get(field, ()))
-    quoted = [f'"{each}"' if any(letter.isspace() for letter in each) else each for each in values]
-    begun = value.casefold()
-    return [f"{sign}{field}:{each}" for each in quoted if each.casefold().startswith(begun) and each != value]
+    begun = value.strip('"').casefold()
+    fitting = [quoted(each) for each in values if each.casefold().startswith(begun)]
+    return [f"{sign}{field}:{each}" for each in fitting if each != value]
+
+
+def quoted(value: str) -> str:
+    """Return a value as it stands behind its field: in quotes where it has spaces."""
+    return f'"{value}"' if any(letter.isspace() for letter in value) else value
+
+
+def _last_word(text: str) -> str:
+    """The word that is being typed; quotes that are open hold its spaces."""
+    for found in _TOKEN.finditer(text):
+        if found.end() == len(text):
+            return found[0]
+    return ""
 
 
 def _common(words: Sequence[str]) -> str:
@@ -116,7 +127,7 @@ def complete(text: str, found: Sequence[str]) -> str:
     """Return `text` with its last word taken as far as all that was `found` agrees."""
     if not found:
         return text
-    head = text if not text or text[-1].isspace() else text[: len(text) - len(text.split()[-1])]
+    head = text.removesuffix(_last_word(text))
     common = _common(found)
     whole = head + common
     if len(found) == 1 and not common.endswith(":"):

@@ -269,8 +269,12 @@ class FootLine(Line):
 
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.host.pane
-        ids = pane.footer(width < 60)
-        return [(self.host.key_of(each), ACTIONS[each].short, each) for each in ids]
+        return [self._hint_of(each.split("+")) for each in pane.footer(width < 60)]
+
+    def _hint_of(self, ids: Sequence[str]) -> tuple[str, str, str]:
+        """The keys of actions that are told of as one, by the word of the last: `HJKL Move`. A click does the last."""
+        keys = [self.host.key_of(each) for each in ids]
+        return ("" if all(len(key) == 1 for key in keys) else "/").join(keys), ACTIONS[ids[-1]].short, ids[-1]
 
     def on_click(self, event: events.Click) -> None:
         """Do what was clicked."""

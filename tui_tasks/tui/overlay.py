@@ -23,6 +23,9 @@ class Overlay(Actor, Screen[None]):
     def changed(self, changes: Changes) -> None:
         """Something was written; `host.situation` has taken it in already."""
 
+    def list_turned(self) -> None:
+        """The App's list is another one."""
+
     def do_back(self) -> None:
         """Go back to the pane."""
         self.dismiss()

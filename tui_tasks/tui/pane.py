@@ -25,7 +25,10 @@ class Unseen(Vertical):
 
 
 class Pane(Actor, Unseen):
-    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of.
+
+    Several that are told of as one are joined by a plus.
+    """
 
     NAME: ClassVar[str] = ""
     FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")

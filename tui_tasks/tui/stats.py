@@ -106,7 +106,13 @@ class Stats(Overlay):
         oldest, newest = statistics.seq_before(db, starts[0]), journal.newest(db)
         self._seq = max(oldest, newest - statistics.MOST)
         self._cut = self._seq > oldest
+        self.query_one(StatsLines).figures = None
+        self.query_one(StatsHead).again()
         self._read()
+
+    def list_turned(self) -> None:
+        """As `Overlay.list_turned`."""
+        self._begin()
 
     def changed(self, changes: Changes) -> None:
         """Count on."""
