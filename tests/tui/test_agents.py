@@ -71,6 +71,15 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
+@pytest.mark.parametrize("result", [{"commits": 3}, ["a"], 5, True, None, "text"])
+def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
+    changes = {"status": "done", "result": result}
+    by_agent(plan, "codex-1", EditTask(plan[8], changes), now=at(20, 15))
+    with Store(plan.path) as store:
+        (word,) = people.words(store.db, "codex-1", 1)
+    assert (word.kind, word.text, word.task) == ("status", "done", plan[8])
+
+
 def test_a_run_that_it_has_done_is_a_word_too(plan):
     jobs = Jobs(plan)
     by_agent(plan, "human", RunJob(jobs[5]), now=at(20, 14))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.driving import opened, press, said, task, until, write
+from tui_tasks.core.operations import EditTask
 from tui_tasks.tui import editor
 from tui_tasks.tui.edit import ConflictScreen
 
@@ -34,6 +35,11 @@ def test_the_editor_is_visual_then_editor_then_one_that_is_there(tmp_path):
     assert editor.command({"PATH": str(tmp_path)}) == ["vi"]
 
 
+def test_an_editor_that_cannot_be_read_is_told_with_the_name_of_what_is_set():
+    with pytest.raises(editor.NoEditor, match=r"\$EDITOR cannot be read: No closing quotation"):
+        editor.command({"EDITOR": 'vim "'})
+
+
 @pytest.fixture
 def app(plan, make_app, monkeypatch):
     made = make_app(plan.path)
@@ -57,6 +63,17 @@ async def test_capital_e_edits_title_and_description_in_the_editor(app, plan, mo
         assert row.description.endswith("before merge.\nAnd tea.")
 
 
+async def test_what_the_editor_leaves_as_it_was_is_no_change_whatever_its_ends_of_line(
+    app, plan, monkeypatch, tmp_path, agent
+):
+    agent(EditTask(plan[1], {"description": "one\r\ntwo\rthree\n"}))
+    set_editor(monkeypatch, tmp_path, "")
+    async with opened(app) as pilot:
+        version = task(app, plan[1]).version
+        await press(app, pilot, "E")
+        assert task(app, plan[1]).version == version
+
+
 async def test_an_editor_that_fails_or_empties_the_title_changes_nothing(app, plan, monkeypatch, tmp_path):
     async with opened(app) as pilot:
         for code, told in (("sys.exit(3)", "status 3"), ("file.write_text('')", "needs a title")):
@@ -66,6 +83,9 @@ async def test_an_editor_that_fails_or_empties_the_title_changes_nothing(app, pl
         monkeypatch.setenv("EDITOR", str(tmp_path / "missing"))
         await press(app, pilot, "E")
         assert "missing" in said(app)
+        monkeypatch.setattr(editor.tempfile, "tempdir", str(tmp_path / "no folder"))
+        await press(app, pilot, "E")
+        assert "cannot write a file" in said(app)
         assert task(app, plan[1]).version == 2
 
 

@@ -78,6 +78,29 @@ async def test_e_edits_title_fields_and_description(app, plan):
         assert (row.agent, row.priority, row.status) == ("claude-1", 2, "in_progress")
 
 
+async def test_the_form_leaves_a_text_alone_that_it_cannot_show_as_it_is(app, plan, agent):
+    text = "ends\r\nof\nevery\x0csort\u2028there\x85is\r"
+    agent(EditTask(plan[1], {"description": text, "name": "two\nlines"}))
+    async with opened(app) as pilot:
+        await pilot.press("e")
+        await pilot.pause()
+        await pilot.press("tab", "end")
+        await write(pilot, " #new")
+        await press(app, pilot, "ctrl+s")
+        row = task(app, plan[1])
+        assert "new" in row.tags
+        assert (row.name, row.description) == ("two\nlines", text)
+
+
+async def test_nothing_was_typed_in_a_form_that_shows_a_text_in_another_way(app, plan, agent):
+    agent(EditTask(plan[1], {"description": "a\r\nb\nc"}))
+    async with opened(app) as pilot:
+        await pilot.press("e")
+        await pilot.pause()
+        await press(app, pilot, "escape")
+        assert not isinstance(app.screen, EditScreen)
+
+
 async def test_leaving_the_form_gives_up_what_was_typed_only_at_the_second_escape(app, plan):
     async with opened(app) as pilot:
         await pilot.press("e")

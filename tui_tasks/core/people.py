@@ -90,11 +90,13 @@ class _Said(msgspec.Struct):
     question: str = ""
     status: str = ""
     outcome: str | None = None
-    result: str | None = None
+    # A run's is a text; a task's may be any JSON.
+    result: Any = None
 
     @property
     def text(self) -> str:
-        return self.message or self.question or self.status or self.result or self.outcome or ""
+        result = self.result if isinstance(self.result, str) else None
+        return self.message or self.question or self.status or result or self.outcome or ""
 
 
 _said = msgspec.json.Decoder(_Said).decode

@@ -60,7 +60,7 @@ def parse(text: str) -> Draft:
 
 def _priority(word: str) -> int | None:
     begun = [number for name, number in vocab.PRIORITY_WORDS.items() if name.startswith(word.casefold())]
-    if word.isdigit():
+    if word.isdecimal():
         return int(word) if 1 <= int(word) <= vocab.LOW else None
     return begun[0] if len(begun) == 1 else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -75,6 +76,8 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         super().__init__()
         self._head = title
         self._form = form
+        # What the fields make of it: an end of line of another sort was not typed.
+        self._shown = form
         self._check = check
         self._editing = task
         self._first = focus
@@ -97,6 +100,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
 
     def on_mount(self) -> None:
         """Say what the keys are."""
+        self._shown = self._read()
         self.set_focus(self.query_one(f"#{self._first}"))
         self.query_one(FootLine).hint(
             ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
@@ -104,7 +108,16 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
 
     @property
     def form(self) -> Form:
-        """What is typed now."""
+        """What is typed now; what nobody has touched is as it was given."""
+        typed = self._read()
+        untouched = {
+            each.name: getattr(self._form, each.name)
+            for each in dataclasses.fields(Form)
+            if getattr(typed, each.name) == getattr(self._shown, each.name)
+        }
+        return replace(typed, **untouched)
+
+    def _read(self) -> Form:
         return Form(
             self.query_one("#name", Input).value,
             self.query_one("#fields", Input).value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -22,9 +23,16 @@ class NoEditor(Exception):
 
 
 def command(environment: dict[str, str] | os._Environ[str] = os.environ) -> list[str]:
-    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually there."""
+    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually there.
+
+    Raises:
+        NoEditor: what is set is no command.
+    """
     for name in ("VISUAL", "EDITOR"):
-        words = shlex.split(environment.get(name, ""))
+        try:
+            words = shlex.split(environment.get(name, ""))
+        except ValueError as error:
+            raise NoEditor(f"${name} cannot be read: {error}") from error
         if words:
             return words
     return [next((each for each in FALLBACKS if _is_there(each, environment.get("PATH", ""))), FALLBACKS[-1])]
@@ -40,24 +48,32 @@ def edit(app: TaskApp, text: str, suffix: str = ".md") -> str | None:
     Raises:
         NoEditor: none could be run, or it ended with an error; nothing is changed.
     """
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder:
-        file = Path(folder) / f"task{suffix}"
-        file.write_text(text, encoding="utf-8")
-        argv = command()
+    argv = command()
+    with contextlib.ExitStack() as kept:
         try:
-            with app.suspend():
-                ended = subprocess.run([*argv, str(file)], check=False)
-        except SuspendNotSupported:
-            raise NoEditor("the screen cannot step aside here") from None
+            file = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tui-tasks-"))) / f"task{suffix}"
+            # As bytes: what reads and writes text makes one of all ends of line.
+            file.write_bytes(text.encode())
         except OSError as error:
-            raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
-        if ended.returncode:
-            raise NoEditor(f"{argv[0]} ended with status {ended.returncode}; nothing was changed")
+            raise NoEditor(f"cannot write a file for {argv[0]}: {error.strerror}") from error
+        _run(app, [*argv, str(file)])
         try:
-            changed = file.read_text(encoding="utf-8")
+            changed = file.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
             raise NoEditor(f"what {argv[0]} left cannot be read: {error}") from error
     return None if changed == text else changed
+
+
+def _run(app: TaskApp, argv: list[str]) -> None:
+    try:
+        with app.suspend():
+            ended = subprocess.run(argv, check=False)
+    except SuspendNotSupported:
+        raise NoEditor("the screen cannot step aside here") from None
+    except OSError as error:
+        raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
+    if ended.returncode:
+        raise NoEditor(f"{argv[0]} ended with status {ended.returncode}; nothing was changed")
 
 
 def as_document(name: str, description: str) -> str:

@@ -100,10 +100,6 @@ class Preview(Lines):
 class FormLine(WordLine):
     """A field of one line."""
 
-    def __init__(self, value: str, *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(value, placeholder=placeholder, id=id)
-        self.select_on_focus = False
-
     def does(self, key: str) -> Callable[[], object] | None:
         """Tab and Enter go on to the next field."""
         screen = self.screen
