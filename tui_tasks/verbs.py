@@ -54,17 +54,16 @@ def add(session: Session, name: str, description: str, *, as_json: bool) -> None
 
 def ls(session: Session, statuses: list[str], *, as_json: bool) -> None:
     """Print the tasks in order: of the list that is named, else of all lists."""
-    db, shown = session.store.db, []
-    for home in _lists(session):
-        for place, task in _numbered(db, home):
-            if statuses and task.status not in statuses:
-                continue
-            if as_json:
-                shown.append(full_task(task, home.handle))
-            else:
-                print(_line(task, home, place, session.clock()))
+    db, homes = session.store.db, _lists(session)
     if as_json:
-        print(json.dumps(shown, ensure_ascii=False))
+        from tui_tasks.core import written_out
+
+        print(f"[{', '.join(text for home in homes for text in written_out.tasks(db, home, statuses))}]")
+        return
+    for home in homes:
+        for place, task in _numbered(db, home):
+            if not statuses or task.status in statuses:
+                print(_line(task, home, place, session.clock()))
 
 
 def _lists(session: Session) -> list[TaskList]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -11,8 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.benchmarks.figures import Figure, Place
+from tui_tasks.core import queries
+from tui_tasks.core.store import Store
 
 ROUNDS = 30
+EXPORTED = 10_000
 
 
 def measure(place: Place) -> Iterator[Figure]:
@@ -43,6 +48,38 @@ def measure(place: Place) -> Iterator[Figure]:
             1.6,
             "lower",
         )
+    yield from _against_taskwarrior(place)
+
+
+def _against_taskwarrior(place: Place) -> Iterator[Figure]:
+    """Debian's taskwarrior (`apt-get install taskwarrior`), with tasks of the same names and descriptions."""
+    if shutil.which("task") is None:
+        print("`ls --json` is left out: taskwarrior is not installed", file=sys.stderr)
+        return
+    ours = place.filled(EXPORTED)
+    home = place.folder / "taskwarrior"
+    home.mkdir()
+    (home / "rc").write_text("confirmation=no\nverbose=nothing\n")
+    environ = {**os.environ, "TASKRC": str(home / "rc"), "TASKDATA": str(home)}
+    with Store(str(ours), read_only=True) as store:
+        tasks = [task for each in queries.lists(store.db) for task in queries.tasks(store.db, each.id)]
+    theirs = [{"description": task.name, "annotations": [_note(task.description)]} for task in tasks]
+    imported = ["task", "import", "-"]
+    subprocess.run(imported, env=environ, input=json.dumps(theirs), text=True, check=True, capture_output=True)
+    ratios, base = [], []
+    for _ in range(place.times(10)):
+        at = time.perf_counter()
+        told = subprocess.run(["task", "export"], env=environ, check=True, stdout=subprocess.PIPE).stdout
+        base.append((time.perf_counter() - at) * 1000)
+        ratios.append(process(["-m", "tui_tasks", "ls", "--json"], ours) / base[-1])
+    assert len(json.loads(told)) == EXPORTED
+    middle = statistics.median
+    what = f"`tui-tasks ls --json` of {EXPORTED:,} tasks, the whole process"
+    yield Figure(what, "`task export` of the same", middle(ratios) * middle(base), middle(base), "ms", 0.5, "lower")
+
+
+def _note(text: str) -> dict[str, str]:
+    return {"entry": "20260102T112214Z", "description": text}
 
 
 def process(command: list[str], path: Path) -> float:

@@ -1,0 +1,58 @@
+"""What SQLite writes out is what Python would."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import START
+from tui_tasks.core import queries, written_out
+from tui_tasks.core.operations import AddTask, EditTask, EnsureList
+from tui_tasks.core.snapshots import full_task
+from tui_tasks.core.store import Store
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["\0", "\x01\x1f\x7f", '\\"/', "\u2028\ufeff", "\U0001f600é", "null", "'", "%"]
+)
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda held: st.lists(held) | st.dictionaries(TEXTS, held),
+    max_leaves=8,
+)
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "description": TEXTS,
+        "status": st.sampled_from(["pending", "in_progress", "done", "failed"]),
+        "priority": st.integers(1, 2**40),
+        "tags": st.lists(TEXTS, max_size=3).map(tuple),
+        "domain": TEXTS,
+        "result": ANYTHING,
+        "metadata": ANYTHING,
+        "agent": TEXTS,
+        "intent": TEXTS,
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(TEXTS, CHANGES, st.integers(0, 10**15)), max_size=4), TEXTS)
+def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
+    with Store(":memory:") as store:
+        (home,) = store.commit(EnsureList("x" + name, "task"), actor="a", now=START)
+        uids: list[str] = []
+        for text, changes, at in given_:
+            after = tuple(uids[-1:])
+            (task,) = store.commit(AddTask("x" + text, home.uid, depends_on=after), actor="a", now=START + at)
+            store.commit(EditTask(task.uid, changes), actor="a", now=START + at + 1)
+            uids.append(task.uid)
+        tasks = queries.tasks(store.db, home.id)
+        plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
+        written = written_out.tasks(store.db, home)
+        assert [json.loads(text) for text in written] == [json.loads(text) for text in plain]
+        assert [list(json.loads(text)) for text in written] == [list(json.loads(text)) for text in plain]
+        done = [task.uid for task in tasks if task.status == "done"]
+        assert [json.loads(text)["uid"] for text in written_out.tasks(store.db, home, ["done"])] == done
