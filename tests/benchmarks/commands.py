@@ -11,9 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.figures import Figure, Place
 from tui_tasks.core import queries
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 
 ROUNDS = 30
@@ -63,7 +65,7 @@ def _against_taskwarrior(place: Place) -> Iterator[Figure]:
     environ = {**os.environ, "TASKRC": str(home / "rc"), "TASKDATA": str(home)}
     with Store(str(ours), read_only=True) as store:
         tasks = [task for each in queries.lists(store.db) for task in queries.tasks(store.db, each.id)]
-    theirs = [{"description": task.name, "annotations": [_note(task.description)]} for task in tasks]
+    theirs = [_as_taskwarrior(task) for task in tasks]
     imported = ["task", "import", "-"]
     subprocess.run(imported, env=environ, input=json.dumps(theirs), text=True, check=True, capture_output=True)
     ratios, base = [], []
@@ -78,8 +80,21 @@ def _against_taskwarrior(place: Place) -> Iterator[Figure]:
     yield Figure(what, "`task export` of the same", middle(ratios) * middle(base), middle(base), "ms", 0.5, "lower")
 
 
-def _note(text: str) -> dict[str, str]:
-    return {"entry": "20260102T112214Z", "description": text}
+def _as_taskwarrior(task: Task) -> dict[str, Any]:
+    made = {
+        "uuid": task.uid,
+        "status": {"pending": "pending", "in_progress": "pending", "done": "completed"}.get(task.status, "deleted"),
+        "description": task.name,
+        "entry": _instant(task.created_at),
+        "modified": _instant(task.updated_at),
+        "priority": "HHML"[min(task.priority, 4) - 1],
+        "annotations": [{"entry": _instant(task.created_at), "description": task.description}],
+    }
+    return made if made["status"] == "pending" else made | {"end": _instant(task.finished_at or task.updated_at)}
+
+
+def _instant(microseconds: int) -> str:
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(microseconds // 1_000_000))
 
 
 def process(command: list[str], path: Path) -> float:
