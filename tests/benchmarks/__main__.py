@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.benchmarks.figures import HEAD, Figure, Place
 
 # Modules of this package; each has `measure(place) -> Iterable[Figure]`.
-BENCHMARKS = ("writes", "reads_and_changes", "commands", "screen", "keys", "live", "boards", "memory")
+BENCHMARKS = ("writes", "reads_and_changes", "commands", "growth", "screen", "keys", "live", "boards", "memory")
 # Other programs that do the like, where they are installed.
 PEERS = "peers"
 
@@ -32,7 +32,7 @@ def main() -> int:
     print(f"{_machine()}\n\n{HEAD}", flush=True)
     figures: list[Figure] = []
     try:
-        place = Place(folder, options.quick)
+        place = Place(folder, options.quick, options.many)
         for name in options.names or [*BENCHMARKS, *([PEERS] if options.peers else [])]:
             for figure in _measured(name, place):
                 figures.append(figure)
@@ -59,6 +59,7 @@ def _options() -> argparse.Namespace:
     names = [*BENCHMARKS, PEERS]
     parser.add_argument("names", nargs="*", choices=[*names, []], metavar="NAME", help=f"which of {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="a first look, in place of figures to rely on")
+    parser.add_argument("--many", type=int, default=1_000_000, metavar="N", help="how many tasks are many (a million)")
     parser.add_argument("--peers", action="store_true", help="measure other programs too, where they are installed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--folder", type=Path, default=Path(), help="on which disk to work (here)")

@@ -66,10 +66,12 @@ class Place:
     Attributes:
         folder: empty at first, on the disk that is measured; the caller removes it.
         quick: a first look in seconds, in place of figures to rely on.
+        most: how many tasks, and entries of the journal, are many.
     """
 
     folder: Path
     quick: bool
+    most: int = 1_000_000
 
     def seconds(self, whole: float) -> float:
         """How long to measure what is measured for `whole` seconds."""
@@ -82,7 +84,7 @@ class Place:
     @property
     def many(self) -> int:
         """How many tasks are many."""
-        return 20_000 if self.quick else 1_000_000
+        return min(20_000, self.most) if self.quick else self.most
 
     def filled(self, tasks: int) -> Path:
         """A database with one list of so many tasks, made once and shared: open it to read, or copy it."""

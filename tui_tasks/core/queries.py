@@ -299,9 +299,23 @@ def next_lapse(db: Database) -> int | None:
     return row[0] if row else None
 
 
-def _whose(agent: str, *, alone: bool) -> Any:
+def _whose(agent: Any, *, alone: bool) -> Any:
     mine: Any = TaskRow.agent == agent
     return mine if alone else TaskRow.agent.is_null() | mine
+
+
+@cache
+def _ready(of_list: bool, of_agent: bool, alone: bool, claimable: bool) -> Statement:
+    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'")) & (TaskRow.waiting_on == SQL("0"))
+    query = TaskRow.select(*TASK)
+    if of_list:
+        wanted &= TaskRow.list_id == slot("list")
+    if of_agent:
+        wanted &= _whose(slot("agent"), alone=alone)
+    if claimable:
+        query = query.join(ListRow, on=(ListRow.id == TaskRow.list_id))
+        wanted &= (ListRow.one_in_progress == SQL("0")) | (ListRow.in_progress == SQL("0"))
+    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(SQL("1")))
 
 
 def ready(
@@ -313,17 +327,9 @@ def ready(
     one more in progress.
     Source: contract, section 6 `tasks`, section 7 `control:claim`.
     """
-    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'")) & (TaskRow.waiting_on == SQL("0"))
-    query = TaskRow.select(*TASK)
-    if list_id is not None:
-        wanted &= TaskRow.list_id == list_id
-    if agent is not None:
-        wanted &= _whose(agent, alone=alone)
-    if claimable:
-        query = query.join(ListRow, on=(ListRow.id == TaskRow.list_id))
-        wanted &= (ListRow.one_in_progress == 0) | (ListRow.in_progress == 0)
-    rows = db.query(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(1))
-    return read_task(rows[0]) if rows else None
+    statement = _ready(list_id is not None, agent is not None, alone, claimable)
+    row = db.one(statement, list=list_id, agent=agent)
+    return read_task(row) if row else None
 
 
 def board(

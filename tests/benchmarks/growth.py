@@ -1,0 +1,129 @@
+"""What must cost the same in a list of a million tasks, with a journal of as many entries, as in one of a thousand."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pysqlite3
+
+from tests.benchmarks.figures import Figure, Place
+from tests.benchmarks.serve import Serve
+
+SMALL: Final = 1_000
+ROUNDS: Final = 150
+PAGE: Final = 50
+
+
+def measure(place: Place) -> Iterator[Figure]:
+    """As a benchmark: each is done in both by turns, and the medians are compared."""
+    large = place.many
+    sides = [_Side(place, tasks) for tasks in (SMALL, large)]
+    for what, does in _WHAT.items():
+        small, big = _by_turns(sides, does, place.times(ROUNDS))
+        yield _figure(what, big, small, large)
+    for side in sides:
+        side.serve.close()
+    small, big = _by_turns(sides, _Side.start, place.times(20))
+    yield _figure("the start of `serve`, to its first reply", big, small, large)
+
+
+def _figure(what: str, big: float, small: float, large: int) -> Figure:
+    against = f"with {SMALL:,} tasks and entries"
+    return Figure(f"{what}, with {large:,} tasks and entries", against, big, small, "ms", 1.2, "lower")
+
+
+class _Side:
+    """A `serve` over a list of so many tasks."""
+
+    def __init__(self, place: Place, tasks: int) -> None:
+        self.path = place.folder / f"grown-{tasks}.db"
+        shutil.copy(place.filled(tasks), self.path)
+        self._chance = random.Random(7)
+        some = _some_tasks(self.path, self._chance)
+        self.uids = [uid for uid, _ in some]
+        # The last word of a name is a number.
+        self.words = [f" {name.rpartition(' ')[2]}" for _, name in some]
+        self.serve = Serve(self.path)
+        self.newest = tasks
+        self.serve.ask("control:hello")
+
+    def one(self) -> str:
+        return self._chance.choice(self.uids)
+
+    def insert(self) -> None:
+        self.serve.ask("tasklist:add_task_after", uid=self.one(), name="between", description="two others")
+
+    def swap(self) -> None:
+        one, other = self._chance.sample(self.uids, 2)
+        self.serve.ask("tasklist:swap_tasks", uid1=one, uid2=other)
+
+    def status(self) -> None:
+        uid = self.one()
+        self.serve.ask("tasklist:set_task_done", uid=uid)
+        self.serve.ask("tasklist:set_task_pending", uid=uid)
+
+    def reads(self) -> None:
+        for _ in range(PAGE):
+            self.serve.send("tasklist:get_task", uid=self.one())
+        self.serve.flush()
+        for _ in range(PAGE):
+            assert b'"ok":true' in self.serve.read()
+
+    def claim(self) -> None:
+        taken = self.serve.ask("control:claim", list="task")
+        self.serve.ask("control:release", claim=taken["claim"])
+
+    def search(self) -> None:
+        self.serve.ask("task", action="list", query=self._chance.choice(self.words), limit=20)
+
+    def history(self) -> None:
+        self.serve.ask("control:history", since=self._chance.randrange(self.newest - PAGE), limit=PAGE)
+        self.serve.ask("control:history", limit=PAGE)
+
+    def of_task(self) -> None:
+        self.serve.ask("control:history", since=0, task=self.one(), limit=PAGE)
+
+    def start(self) -> None:
+        serve = Serve(self.path)
+        serve.ask("control:task", uid=self.one())
+        serve.close()
+
+
+_WHAT: Final[dict[str, Callable[[_Side], None]]] = {
+    "an insert in the middle": _Side.insert,
+    "a swap": _Side.swap,
+    "two changes of a status": _Side.status,
+    f"{PAGE} reads by uid": _Side.reads,
+    "a claim of the next task, and its release": _Side.claim,
+    "`task` `list` of those that say a rare word": _Side.search,
+    f"two pages of {PAGE} of `control:history`": _Side.history,
+    "`control:history` of one task": _Side.of_task,
+}
+
+
+def _some_tasks(path: Path, chance: random.Random) -> list[tuple[str, str]]:
+    """Uid and name of some tasks from anywhere in the list."""
+    connection = pysqlite3.connect(str(path))
+    (newest,) = connection.execute("SELECT max(id) FROM task").fetchone()
+    ids = sorted(chance.sample(range(1, newest + 1), 400))
+    found = connection.execute(f"SELECT uid, name FROM task WHERE id IN ({', '.join(map(str, ids))})").fetchall()
+    connection.close()
+    return list(found)
+
+
+def _by_turns(sides: list[_Side], does: Callable[[_Side], None], times: int) -> tuple[Any, ...]:
+    """How long it takes on each side (ms), the first some of which warm up what is read from the disk once."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for number in range(times + times // 5):
+        for side, took in zip(sides, taken, strict=True):
+            at = time.perf_counter()
+            does(side)
+            if number >= times // 5:
+                took.append((time.perf_counter() - at) * 1000)
+    return tuple(statistics.median(took) for took in taken)
