@@ -80,7 +80,6 @@ def _found(store: Store, home: int, only: Filter, word: str) -> dict:
         "list": [line.uid for line in pages.after(db, home, pages.FIRST, 100, only)],
         "backwards": [line.uid for line in pages.before(db, home, pages.LAST, 100, only)],
         "count": pages.count_on(db, home, pages.FIRST, only)[0],
-        "uids": pages.uids(db, home, only, 100),
         "cards": [card.uid for card in board_pages.page(db, home, "pending", pages.FIRST, 100, only)],
         "cards counted": board_pages.count(db, home, "pending", only)[0],
         "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, pages.FIRST, 100, only)],
