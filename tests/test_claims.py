@@ -75,6 +75,12 @@ def test_a_plan_is_named_by_its_id(talk, store, clock):
     assert (held["task"]["name"], held["task"]["list"]) == ("in the plan", plan.uid)
 
 
+def test_of_a_list_that_is_not_there_yet_a_bound_channel_gets_null_and_one_that_names_it_is_refused(talk):
+    add(talk)
+    assert talk.ok("control:claim", {"list": "later"}) is None
+    assert talk.refused("control:claim", list="later")["code"] == "not_found"
+
+
 def test_a_heartbeat_starts_the_lease_anew(talk, clock):
     uid = add(talk)
     held = talk.ok("control:claim", lease_seconds=60)

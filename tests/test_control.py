@@ -137,6 +137,7 @@ def test_since_takes_up_where_one_left_off_none_skipped_none_twice(talk, other):
     assert heard == list(range(8, 451))
     assert talk.ok("control:subscribe", since=448) == {"seq": 448}
     assert [event["seq"] for event in talk.events()] == [449, 450]
+    assert talk.refused("control:subscribe", since=451)["data"] == {"argument": "since"}
 
 
 def test_unsubscribed_one_hears_no_more(talk):

@@ -1,5 +1,6 @@
 """`scheduler:*`: running jobs, answering and waiting (seed 003; contract, section 6)."""
 
+import json
 from datetime import datetime
 
 import pytest
@@ -8,6 +9,7 @@ from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
 from tui_tasks.core import queries_jobs
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.job_shapes import told as instant_told
 
 RUN_KEYS = {
     "run_id",
@@ -119,6 +121,22 @@ def test_times_that_were_not_run_are_told_by_one_event(talk):
     assert (coalesced["uuid"], coalesced["decision"], coalesced["count"]) == (job["uuid"], "coalesced", 59)
     assert coalesced["first"] == "2026-01-02T12:23:00+01:00"
     assert events[-1]["job"]["next_run"] == "2026-01-02T13:23:00+01:00"
+
+
+def test_no_event_and_no_history_tells_what_a_runs_token_is_known_by(talk):
+    job = adhoc(talk, dedicated_context=True)
+    talk.ok("control:subscribe")
+    run = talk.ok("scheduler:run_task", uuid=job["uuid"])
+    begin(talk, run["run_id"])
+    events = told(talk)
+    assert events[-1]["event"] == "run.started"
+    entries = talk.ok("control:history", limit=len(events))["entries"]
+    assert "hash of" not in json.dumps([events, entries])
+
+
+def test_instants_are_told_to_the_millisecond_where_they_have_a_part_of_a_second():
+    assert instant_told(1_767_352_934_120_000, "Europe/Berlin") == "2026-01-02T12:22:14.120+01:00"
+    assert instant_told(1_767_352_934_000_000, "Europe/Berlin") == "2026-01-02T12:22:14+01:00"
 
 
 # Waiting

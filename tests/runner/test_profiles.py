@@ -47,6 +47,15 @@ def test_what_is_wrong_in_one_runner_leaves_the_others():
     assert "runner.bad.command" in runners.missing("bad")
 
 
+def test_what_is_wrong_in_a_runner_is_not_told_of_the_default_one():
+    commander = {"command": ["b"], "timeout": 0}
+    runners, wrong = read({"command": ["a"], "commander": commander}, "config.toml")
+    assert [problem.key for problem in wrong] == ["runner.commander.timeout"]
+    assert set(runners.profiles) == {""}
+    runners, _ = read({"commander": commander}, "config.toml")
+    assert "add [runner]" in runners.missing("")
+
+
 def test_a_missing_runner_names_the_file_to_edit():
     runners, _ = read({}, "/home/me/.config/tui-tasks/config.toml")
     assert "[runner]" in runners.missing("")

@@ -1,5 +1,8 @@
 """The scheduler's own part, with a clock that stands still and runs that are only noted."""
 
+import os
+import subprocess
+
 import pytest
 
 from tests.conftest import SECOND, Clock
@@ -9,7 +12,7 @@ from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import processes
+from tui_tasks.runner import inside, processes
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.service import SchedulerService
 
@@ -185,3 +188,21 @@ def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
         service.turn(store)
     assert beats.find(store.db, run.uid)
     assert jobs.runs(run.job_uid)[0].state == "running"
+
+
+def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    known = processes.identity(child.pid)
+    assert processes.is_alive(known) is True
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert processes.is_alive(known) is False
+    child.wait()
+    assert processes.is_alive(known) is False
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
+    with store.db.transaction(write=True):
+        beats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+    assert inside.inside_run({}, store.db) is supervised

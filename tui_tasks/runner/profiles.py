@@ -107,7 +107,7 @@ class Runners:
         """Why there is no runner of that name, and which file to edit (contract, section 6, "Who executes")."""
         table = f"runner.{name}" if name else "runner"
         for wrong in self.wrong:
-            if wrong.key == table or wrong.key.startswith(f"{table}."):
+            if wrong.key.rpartition(".")[0] == table:
                 return f"{wrong}, in {self.file}"
         if name:
             return f"no runner is called {name[:100]!r}: add [{table}] with a command to {self.file}"
@@ -133,8 +133,6 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[Wrong]]:
             wrong.append(Wrong(f"runner.{name}.command", "is missing"))
         elif len(wrong) == before:
             profiles[name] = _profile(name, merged)
-    if any(problem.key.startswith("runner.command") for problem in wrong):
-        profiles.pop("", None)
     return Runners(file, profiles, tuple(wrong), held.max_parallel, held.max_timeout), wrong
 
 
