@@ -148,6 +148,18 @@ def test_prime_tells_the_rules_and_the_next_task_in_under_a_thousand_tokens(run)
     assert len(told) / 4 < 1000
 
 
+def test_config_tells_each_key_and_theme_that_is_wrong_with_its_line(run, tmp_path) -> None:
+    (tmp_path / "themes").mkdir()
+    (tmp_path / "themes" / "mine.toml").write_text('[colors]\nprimary = "#zz"\n')
+    file = tmp_path / "config.toml"
+    file.write_text('theme = "mine"\n[keys]\nnope = "x"\nnew = "d"\n')
+    told = run("config", TUI_TASKS_CONFIG=str(file))
+    assert told.returncode == 1
+    assert f"{file}:3: no action 'nope'" in told.stderr
+    assert f"{file}:4: d is the key of 'delete' too" in told.stderr
+    assert f"{tmp_path}/themes/mine.toml:2: primary" in told.stderr
+
+
 def test_config_tells_its_place_and_every_setting(run, tmp_path) -> None:
     told = run("config")
     assert str(tmp_path / "config" / "tui-tasks" / "config.toml") in told.stdout

@@ -319,9 +319,15 @@ def _config(options: argparse.Namespace) -> int:
     path = paths.configuration()
     settings, problems = config.load(path)
     print(config.describe(path, settings))
-    for problem in problems:
+    found: list[object] = [*problems]
+    if settings.keys or (path.parent / "themes").is_dir():
+        # The screen knows its actions and themes.
+        from tui_tasks.tui import keymap, themes
+
+        found += [*keymap.problems(path, settings.keys), *themes.load(path.parent / "themes")[1]]
+    for problem in found:
         print(f"tui-tasks: {problem}", file=sys.stderr)
-    return REFUSED if problems else 0
+    return REFUSED if found else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -52,9 +52,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     from tui_tasks.tui import keymap
     from tui_tasks.tui.app import TaskApp
 
-    for action, message in keymap.wrong(settings.keys).items():
-        line = config.line_of(file.read_text(encoding="utf-8"), action, "keys")
-        problems.append(config.Problem(file, line, message))
+    problems += keymap.problems(file, settings.keys)
 
     with _scheduler(path, wanted=scheduler) as host_scheduler:
 

@@ -4,6 +4,7 @@ import pkgutil
 import pytest
 
 import tui_tasks.tui
+from tests.tui.driving import until
 from tui_tasks.config import Config
 from tui_tasks.tui import keymap
 from tui_tasks.tui.actions import ACTIONS, Actor
@@ -71,4 +72,14 @@ async def test_what_is_wrong_with_the_configuration_is_said_at_the_start(plan, m
     app = make_app(plan.path, problems=["config.toml:3: no action 'nope'", "another"])
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert app.query_one("#foot").said == "config.toml:3: no action 'nope'   (and 1 more)"
+        assert app.query_one("#foot").said == "config.toml:3: no action 'nope'   (and 1 more: tui-tasks config)"
+
+
+async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(plan, make_app, tmp_path):
+    (tmp_path / "mine.toml").write_text("[colors\n")
+    app = make_app(plan.path, config=Config(theme="mine"), user_themes=tmp_path, problems=["config.toml:3: what"])
+    async with app.run_test() as pilot:
+        assert app.theme == "dark"
+        await until(pilot, lambda: "mine.toml" in app.query_one("#foot").said)
+        assert app.query_one("#foot").said.startswith(f"{tmp_path}/mine.toml:1: ")
+        assert app.query_one("#foot").said.endswith("(and 2 more: tui-tasks config)")

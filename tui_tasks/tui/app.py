@@ -127,7 +127,7 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
             toasts.display = False
         if self._problems:
             self.call_after_refresh(self._tell, self._problems)
-        if self.user_themes is not None and self.user_themes.is_dir():
+        if self.theme_problems or (self.user_themes is not None and self.user_themes.is_dir()):
             self.set_timer(1, self._tell_of_themes)
 
     def _begin(self) -> None:
@@ -136,12 +136,13 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         self._painted()
 
     def _tell(self, problems: Sequence[object]) -> None:
-        more = f"   (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
         self.say(f"{problems[0]}{more}")
 
     def _tell_of_themes(self) -> None:
-        if problems := self.load_themes():
-            self._tell(problems)
+        self.load_themes()
+        if self.theme_problems:
+            self._tell([*self.theme_problems, *self._problems])
 
     async def on_unmount(self) -> None:
         """Remember when the human last looked, and let what was begun be written."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from textual.keys import _character_to_key
 
+from tui_tasks.config import Problem, line_of
 from tui_tasks.tui.actions import ACTIONS, Action, show_key
 
 # The scopes that are at hand together, by what has the focus. Screens over the panes have keys before the App's.
@@ -49,6 +51,12 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
         elif (clash := _clash(ACTIONS[name], mine)) is not None:
             problems[name] = f"{clash[0]} is the key of {clash[1].id!r} too"
     return problems
+
+
+def problems(file: Path, keys: Mapping[str, str]) -> list[Problem]:
+    """The same, each with its line in the file of settings."""
+    text = file.read_text(encoding="utf-8") if keys else ""
+    return [Problem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
 
 
 def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None:

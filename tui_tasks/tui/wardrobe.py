@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +21,7 @@ class Wardrobe(App[None]):
     user_themes: Path | None = None
     settings: Path | None = None
     theme_names: tuple[str, ...] = ()
+    theme_problems: Sequence[object] = ()
     _are_themes_loaded = False
 
     def wear(self, name: str) -> None:
@@ -27,7 +29,10 @@ class Wardrobe(App[None]):
         theme = themes.find(name, self.user_themes)
         if theme is None:
             self.load_themes()
-            name = name if name in self.theme_names else themes.DEFAULT
+            if name not in self.theme_names:
+                missing = f"there is no theme {name!r} that can be used, so it is {themes.DEFAULT!r}"
+                self.theme_problems = [*self.theme_problems, missing]
+                name = themes.DEFAULT
         else:
             self.register_theme(theme)
         if not self.is_running and self.current_theme.dark and theme is not None and theme.dark and not theme.ansi:
@@ -37,17 +42,17 @@ class Wardrobe(App[None]):
         else:
             self.theme = name
 
-    def load_themes(self) -> list[themes.Problem]:
-        """Read all themes, for choosing; return what is wrong with the human's own."""
+    def load_themes(self) -> None:
+        """Read all themes, for choosing; `theme_problems` then has what is wrong with the human's own."""
         if self._are_themes_loaded:
-            return []
+            return
         self._are_themes_loaded = True
         known, problems = themes.load(self.user_themes)
         self.theme_names = tuple(known)
         for theme in known.values():
             if theme.name != self.theme:
                 self.register_theme(theme)
-        return problems
+        self.theme_problems = problems
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of ours, before there is a theme."""
