@@ -22,7 +22,8 @@ from tui_tasks.tui.listed import Listed
 from tui_tasks.tui.now_line import FootLine, Line, Rule
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import RowActions
-from tui_tasks.tui.window import RowLook, RowWindow
+from tui_tasks.tui.row_paint import RowLook
+from tui_tasks.tui.window import RowWindow
 
 AGENT_LOOKS: Final = {
     "working": LOOKS["in_progress"]._replace(word="working"),

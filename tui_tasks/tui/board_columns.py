@@ -21,8 +21,9 @@ from tui_tasks.tui.board_cards import dot, face_of, lines_of
 from tui_tasks.tui.format import look, sign
 from tui_tasks.tui.ink import Ink, Part
 from tui_tasks.tui.now_line import Line
+from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.rows import Page
-from tui_tasks.tui.window import RowLook, RowWindow
+from tui_tasks.tui.window import RowWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def _look(self, row: Card, number: int) -> RowLook:
         found = super()._look(row, number)
         cursor = found.cursor and self.current
-        return replace(found, cursor=cursor, focused=cursor and self._focused, place=self._number(row))
+        return found._replace(cursor=cursor, focused=cursor and self._focused, place=self._number(row))
 
     def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
         if line == 0:
@@ -234,7 +235,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def render_line(self, y: int) -> Strip:
         """As ever, but what parts two cards is no part of the card that the cursor is on."""
         if self.plan.gap and y % self.row_height == self.plan.lines:
-            return Strip([Segment(" " * self.size.width, Ink.of(self.app).style(""))], self.size.width)
+            return Strip([Segment(" " * self.own_size.width, Ink.of(self.app).style(""))], self.own_size.width)
         return super().render_line(y)
 
 

@@ -18,7 +18,8 @@ from tui_tasks.tui.actions import ACTIONS, Actor, Hosted
 from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import FootLine
-from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
+from tui_tasks.tui.row_paint import RowLook
+from tui_tasks.tui.window import RowMessage, RowWindow
 from tui_tasks.tui.word_line import PickerWords
 
 if TYPE_CHECKING:

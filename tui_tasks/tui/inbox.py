@@ -31,7 +31,8 @@ from tui_tasks.tui.now_line import FootLine, Line, Rule
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import RowActions
 from tui_tasks.tui.reply import Reply
-from tui_tasks.tui.window import RowLook, RowWindow
+from tui_tasks.tui.row_paint import RowLook
+from tui_tasks.tui.window import RowWindow
 
 KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""

@@ -20,6 +20,7 @@ class Ink:
     def __init__(self, variables: dict[str, str]) -> None:
         self._variables = variables
         self._known: dict[tuple[str, bool], Style] = {}
+        self.ground = Color.parse(variables["background"])
         self._ground = self._colors("$background", "bgcolor")
         self._cursor = self._colors("$cursor-background", "bgcolor") + self._word(variables.get("cursor-style", ""))
 

@@ -10,11 +10,10 @@ from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
-from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import TEXT_CHARS, cell_len, draw_again_in, safe_text, sign
 from tui_tasks.tui.ink import Ink, Part
+from tui_tasks.tui.own_lines import OwnLines, strip_of
 
 Drawn = Sequence[Part]
 
@@ -63,7 +62,7 @@ class Spot:
     action: str
 
 
-class Lines(Hosted, Widget):
+class Lines(OwnLines):
     """Lines drawn from parts, as many as there are (`height: auto`) or fit. Painted again only where they differ."""
 
     DEFAULT_CSS = "Lines { height: auto; }"
@@ -72,6 +71,8 @@ class Lines(Hosted, Widget):
         super().__init__(id=id, classes=classes)
         self._shown: list[Drawn] = []
         self._shown_width = 0
+        self._strips: dict[int, Strip] = {}
+        self._ink: Ink | None = None
         self._spots: list[Spot] = []
         self._tick: Timer | None = None
         self._tick_in = 0
@@ -108,6 +109,7 @@ class Lines(Hosted, Widget):
         self._spots = []
         self._shown_width = width
         self._shown = self.lines(width)
+        self._strips = {}
 
     def _set_tick(self) -> None:
         if self._tick is not None:
@@ -133,13 +135,15 @@ class Lines(Hosted, Widget):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, ink = self.size.width, Ink.of(self.app)
+        width, ink = self.own_size.width, Ink.of(self.app)
         if self._shown_width != width:
             self._draw(width)
-        parts = self._shown[y] if y < len(self._shown) else ()
-        used = sum(cell_len(text) for text, _ in parts)
-        segments = [Segment(text, ink.style(name)) for text, name in (*parts, (" " * max(0, width - used), ""))]
-        return Strip(segments, max(used, width)).crop(0, width)
+        if ink is not self._ink:
+            self._ink, self._strips = ink, {}
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = strip_of(self._shown[y] if y < len(self._shown) else (), width, ink)
+        return strip
 
     def on_click(self, event: events.Click) -> None:
         """Do what was clicked."""
@@ -149,7 +153,7 @@ class Lines(Hosted, Widget):
                 return
 
 
-class Divider(Hosted, Widget):
+class Divider(OwnLines):
     """A rule from top to bottom between what stands side by side."""
 
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; }"

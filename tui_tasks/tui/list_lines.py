@@ -11,7 +11,8 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.format import DAY, age, age_lasts, bar, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
-from tui_tasks.tui.window import RowLook, RowWindow
+from tui_tasks.tui.row_paint import RowLook
+from tui_tasks.tui.window import RowWindow
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp

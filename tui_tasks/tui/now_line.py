@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.segment import Segment
 from textual import events
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
-from tui_tasks.tui.actions import ACTIONS, Hosted
+from tui_tasks.tui.actions import ACTIONS
 from tui_tasks.tui.format import age, age_lasts, cell_len, count, draw_again_in, due, look, safe_line, sign
 from tui_tasks.tui.ink import Ink, Part
+from tui_tasks.tui.own_lines import OwnLines, strip_of
 
 if TYPE_CHECKING:
     pass
 
 
-class Line(Hosted, Widget):
+class Line(OwnLines):
     """One line, drawn from parts: left ones and right ones. It is painted again only when they differ."""
 
     DEFAULT_CSS = "Line { height: 1; }"
@@ -29,6 +28,8 @@ class Line(Hosted, Widget):
         super().__init__(id=id, classes=classes)
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
+        self._strip: Strip | None = None
+        self._ink: Ink | None = None
         self._tick: Timer | None = None
         self._tick_in = 0
 
@@ -51,7 +52,7 @@ class Line(Hosted, Widget):
         self._tick_in = 0
         parts = self.left(self.size.width), self.right(self.size.width)
         if parts != self._parts:
-            self._parts, self._width = parts, self.size.width
+            self._parts, self._width, self._strip = parts, self.size.width, None
             self.refresh()
         if self._tick is not None:
             self._tick.stop()
@@ -71,17 +72,21 @@ class Line(Hosted, Widget):
 
     def render_line(self, y: int) -> Strip:
         """Paint it."""
-        width = self.size.width
+        width = self.own_size.width
         if self._parts is None or self._width != width:
             self._parts, self._width = (self.left(width), self.right(width)), width
-        left, right = self._parts
+            self._strip = None
         ink = Ink.of(self.app)
+        if self._strip is None or ink is not self._ink:
+            self._ink, self._strip = ink, self._strip_of(*self._parts, width, ink)
+        return self._strip
+
+    @staticmethod
+    def _strip_of(left: Sequence[Part], right: Sequence[Part], width: int, ink: Ink) -> Strip:
         used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
         if used + wide > width:
             right, wide = (), 0
-        gap = [(" " * max(0, width - used - wide), "")]
-        segments = [Segment(text, ink.style(name)) for text, name in (*left, *gap, *right)]
-        return Strip(segments).crop(0, width)
+        return strip_of([*left, (" " * max(0, width - used - wide), ""), *right], width, ink)
 
 
 class Rule(Line):

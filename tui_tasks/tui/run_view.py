@@ -23,8 +23,9 @@ from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.now_line import FootLine, Line, Rule
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import RowActions
+from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.run_output import RunOutput
-from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
+from tui_tasks.tui.window import RowMessage, RowWindow
 
 # Output is no part of the journal, so it is asked for; nothing is painted where nothing has come.
 POLL: Final = 0.25

@@ -23,8 +23,9 @@ from tui_tasks.tui.job_actions import JobActions
 from tui_tasks.tui.job_detail import JobDetail
 from tui_tasks.tui.listed import Listed
 from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.schedule_strip import ScheduleStrip
-from tui_tasks.tui.window import RowLook, RowMessage, RowWindow
+from tui_tasks.tui.window import RowMessage, RowWindow
 
 # So many touched jobs are read one by one; beyond that all are.
 _FEW = 50

@@ -60,13 +60,13 @@ class ScrollLines(Actor, Lines, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Paint one line, with the mark of where one is at its end."""
         strip = super().render_line(y + self.first)
-        height, total = self.size.height, len(self._shown)
+        height, total = self.own_size.height, len(self._shown)
         if total > height:
             size = max(1, height * height // total)
             top = (height - size) * self.first // (total - height)
             if top <= y < top + size:
                 mark = Segment("▐", Ink.of(self.app).style("$rule"))
-                return Strip([*strip.crop(0, self.size.width - 1), mark], self.size.width)
+                return Strip([*strip.crop(0, self.own_size.width - 1), mark], self.own_size.width)
         return strip
 
     def _on_screen(self) -> list[Drawn]:

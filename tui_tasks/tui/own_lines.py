@@ -1,0 +1,51 @@
+"""Widgets that draw their own lines, as wide as they are, in the theme's colours and with no border of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.format import cell_len
+from tui_tasks.tui.ink import Ink, Part
+
+
+class OwnLines(Hosted, Widget):
+    """Gives its lines to the screen as `render_line` makes them.
+
+    Textual would ask of each line for borders, padding, tints and links, most of the time that a key takes. A line
+    that is the same object as before costs next to nothing: whoever keeps them spares the filters, too.
+
+    `own_size` is the size that is painted at: Textual works it out anew each time that it is asked.
+    """
+
+    own_size = Size(0, 0)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region."""
+        size = self.own_size = self.size
+        if size != self.outer_size:
+            # Where a theme or a layout has given it a border after all.
+            return super().render_lines(crop)
+        lines = [self.render_line(y) for y in crop.line_range]
+        filters = self.get_line_filters()
+        if filters:
+            ground = Ink.of(self.app).ground
+            for each in filters:
+                lines = [line.apply_filter(each, ground) for line in lines]
+        first, end = crop.column_span
+        return lines if (first, end) == (0, size.width) else [line.crop(first, end) for line in lines]
+
+
+def strip_of(parts: Sequence[Part], width: int, ink: Ink, *, cursor: bool = False) -> Strip:
+    """A line of parts from the left, empty behind them; what is too much is cut off."""
+    segments = [Segment(text, ink.style(name, cursor=cursor)) for text, name in parts if text]
+    used = sum(cell_len(text) for text, _ in parts)
+    if used < width:
+        segments.append(Segment(" " * (width - used), ink.style("", cursor=cursor)))
+    strip = Strip(segments, max(used, width))
+    return strip.crop(0, width) if used > width else strip
