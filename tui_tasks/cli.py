@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
 
-    options = parser(*arguments[:1]).parse_args(arguments)
+    options = _screen_alone(arguments) or parser(*arguments[:1]).parse_args(arguments)
     try:
         if options.agent is not None:
             _check_agent(options)
@@ -80,6 +80,21 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
     return made
 
 
+def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """What was asked for, where it is the screen and nothing else; None where the whole parser must tell.
+
+    To make that one takes longer than all else that is done before the screen is.
+    """
+    made = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    _shared(made, None)
+    made.set_defaults(run=_tui, pane=PANES[0])
+    try:
+        options, others = made.parse_known_args(arguments)
+    except argparse.ArgumentError:
+        return None
+    return None if others else options
+
+
 def _shared(command: argparse.ArgumentParser, default: str | None) -> None:
     """The options of every command (contract, section 1); a later one wins over an earlier one."""
     off = False if default is None else default
@@ -99,10 +114,9 @@ def _open(options: argparse.Namespace) -> Store:
 
 
 def _identity(options: argparse.Namespace) -> Identity:
-    from tui_tasks import speaker
     from tui_tasks.dialects.identity import Identity
 
-    return Identity(options.agent or speaker.DEFAULT, options.list, options.read_only)
+    return Identity(options.agent or Identity().agent, options.list, options.read_only)
 
 
 def _check_agent(options: argparse.Namespace) -> None:

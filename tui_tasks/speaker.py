@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from tui_tasks import clock, requests
 from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.store import Store
-
-DEFAULT: Final = "agent"
+from tui_tasks.dialects.identity import Identity
 
 
 def check(agent: str, tool: str, database: Callable[[], str], *, read_only: bool) -> None:
@@ -32,4 +30,4 @@ def check(agent: str, tool: str, database: Callable[[], str], *, read_only: bool
 
 def _keep(database: str, tool: str, refused: ReservedName) -> None:
     with Store(database) as store:
-        store.commit(RecordRefusal(tool, refused.message), actor=DEFAULT, now=clock.now())
+        store.commit(RecordRefusal(tool, refused.message), actor=Identity().agent, now=clock.now())

@@ -75,6 +75,7 @@ def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
     numbers = Places(store.db)
     assert numbers.known(home.id, tasks[5].rank) == 5
+    assert numbers.known(home.id, tasks[55].rank) == 55
     assert numbers.known(home.id, tasks[50].rank) is None
     assert numbers.ahead(home.id, tasks[50].rank) == 50
     assert numbers.known(home.id, tasks[50].rank) == 50

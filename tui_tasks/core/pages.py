@@ -92,6 +92,7 @@ _BY_UID = Statement(TaskRow.select(*LINE).where(TaskRow.uid == slot("uid")))
 _BETWEEN = Statement(
     TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high")))
 )
+_COUNT_FROM = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank >= slot("low"))))
 _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -184,6 +185,12 @@ def lines(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -
 def between(db: Database, list_id: int, low: str = FIRST, high: str = LAST) -> int:
     """How many tasks of the list stand between two ranks. It counts them."""
     counted: int = db.one(_BETWEEN, list=list_id, low=low, high=high)[0]
+    return counted
+
+
+def count_from(db: Database, list_id: int, rank: str) -> int:
+    """How many tasks of the list stand at a rank and behind it. It counts them."""
+    counted: int = db.one(_COUNT_FROM, list=list_id, low=rank)[0]
     return counted
 
 

@@ -19,10 +19,10 @@ from tui_tasks.core.pages import FIRST, LAST
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.board_cards import dot, face_of, lines_of
 from tui_tasks.tui.format import look, sign
+from tui_tasks.tui.held_rows import Page
 from tui_tasks.tui.ink import Ink, Part
 from tui_tasks.tui.now_line import Line
 from tui_tasks.tui.row_paint import RowLook
-from tui_tasks.tui.rows import Page
 from tui_tasks.tui.window import RowWindow
 
 

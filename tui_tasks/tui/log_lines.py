@@ -16,10 +16,10 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
+from tui_tasks.tui.held_rows import Page
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.row_paint import RowLook
-from tui_tasks.tui.rows import Page
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.window import RowWindow
 

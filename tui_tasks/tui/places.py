@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
-from tui_tasks.core import pages
+from tui_tasks.core import pages, queries
 from tui_tasks.core.database import Database
 from tui_tasks.core.glance import Change
 
@@ -76,7 +76,13 @@ class Places:
         if marks is not None:
             return marks.ahead(rank)
         near = pages.step(self._db, list_id, pages.FIRST, STRETCH)
-        return pages.between(self._db, list_id, high=rank) if near is None or rank <= near else None
+        if near is None or rank <= near:
+            return pages.between(self._db, list_id, high=rank)
+        far = pages.step(self._db, list_id, pages.LAST, STRETCH, backwards=True)
+        if far is not None and rank > far:
+            # Near the end: how many there are is kept.
+            return queries.list_by_id(self._db, list_id).total - pages.count_from(self._db, list_id, rank)
+        return None
 
     def at(self, list_id: int, place: int) -> str | None:
         """The uid of the task at a place, counted from 1."""

@@ -1,4 +1,4 @@
-"""The rows around those on screen, read by key from a `Source`, and where the cursor and the screen stand in them.
+"""The rows around those on screen, and where the cursor and the screen stand in them.
 
 Nothing here knows a terminal. Only a few screens of rows are held, whatever the source has, and a change touches
 nothing but the rows it is about. The cursor and the place on screen belong to keys, so that nothing moves them but the
@@ -8,70 +8,22 @@ human.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+from tui_tasks.tui.held_rows import HeldRows, Source
 
 R = TypeVar("R")
 
-# Rows are read up to a screen beyond those shown, a few screens at a time, and forgotten when farther off than that.
-AHEAD: Final = 1
-AT_ONCE: Final = 3
-KEPT: Final = 4
 
-
-class Page(list[R]):
-    """Rows that were read. `cut`: reading took long and was broken off; asking again goes on from there."""
-
-    cut: bool = False
-
-
-class Source(Protocol[R]):
-    """An ordered set of rows, read by key. Rows that are equal look alike."""
-
-    def first(self, limit: int) -> Sequence[R]:
-        """The first rows, in order."""
-
-    def last(self, limit: int) -> Sequence[R]:
-        """The last rows, in order."""
-
-    def after(self, row: R, limit: int) -> Sequence[R]:
-        """The rows that follow one, in order; the row itself may be gone by now."""
-
-    def before(self, row: R, limit: int) -> Sequence[R]:
-        """The rows that come right before one, in order."""
-
-    def find(self, keys: Collection[str]) -> dict[str, R]:
-        """Those of the keys that are in the set, with their rows."""
-
-    def key(self, row: R) -> str:
-        """What names a row for good."""
-
-    def order(self, row: R) -> Any:
-        """What sorts it."""
-
-    def place(self, row: R) -> int:
-        """How many rows come before it, where that is known at little cost; else -1."""
-
-    def total(self) -> int:
-        """How many rows there are, where that is known at little cost; else -1."""
-
-
-class Rows(Generic[R]):
-    """A few screens of a source's rows, `top` being the index of the first on screen, `height` how many are."""
+class Rows(HeldRows[R]):
+    """Rows that are held, with a cursor on one of them."""
 
     def __init__(self) -> None:
-        self.source: Source[R] | None = None
-        self.rows: list[R] = []
-        self.top = 0
-        self.height = 0
+        super().__init__()
         self.cursor: str | None = None
-        self.base = -1  # how many rows come before `rows[0]`; -1: not known
         self._cursor_row: R | None = None
-        self._at: dict[str, int] = {}
         self._loaded = False
-        self._at_start = self._at_end = True
-        self._from_end = False
-        self.pending = False  # reading was broken off: `proceed`
 
     def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
         """Take another source, with the cursor on the row of that key, else on the first, or `from_end` on the last."""
@@ -106,24 +58,10 @@ class Rows(Generic[R]):
         return self._cursor_row if at is None else self.rows[at]
 
     @property
-    def on_screen(self) -> list[R]:
-        """The rows on screen, from the top."""
-        return self.rows[self.top : self.top + self.height]
-
-    @property
     def cursor_line(self) -> int | None:
         """How many rows the cursor is below the top of the screen; None where it is far off."""
         at = self._at.get(self.cursor) if self.cursor is not None else None
         return None if at is None else at - self.top
-
-    def index(self, key: str) -> int | None:
-        """Where in `rows` a key is."""
-        return self._at.get(key)
-
-    def key(self, row: R) -> str:
-        """The key of a row."""
-        assert self.source is not None
-        return self.source.key(row)
 
     # Moving
 
@@ -226,11 +164,6 @@ class Rows(Generic[R]):
         self._extend()
         self._clamp()
 
-    @property
-    def at_end(self) -> bool:
-        """Whether the last row there is stands on screen."""
-        return self._at_end and self.top + self.height >= len(self.rows)
-
     def load(self, line: int | None = None) -> None:
         """Read the rows around the cursor, where none are read; the cursor goes to that line of the screen."""
         if self._loaded or self.source is None or not self.height:
@@ -247,104 +180,6 @@ class Rows(Generic[R]):
         at = self._at.get(self.cursor, 0) if self.cursor is not None else 0
         self.top = at - (line if line is not None else self.height // 2)
         self._clamp()
-
-    # The rows that are held
-
-    @property
-    def _wanted(self) -> int:
-        return max(self.height, 1) * AT_ONCE
-
-    def _take_edge(self) -> None:
-        """Hold the first rows, or the last where they are shown from the end."""
-        assert self.source is not None
-        rows = self.source.last(self._wanted) if self._from_end else self.source.first(self._wanted)
-        self._take(rows, start=not self._from_end)
-
-    def _take(self, rows: Sequence[R], *, start: bool) -> None:
-        """Hold these rows, which are the first or the last."""
-        all_there = len(rows) < self._wanted and not self._was_cut(rows)
-        self.rows = list(rows)
-        self._at_start, self._at_end = start or all_there, not start or all_there
-        self.top = 0 if start else len(rows) - self.height
-        self._index()
-        self._note_base()
-        self._clamp()
-
-    def _take_around(self, place: R, row: R | None) -> None:
-        assert self.source is not None
-        before, after = self.source.before(place, self._wanted), self.source.after(place, self._wanted)
-        self._at_start = len(before) < self._wanted and not self._was_cut(before)
-        self._at_end = len(after) < self._wanted and not self._was_cut(after)
-        self.rows = [*before, *([row] if row is not None else []), *after]
-        self._index()
-        self._note_base()
-
-    def _was_cut(self, rows: Sequence[R]) -> bool:
-        cut: bool = getattr(rows, "cut", False)
-        self.pending = self.pending or cut
-        return cut
-
-    def _index(self) -> None:
-        self._at = {self.key(row): at for at, row in enumerate(self.rows)}
-
-    def _note_base(self) -> None:
-        assert self.source is not None
-        self.base = self.source.place(self.rows[0]) if self.rows else 0
-
-    def _extend(self) -> None:
-        """Read on where the screen comes near an end of what is held."""
-        if self.source is None or not self.rows:
-            return
-        near = self.height * AHEAD
-        if self.top < near and not self._at_start:
-            self._read_before(self._wanted)
-        if self.top + self.height + near > len(self.rows) and not self._at_end:
-            self._read_after(self._wanted)
-        self._trim()
-
-    def _read_to(self, at: int) -> None:
-        """Read on until an index is held, as far as there are rows that way."""
-        if not self.rows:
-            return
-        if at < 0 and not self._at_start:
-            self._read_before(max(self._wanted, -at))
-        elif at >= len(self.rows) and not self._at_end:
-            self._read_after(max(self._wanted, at - len(self.rows) + 1))
-
-    def _read_before(self, limit: int) -> None:
-        assert self.source is not None
-        more = self.source.before(self.rows[0], limit)
-        self._at_start = len(more) < limit and not self._was_cut(more)
-        self.rows[:0] = more
-        self.top += len(more)
-        self.base = self.base - len(more) if self.base >= 0 else -1
-        self._index()
-
-    def _read_after(self, limit: int) -> None:
-        assert self.source is not None
-        more = self.source.after(self.rows[-1], limit)
-        self._at_end = len(more) < limit and not self._was_cut(more)
-        self.rows += more
-        self._index()
-
-    def _trim(self) -> None:
-        """Forget the rows that are far from the screen."""
-        far = self.height * KEPT
-        if len(self.rows) <= 2 * far + self.height + self._wanted:
-            return
-        low, high = max(0, self.top - far), self.top + self.height + far
-        if high < len(self.rows):
-            del self.rows[high:]
-            self._at_end = False
-        if low > 0:
-            del self.rows[:low]
-            self.top -= low
-            self.base = self.base + low if self.base >= 0 else -1
-            self._at_start = False
-        self._index()
-
-    def _clamp(self) -> None:
-        self.top = max(0, min(self.top, len(self.rows) - self.height))
 
     def _reach(self, by: int) -> int | None:
         """The index of the row `by` rows from the cursor's, or of the last that way; read first where need be."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import importlib.resources
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources.abc import Traversable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,24 +87,27 @@ def find(name: str, user_folder: Path | None = None) -> Theme | None:
     return None
 
 
-def shipped_folder() -> Traversable:
+def shipped_folder() -> Path:
     """Return the folder of shipped themes: in the installed package, else in the checkout."""
-    packaged = importlib.resources.files("tui_tasks") / "themes"
+    # Not by importlib.resources: to import that takes longer than to read the one theme that a start needs.
+    packaged = Path(__file__).parents[1] / "themes"
     checkout = Path(__file__).parents[2]
     if not packaged.is_dir() and (checkout / "pyproject.toml").is_file():
         return checkout / "themes"
     return packaged
 
 
+@cache
 def variable_defaults() -> dict[str, str]:
     """Return a value for each variable of ours, for `App.get_theme_variable_defaults`.
 
     The App reads its CSS before it has any theme of ours.
     """
-    return _own_variables(BUILTIN_THEMES["textual-dark"])
+    theme = BUILTIN_THEMES["textual-dark"]
+    return _own_variables(theme, theme.to_color_system().generate())
 
 
-def _files(folder: Traversable | None, problems: list[Problem]) -> list[Traversable]:
+def _files(folder: Path | None, problems: list[Problem]) -> list[Path]:
     try:
         if folder is None or not folder.is_dir():
             return []
@@ -116,7 +118,7 @@ def _files(folder: Traversable | None, problems: list[Problem]) -> list[Traversa
     return sorted(entries, key=lambda entry: entry.name)
 
 
-def _read(file: Traversable, problems: list[Problem]) -> Theme | None:
+def _read(file: Path, problems: list[Problem]) -> Theme | None:
     """Read one file, and add to `problems` what is wrong with it; return None where it makes no theme."""
     try:
         with file.open("rb") as opened:
@@ -179,7 +181,8 @@ class _Reader:
         own = {f"state-{key}": value for key, value in states.items()} | parts
         fields: dict[str, Any] = {"name": name, "dark": dark, "ansi": self.ansi, **colors}
         bare = Theme(**fields)
-        return complete(replace(bare, variables=own), self.variables(document, complete(bare)))
+        others = self.variables(document, complete(bare)) if "variables" in document else {}
+        return complete(replace(bare, variables=own), others)
 
     def flag(self, document: Mapping[str, Any], key: str, otherwise: bool) -> bool:
         """Return a key that is true or false."""
@@ -344,15 +347,16 @@ def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:
 
     What the theme says stands; `overrides` stand above all.
     """
-    own = _own_variables(theme)
-    values = theme.to_color_system().generate() | own
+    values = theme.to_color_system().generate()
+    own = _own_variables(theme, values)
+    values |= own
     widgets = {name: values[source] for name, source in _WIDGETS.items()} | (_ANSI if theme.ansi else {})
     return replace(theme, variables=widgets | own | theme.variables | dict(overrides or {}))
 
 
-def _own_variables(theme: Theme) -> dict[str, str]:
-    """Return every variable of ours: as given, else as it follows from the colours."""
-    values = theme.to_color_system().generate()
+def _own_variables(theme: Theme, generated: Mapping[str, str]) -> dict[str, str]:
+    """Return every variable of ours: as given, else as it follows from the colours that Textual has `generated`."""
+    values = dict(generated)
     if theme.ansi:
         shades = dict.fromkeys(("muted", "rule", "cursor-background"), values["foreground"])
     else:

@@ -12,8 +12,8 @@ from textual import events
 from textual.geometry import Offset
 from textual.message import Message
 
+from tui_tasks.tui.held_rows import Source
 from tui_tasks.tui.row_paint import RowPainter
-from tui_tasks.tui.rows import Source
 
 R = TypeVar("R")
 
