@@ -68,10 +68,6 @@ class Changer:
         """An entry less."""
         self._sql("DELETE FROM journal WHERE seq = ?", self.chance.choice(self._entries)[0])
 
-    def cut_off(self) -> None:
-        """The newest entries are gone."""
-        self._sql("DELETE FROM journal WHERE seq > ?", self._entries[-1][0] - self.chance.choice((1, 1, 2, 5, 50)))
-
     def cut_short(self) -> None:
         """The oldest entries are gone."""
         self._sql("DELETE FROM journal WHERE seq < ?", self.chance.choice(self._entries[1:])[0])
@@ -149,7 +145,7 @@ def soak(folder: Path, budget: Budget) -> str:
         load.wait_for(budget.of(WRITES, 60))
     changer = Changer(database, random.Random(31))
     ways: list[Callable[[], None]] = [changer.bit, changer.byte, changer.byte, changer.value, changer.value]
-    ways += [changer.taken_out, changer.swapped, changer.put_in]
+    ways += [changer.taken_out, changer.cut_short, changer.swapped, changer.put_in]
     found: Counter[str] = Counter()
     unchanged = 0
     for number in budget.times(CHANGES, 40):
