@@ -57,6 +57,17 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
     assert found(path, tmp_path / "none") == []
 
 
+def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, path: Path, tmp_path: Path) -> None:
+    (root,) = filled.db.sql("SELECT rootpage FROM sqlite_master WHERE name = 'journal'").fetchone()
+    filled.close()
+    held = bytearray(path.read_bytes())
+    held[(root - 1) * 4096 : root * 4096] = bytes(4096)
+    path.write_bytes(held)
+    assert any("Restore a backup" in said for said in found(path, tmp_path / "none"))
+    with Store(str(path), read_only=True) as opened:
+        assert "cannot be read" in doctor.summary(opened)
+
+
 def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
     filled.close()
     raw = pysqlite3.connect(str(path))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tui_tasks import config
 from tui_tasks.core import backup, journal
-from tui_tasks.core.database import Database, library_version
+from tui_tasks.core.database import Database, library_version, storage_errors
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 
 # A clock that is behind the newest entry by less than this has drifted, which happens.
@@ -18,9 +19,11 @@ DRIFT = 2_000_000
 
 def findings(store: Store, settings: Path, now: int) -> Iterator[str]:
     """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC."""
-    yield from backup.findings(store.db)
+    damage = list(backup.findings(store.db))
+    yield from damage
     yield from _permissions(Path(store.path))
-    yield from _clock(store.db, now)
+    if not damage:
+        yield from _clock(store.db, now)
     yield from map(str, config.load(settings)[1])
     if settings.exists():
         yield from _writable(settings, "settings")
@@ -28,8 +31,12 @@ def findings(store: Store, settings: Path, now: int) -> Iterator[str]:
 
 def summary(store: Store) -> str:
     """What was looked at."""
-    entries = journal.newest(store.db)
-    return f"{store.path}: {entries:,} journal entries, SQLite {library_version()}"
+    try:
+        with storage_errors(store.path):
+            entries = f"{journal.newest(store.db):,} journal entries"
+    except StorageFailed:
+        entries = "a journal that cannot be read"
+    return f"{store.path}: {entries}, SQLite {library_version()}"
 
 
 def _permissions(path: Path) -> Iterator[str]:

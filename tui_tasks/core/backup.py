@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core import journal, vocab
-from tui_tasks.core.database import Database, storage_errors, sync_folder
+from tui_tasks.core.database import Database, sqlite3, storage_errors, sync_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.store import Store
 
@@ -46,6 +46,13 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
 
 def findings(db: Database) -> Iterator[str]:
     """What is wrong in a database, a sentence each; nothing when it is sound."""
+    try:
+        yield from _findings(db)
+    except sqlite3.DatabaseError as error:
+        yield f"SQLite cannot read all of it: {error}. Restore a backup"
+
+
+def _findings(db: Database) -> Iterator[str]:
     for (said,) in db.sql("PRAGMA integrity_check(20)"):
         if said != "ok":
             yield f"SQLite finds it damaged: {said}. Restore a backup"
