@@ -71,3 +71,5 @@ def test_between_two_neighbours_there_is_always_room_for_another():
         middle = between(low, high)
         assert low < middle < high
         low, high = (middle, high) if step % 2 else (low, middle)
+    # Two letters more for seven inserts at the very worst that can be done to them.
+    assert len(middle) <= 400 * 2 / 7 + 8

@@ -2,13 +2,15 @@
 
 A key is a path of signed numbers, each written in hexadecimal so that the keys sort as the paths do. Putting a task
 between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
-Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short.
+Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short; they leave room, which
+inserts now on the one side, now on the other use up by halves before they need a level more.
 """
 
 from __future__ import annotations
 
 _BIAS = 0x80
 _SMALL = range(-0x40, 0x40)
+_STEP = 0x20
 
 
 def _encode(number: int) -> str:
@@ -62,9 +64,9 @@ def _path_between(low: list[int], high: list[int]) -> list[int]:
         at += 1
     shared = low[:at]
     if at == len(low):
-        return [*shared, high[at] - 1]
+        return [*shared, high[at] - _STEP]
     if high[at] - low[at] > 1:
-        return [*shared, low[at] + 1]
+        return [*shared, (low[at] + high[at]) // 2]
     if at + 1 < len(low):
-        return [*low[: at + 1], low[at + 1] + 1]
+        return [*low[: at + 1], low[at + 1] + _STEP]
     return [*low, 0]
