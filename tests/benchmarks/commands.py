@@ -61,13 +61,7 @@ def _against_taskwarrior(place: Place) -> Iterator[Figure]:
     ours = place.filled(EXPORTED)
     home = place.folder / "taskwarrior"
     home.mkdir()
-    (home / "rc").write_text("confirmation=no\nverbose=nothing\n")
-    environ = {**os.environ, "TASKRC": str(home / "rc"), "TASKDATA": str(home)}
-    with Store(str(ours), read_only=True) as store:
-        tasks = [task for each in queries.lists(store.db) for task in queries.tasks(store.db, each.id)]
-    theirs = [_as_taskwarrior(task) for task in tasks]
-    imported = ["task", "import", "-"]
-    subprocess.run(imported, env=environ, input=json.dumps(theirs), text=True, check=True, capture_output=True)
+    environ = taskwarrior(home, ours)
     ratios, base = [], []
     for _ in range(place.times(10)):
         at = time.perf_counter()
@@ -78,6 +72,21 @@ def _against_taskwarrior(place: Place) -> Iterator[Figure]:
     middle = statistics.median
     what = f"`tui-tasks ls --json` of {EXPORTED:,} tasks, the whole process"
     yield Figure(what, "`task export` of the same", middle(ratios) * middle(base), middle(base), "ms", 0.5, "lower")
+
+
+def tasks_of(path: Path) -> list[Task]:
+    """Every task of a database."""
+    with Store(str(path), read_only=True) as store:
+        return [task for each in queries.lists(store.db) for task in queries.tasks(store.db, each.id)]
+
+
+def taskwarrior(home: Path, ours: Path) -> dict[str, str]:
+    """Give taskwarrior the tasks of a database; return the environment to run it in."""
+    (home / "rc").write_text("confirmation=no\nverbose=nothing\n")
+    environ = {**os.environ, "TASKRC": str(home / "rc"), "TASKDATA": str(home)}
+    theirs = json.dumps([_as_taskwarrior(task) for task in tasks_of(ours)])
+    subprocess.run(["task", "import", "-"], env=environ, input=theirs, text=True, check=True, capture_output=True)
+    return environ
 
 
 def _as_taskwarrior(task: Task) -> dict[str, Any]:

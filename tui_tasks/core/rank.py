@@ -2,8 +2,8 @@
 
 A key is a path of signed numbers, each written in hexadecimal so that the keys sort as the paths do. Putting a task
 between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
-Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short; they leave room, which
-inserts now on the one side, now on the other use up by halves before they need a level more.
+Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short. They leave room,
+which inserts on both sides of a spot use up by halves before they need one level more.
 """
 
 from __future__ import annotations
