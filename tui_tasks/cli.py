@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import sys
@@ -146,12 +147,12 @@ def _serve(options: argparse.Namespace) -> int:
     import logging
     import signal
 
-    from tui_tasks import hosting
     from tui_tasks.channel import Channel
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
-    with _open(options) as store:
+    with _open(options) as store, contextlib.ExitStack() as running:
+        store.db.keep_little()
         claimed = claim_without_screen()
         if claimed.input_fd is None or claimed.output_fd is None:
             print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
@@ -159,8 +160,11 @@ def _serve(options: argparse.Namespace) -> int:
         channel = Channel(_session(options, store), claimed.input_fd, claimed.output_fd)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda *_: channel.stop())
-        with hosting.hosted(store.path, wanted=_hosts_scheduler(options)):
-            channel.run()
+        if _hosts_scheduler(options):
+            from tui_tasks import hosting
+
+            running.enter_context(hosting.hosted(store.path, wanted=True))
+        channel.run()
     return 0
 
 

@@ -7,7 +7,6 @@ then runs the app so that no signal and no lost terminal leaves a mess or a proc
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import fcntl
 import os
@@ -182,8 +181,12 @@ class _Guard:
     """
 
     def __init__(self, app: Screen, patience: float) -> None:
+        # Here, where there is a screen, which has it already: a channel without one saves 2 MB.
+        from asyncio import get_running_loop
+
         self.app = app
         self.patience = patience
+        self.running_loop = get_running_loop
         self.status: int | None = None
         self.gone = False
         self.done = False
@@ -219,7 +222,7 @@ class _Guard:
         self.status = self.status or 128 + number
         self._rouse()
         try:
-            loop = asyncio.get_running_loop()
+            loop = self.running_loop()
         except RuntimeError:
             raise SystemExit(self.status) from None
         loop.call_soon_threadsafe(self._leave)

@@ -1,4 +1,4 @@
-"""How much memory a process has to itself and shares, once it has been used."""
+"""How much memory a process has, once it has been used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Final
 
 from tests.benchmarks import painted
 from tests.benchmarks.figures import Figure, Place
-from tests.benchmarks.painted import Painted
 from tests.benchmarks.serve import Serve, line
 
 REQUESTS: Final = 10_000
@@ -27,14 +26,19 @@ def measure(place: Place) -> Iterator[Figure]:
 def of_serve(place: Place) -> Figure:
     """Of a channel that has been used for a while."""
     serve = Serve(place.folder / "memory.db")
-    with subprocess.Popen([sys.executable, "-c", "import peewee; input()"], stdin=subprocess.PIPE) as least:
-        for begin in range(0, REQUESTS, FLIGHT):
-            lines = [line("tasklist:add_task", name=f"task {begin + n}", description="d" * 60) for n in range(FLIGHT)]
-            serve.send(b"".join(lines))
-            serve.replies(FLIGHT)
-        ours, peewee = _proportional(serve.process.pid), _proportional(least.pid)
+    for begin in range(0, REQUESTS, FLIGHT):
+        lines = [line("tasklist:add_task", name=f"task {begin + n}", description="d" * 60) for n in range(FLIGHT)]
+        serve.send(b"".join(lines))
+        serve.replies(FLIGHT)
+    ours = _in_memory(serve.process.pid, "VmRSS")
     serve.close()
-    what = f"memory of `serve` after {REQUESTS:,} requests"
+    command = [sys.executable, "-c", "import peewee; print(flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as least:
+        assert least.stdout is not None
+        least.stdout.readline()
+        peewee = _in_memory(least.pid, "VmRSS")
+        least.communicate(b"\n")
+    what = f"memory of `serve --no-scheduler` after {REQUESTS:,} requests"
     return Figure(what, "Python with Peewee imported", ours, peewee, "MB", 1.5, "lower")
 
 
@@ -42,26 +46,19 @@ def of_screen(place: Place) -> Figure:
     """Of the screen."""
     with painted.minimal(place.folder) as screen:
         screen.settle(1.0)
-        least = _resident(screen)
+        least = _in_memory(screen.process.pid, "VmHWM")
     with painted.ours(place.filled(place.many)) as screen:
         screen.settle(1.0)
         for key in "\x04" * 20 + "Gg21":
             screen.press(key)
         screen.drain(1.0)
-        ours = _resident(screen)
+        ours = _in_memory(screen.process.pid, "VmHWM")
     what = f"memory of the screen at {place.many:,} tasks, after paging, end, home and board"
     return Figure(what, "a minimal Textual app", ours, least, "MB", 1.6, "lower")
 
 
-def _proportional(pid: int) -> float:
-    """What is in memory now, each page shared among those who have it, in MB."""
-    told = re.search(r"Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text())
-    assert told
-    return int(told[1]) / 1024
-
-
-def _resident(screen: Painted) -> float:
-    """The most that was in memory, in MB."""
-    told = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{screen.process.pid}/status").read_text())
+def _in_memory(pid: int, which: str) -> float:
+    """What a process has in memory (`VmRSS`), or has had at the most (`VmHWM`), in MB."""
+    told = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     assert told
     return int(told[1]) / 1024
