@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, NotFound
@@ -22,7 +21,7 @@ from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.drafts import Draft, can_write, fields, parse, priority_word
 from tui_tasks.tui.format import block, plain, safe_line
-from tui_tasks.tui.letters import one_to_one
+from tui_tasks.tui.long_text import LongText
 from tui_tasks.tui.now_line import FootLine, Rule
 from tui_tasks.tui.word_line import WordLine
 
@@ -46,18 +45,6 @@ class Form:
     name: str = ""
     fields: str = ""
     description: str = ""
-
-
-class LongText(TextArea):
-    """A description. The cursor does not blink; control characters are shown as pictures."""
-
-    def __init__(self, text: str, *, id: str | None = None) -> None:
-        super().__init__(text, id=id, compact=True, show_line_numbers=False)
-        self.cursor_blink = False
-
-    def get_line(self, line_index: int) -> Text:
-        """What is drawn of a line."""
-        return Text(one_to_one(self.document.get_line(line_index)), end="", no_wrap=True)
 
 
 class EditScreen(Hosted, ModalScreen[Form | None]):
@@ -121,7 +108,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         return Form(
             self.query_one("#name", Input).value,
             self.query_one("#fields", Input).value,
-            self.query_one(LongText).text,
+            self.query_one(LongText).value,
         )
 
     def changed(self, changes: Changes) -> None:
@@ -156,12 +143,12 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         from tui_tasks.tui import editor
 
         try:
-            text = editor.edit(self.host, self.query_one(LongText).text)
+            text = editor.edit(self.host, self.query_one(LongText).value)
         except editor.NoEditor as none:
             self.host.say(str(none))
             return
         if text is not None:
-            self.query_one(LongText).text = text
+            self.query_one(LongText).value = text
 
     def action_leave(self) -> None:
         """Leave; what was typed is given up at the second time."""

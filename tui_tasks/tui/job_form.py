@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 
 from tui_tasks.core import queries_jobs
 from tui_tasks.core.cron import ScheduleError
@@ -25,6 +25,7 @@ from tui_tasks.tui.edit import ConflictScreen
 from tui_tasks.tui.format import plain, safe_line, safe_text
 from tui_tasks.tui.job_drafts import Times
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
+from tui_tasks.tui.long_text import LongText
 from tui_tasks.tui.now_line import FootLine, Rule
 from tui_tasks.tui.word_line import WordLine
 
@@ -117,6 +118,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
         Binding("escape", "leave", "Back", show=False, priority=True),
     ]
     DEFAULT_CSS = """
+    JobForm #job-head { height: 1; }
     JobForm #job-fields { height: 1fr; }
     JobForm TextArea { height: 1fr; min-height: 3; width: 1fr; }
     JobForm #system_prompt { height: 3; }
@@ -147,10 +149,10 @@ class JobForm(Hosted, ModalScreen[str | None]):
             yield Preview(id="preview")
             yield FootLine(id="foot")
 
-    def _field(self, name: str) -> FormLine | TextArea:
+    def _field(self, name: str) -> FormLine | LongText:
         value = getattr(self._was, name)
         if name in _LONG:
-            return TextArea(value, id=name, compact=True, show_line_numbers=False, tab_behavior="focus")
+            return LongText(value, id=name)
         return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
 
     @property
@@ -163,8 +165,6 @@ class JobForm(Hosted, ModalScreen[str | None]):
             zone = getattr(self.host.zone, "key", None) or system_zone()
             self.query_one("#timezone", FormLine).value = zone
             self._was = Typed(timezone=zone)
-        for area in self.query(TextArea):
-            area.cursor_blink = False
         self.set_focus(self.query_one("#name"))
         foot = ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
         self.query_one(FootLine).hint(*foot)
@@ -177,7 +177,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
 
     def _value(self, name: str) -> str:
         if name in _LONG:
-            return self.query_one(f"#{name}", TextArea).text
+            return self.query_one(f"#{name}", LongText).value
         return self.query_one(f"#{name}", FormLine).value
 
     # The preview
@@ -329,14 +329,14 @@ class JobForm(Hosted, ModalScreen[str | None]):
     def action_outside(self) -> None:
         """Write the prompt that has the cursor elsewhere, else the prompt."""
         focused = self.focused
-        area = focused if isinstance(focused, TextArea) else self.query_one("#prompt", TextArea)
+        area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
         try:
-            text = editor.edit(self.host, area.text)
+            text = editor.edit(self.host, area.value)
         except editor.NoEditor as none:
             self.host.say(str(none))
             return
         if text is not None:
-            area.text = safe_text(text, 2 * len(text) + 1)
+            area.value = safe_text(text, 2 * len(text) + 1)
 
     def action_leave(self) -> None:
         """Leave; what was typed is given up at the second time."""

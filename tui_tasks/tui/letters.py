@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import unicodedata
 
-from tui_tasks.tui.format import safe_line
+from tui_tasks.tui.format import MAX_MARKS, safe_line
 
 
 def one_to_one(text: str) -> str:
     """Return `text` with every character that a terminal should not be given replaced by one that it can be.
 
-    As `format.safe_line`, but nothing is dropped: what that would leave out is shown as U+FFFD. Marks stay as they are.
+    As `format.safe_line`, but nothing is dropped: what that would leave out, marks beyond the third among it, is shown
+    as U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_shown, text))
+    shown: list[str] = []
+    marks = MAX_MARKS
+    for letter in text:
+        is_mark = unicodedata.category(letter).startswith("M")
+        marks = marks + 1 if is_mark else 0
+        shown.append(letter if is_mark and marks <= MAX_MARKS else _shown(letter))
+    return "".join(shown)
 
 
 def _shown(letter: str) -> str:
     if letter == "\n":
         return "\u2424"
-    if unicodedata.category(letter).startswith("M"):
-        return letter
     safe = safe_line(letter)
     return safe if len(safe) == 1 else "\ufffd"
