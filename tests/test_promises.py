@@ -60,3 +60,7 @@ def test_the_journal_cannot_be_altered_unnoticed() -> None:
 def test_ages_and_times_are_right_across_midnight_and_the_end_of_summer_time() -> None:
     told = soak("days")
     assert "right at 4 of 4 looks" in told
+
+
+def test_what_agents_write_does_nothing_to_the_terminal() -> None:
+    assert "no byte of theirs went out, no action ran, nothing moved" in soak("payloads")

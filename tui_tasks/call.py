@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -43,9 +42,9 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Exit status 0 or 1."""
     reply = oneshot.ask(session, {"tool": tool, "arguments": arguments})
     if not reply["ok"]:
-        print(json.dumps(reply["error"], ensure_ascii=False), file=sys.stderr)
+        print(strictjson.shown(reply["error"]), file=sys.stderr)
         return 1
-    print(json.dumps(reply["result"], ensure_ascii=False, indent=2))
+    print(strictjson.shown(reply["result"], indent=2))
     return 0
 
 
@@ -63,14 +62,14 @@ def describe(name: str) -> int:
     """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
     found = TABLE.find(name)
     if found is None or found.human:
-        print(f"tui-tasks call: no tool {name}; `tui-tasks call` lists them", file=sys.stderr)
+        print(f"tui-tasks call: no tool {name!r}; `tui-tasks call` lists them", file=sys.stderr)
         return 1
     made = schema(found.arguments)
     print(f"{found.name}\n\n{found.description}\n")
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
         print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
-    print("\nAs JSON Schema:\n" + json.dumps(made, ensure_ascii=False))
+    print("\nAs JSON Schema:\n" + strictjson.shown(made))
     return 0
 
 

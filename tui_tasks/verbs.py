@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from tui_tasks import oneshot
+from tui_tasks import oneshot, strictjson
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, NotFound, Refusal
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
@@ -28,7 +27,7 @@ def _request(session: Session, tool: str, **arguments: Any) -> Any:
 
 
 def _tell(text: str, held: Any, *, as_json: bool) -> None:
-    print(json.dumps(held, ensure_ascii=False) if as_json else text)
+    print(strictjson.shown(held) if as_json else text)
 
 
 def _found(session: Session, reference: str) -> Task:
@@ -58,7 +57,8 @@ def ls(session: Session, statuses: list[str], *, as_json: bool) -> None:
     if as_json:
         from tui_tasks.core import written_out
 
-        print(f"[{', '.join(text for home in homes for text in written_out.tasks(db, home, statuses))}]")
+        texts = (text for home in homes for text in written_out.tasks(db, home, statuses))
+        print(strictjson.readable(f"[{', '.join(texts)}]"))
         return
     for home in homes:
         for place, task in _numbered(db, home):
@@ -97,7 +97,7 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
     held = full_task(task, home.handle)
     held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
-        print(json.dumps(held, ensure_ascii=False))
+        print(strictjson.shown(held))
         return
     print(f"{safe_line(task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
     if task.description:

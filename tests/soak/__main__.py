@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.soak.budget import Budget
 from tests.soak.native import NotHere
 
-SOAKS = ("kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "days")
+SOAKS = ("kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "days", "payloads")
 QUICK = 0.004
 
 
