@@ -8,6 +8,7 @@ from tests.tui.driving import until
 from tui_tasks.config import Config
 from tui_tasks.tui import keymap
 from tui_tasks.tui.actions import ACTIONS, Actor
+from tui_tasks.tui.app import TaskApp
 
 
 def actors():
@@ -75,11 +76,18 @@ async def test_what_is_wrong_with_the_configuration_is_said_at_the_start(plan, m
         assert app.query_one("#foot").said == "config.toml:3: no action 'nope'   (and 1 more: tui-tasks config)"
 
 
-async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(plan, make_app, tmp_path):
+@pytest.mark.parametrize("width", [120, 40])
+async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(
+    plan, make_app, tmp_path, monkeypatch, width
+):
+    told = []
+    monkeypatch.setattr(TaskApp, "say", lambda app, text: told.append(text))
     (tmp_path / "mine.toml").write_text("[colors\n")
     app = make_app(plan.path, config=Config(theme="mine"), user_themes=tmp_path, problems=["config.toml:3: what"])
-    async with app.run_test() as pilot:
+    async with app.run_test(size=(width, 24)) as pilot:
         assert app.theme == "dark"
-        await until(pilot, lambda: "mine.toml" in app.query_one("#foot").said)
-        assert app.query_one("#foot").said.startswith(f"{tmp_path}/mine.toml:1: ")
-        assert app.query_one("#foot").said.endswith("(and 2 more: tui-tasks config)")
+        await until(pilot, lambda: len(told) == 2)
+    where = f"{tmp_path}/mine.toml" if width == 120 else "mine.toml"
+    assert told[0] == "config.toml:3: what"
+    assert told[1].startswith(f"{where}:1: Expected")
+    assert told[1].endswith("(and 2 more: tui-tasks config)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -137,7 +138,9 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
 
     def _tell(self, problems: Sequence[object]) -> None:
         more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
-        self.say(f"{problems[0]}{more}")
+        told = str(problems[0])
+        # Where there is not much room, what is wrong comes before where the file is.
+        self.say(f"{told if self.is_wide else re.sub(r'^/.*?/(?=[^/]*:)', '', told)}{more}")
 
     def _tell_of_themes(self) -> None:
         self.load_themes()

@@ -111,6 +111,7 @@ class EntryWindow(RowWindow[_Numbered], can_focus=False):
         entry = row.entry
         right = f"{entry.why_not}  {entry.key}" if entry.why_not else entry.key
         right = safe_line(right, max(0, look.width // 2))
+        right = f"  {right}" if right else ""
         room = max(1, look.width - 5 - cell_len(right))
         return (
             (" > " if look.cursor else "   ", "$primary bold"),

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_LOG = 100
 # Of a long entry of the log so many characters are shown here; the log pane has all of it.
 MOST_OF_ENTRY = 500
+# So many lines and tags are shown of a task that has more: what else there is to know must not be out of reach.
+TITLE_LINES = 4
+MOST_TAGS = 20
 
 
 class Sheet:
@@ -96,7 +99,10 @@ class DetailText(ScrollLines):
             return lines if len(lines) > 2 else lines + _block(sheet.task.description, room, "")[:8]
         lines = []
         if cell_len(f"#{sheet.place} {safe_line(sheet.task.name)}") > room - cell_len(look(sheet.state).word) - 4:
-            lines += _block(sheet.task.name, room, "bold")
+            title = _block(sheet.task.name, room, "bold")
+            lines += title[:TITLE_LINES]
+            if len(title) > TITLE_LINES:
+                lines.append(_line(f"… of {len(sheet.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(sheet, room), "$muted"), *self._more_facts(sheet.task, room)]
         if sheet.task.description:
             lines += [(), *_block(sheet.task.description, room, "")]
@@ -128,7 +134,8 @@ class DetailText(ScrollLines):
     @staticmethod
     def _more_facts(task: Task, room: int) -> list[Drawn]:
         facts = [] if task.priority == vocab.MEDIUM else [priority_word(task.priority)]
-        facts += [f"#{tag}" for tag in task.tags[:20]]
+        facts += [f"#{tag}" for tag in task.tags[:MOST_TAGS]]
+        facts += [f"{len(task.tags) - MOST_TAGS} more tags"] if len(task.tags) > MOST_TAGS else []
         facts += [task.domain] if task.domain else []
         facts += [f"claimed by {task.claimed_by}"] if task.claimed_by else []
         return _block(" · ".join(facts), room, "$muted") if facts else []

@@ -88,7 +88,8 @@ class JobWindow(RowWindow[JobLine]):
     def draw_empty(self, line: int) -> Sequence[Part]:
         """What to do next."""
         new = self.host.key_of("job_new")
-        text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job: by a cron schedule, by dates, or run by hand")
+        more = ": by a cron schedule, by dates, or run by hand" if self.size.width >= 60 else ""
+        text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
