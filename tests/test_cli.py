@@ -86,6 +86,36 @@ def test_the_human_cannot_be_posed_as(run) -> None:
         assert "reserved" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("name=\udcff",),
+        ('{"name": "\udcff"}',),
+        ("name=x", "--agent", "\udcff"),
+        ("name=x", "--list", "\udcff"),
+        ("name=x", "--agent", " "),
+        ("name=x", "--list", ""),
+        ("name=x", "--agent", "a" * 10_001),
+    ],
+    ids=repr,
+)
+def test_what_is_no_text_and_names_that_are_none_are_wrong_usage_and_nothing_is_made(run, tmp_path, wrong) -> None:
+    done = run("call", "tasklist:add_task", *wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_words_of_a_call_may_stand_on_both_sides_of_its_options(run) -> None:
+    made = run("call", "tasklist:add_task", "--list", "mine", "name=one", "--agent", "robin", "description=two")
+    assert made.returncode == 0
+    assert json.loads(made.stdout)["description"] == "two"
+    assert [task["name"] for task in json.loads(run("call", "tasklist:display", "--list", "mine").stdout)] == ["one"]
+    unknown = run("call", "tasklist:add_task", "--list", "mine", "name=one", "--bogus")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "--bogus" in unknown.stderr
+
+
 def test_the_database_is_where_the_option_else_the_variable_else_the_platform_says(run, tmp_path) -> None:
     run("add", "by default")
     assert (tmp_path / "data" / "tui-tasks" / "tasks.db").exists()

@@ -13,6 +13,7 @@ def test_the_same_key_again_gives_the_stored_reply_and_writes_nothing(talk):
     seq = talk.seq()
     again = talk.one({"id": 2, "tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"})
     assert again == first | {"id": 2}
+    assert list(again["result"]) == list(first["result"]), "to the letter"
     assert talk.seq() == seq
     assert names(talk) == ["one", "another"]
 

@@ -77,6 +77,15 @@ def test_json_that_is_no_request_is_an_invalid_request(talk, value):
     assert names(talk) == ["stays"]
 
 
+def test_arguments_may_come_as_a_string_that_holds_an_object(talk):
+    assert talk.one({"name": ADD, "arguments": '{"name": "as models write calls"}'})["ok"]
+    assert names(talk) == ["as models write calls"]
+    for wrong in ("", "name", '["name"]', "{", '{"name": "x", "name": "y"}'):
+        reply = talk.one({"name": ADD, "arguments": wrong})
+        assert reply["error"]["code"] == "invalid_request", wrong
+    assert names(talk) == ["as models write calls"]
+
+
 def test_keys_that_nobody_knows_are_ignored(talk):
     reply = talk.one({"tool": ADD, "arguments": {"name": "one"}, "jsonrpc": "2.0", "method": [1], "result": {}})
     assert reply["ok"]

@@ -35,16 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
+    from tui_tasks import usage
+    from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 
-    options = _screen_alone(arguments) or parser(*arguments[:1]).parse_args(arguments)
+    options = _screen_alone(arguments) or usage.parse(parser(*arguments[:1]), arguments)
     try:
-        if options.agent is not None:
-            _check_agent(options)
-        status: int = options.run(options)
-    except ReservedName as refused:
+        _check_speaker(options)
+    except InvalidRequest as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return USAGE
+    try:
+        status: int = options.run(options)
     except (DatabaseRefused, Refusal) as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return REFUSED
@@ -120,11 +121,13 @@ def _identity(options: argparse.Namespace) -> Identity:
     return Identity(options.agent or Identity().agent, options.list, options.read_only)
 
 
-def _check_agent(options: argparse.Namespace) -> None:
+def _check_speaker(options: argparse.Namespace) -> None:
+    if options.agent is None and options.list is None:
+        return
     from tui_tasks import paths, speaker
 
     tool = getattr(options, "tool", None) or ""
-    speaker.check(options.agent, tool, lambda: paths.database(options.db), read_only=options.read_only)
+    speaker.check(options.agent, options.list, tool, lambda: paths.database(options.db), read_only=options.read_only)
 
 
 def _hosts_scheduler(options: argparse.Namespace) -> bool:

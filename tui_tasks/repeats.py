@@ -46,7 +46,7 @@ def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, now: in
     """Keep a reply, or what it waits for, within the transaction of what it tells of."""
     key, fingerprint = _named(job)
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
-    kept.keep(db, agent, key, fingerprint, _encode(held).decode(), now)
+    kept.keep(db, agent, key, fingerprint, msgspec.json.encode(held).decode(), now)
 
 
 def drop(db: Database, job: InFlight, agent: str) -> None:

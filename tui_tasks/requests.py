@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
 from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
+from tui_tasks import strictjson
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import InvalidRequest, ReservedName
+from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
@@ -55,6 +57,10 @@ def read(value: Any) -> Request:
     arguments = _first(value, ARGUMENT_KEYS)
     if arguments is None:
         arguments = {}
+    if isinstance(arguments, str):
+        # As models write function calls.
+        with contextlib.suppress(ParseError):
+            arguments = strictjson.loads(arguments)
     if not isinstance(arguments, dict):
         raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
     if _EXTRA_KEYS.isdisjoint(value):
@@ -63,10 +69,10 @@ def read(value: Any) -> Request:
         id=value.get("id"),
         tool=tool,
         arguments=arguments,
-        agent=agent_name(_text(value, "agent"), tool),
-        list=_text(value, "list"),
+        agent=agent_name(name("agent", value.get("agent")), tool),
+        list=name("list", value.get("list")),
         if_version=_version(value.get("if_version")),
-        idempotency_key=_text(value, "idempotency_key"),
+        idempotency_key=name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
 
@@ -78,13 +84,17 @@ def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return None
 
 
-def _text(value: dict[str, Any], key: str) -> str | None:
-    text = value.get(key)
-    if text is None:
+def name(key: str, given: Any) -> str | None:
+    """A name of an agent or a list, or a key, where one is given.
+
+    Raises:
+        InvalidRequest: it is no string, blank or too long.
+    """
+    if given is None:
         return None
-    if not isinstance(text, str) or not text.strip() or len(text) > vocab.MAX_NAME:
+    if not isinstance(given, str) or not given.strip() or len(given) > vocab.MAX_NAME:
         raise InvalidRequest(f"{key} is a string of 1 to {vocab.MAX_NAME} characters, not blank")
-    return text
+    return given
 
 
 def _version(version: Any) -> int | None:
@@ -93,17 +103,17 @@ def _version(version: Any) -> int | None:
     return version
 
 
-def agent_name(name: str | None, tool: str = "") -> str | None:
+def agent_name(given: str | None, tool: str = "") -> str | None:
     """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
 
     Raises:
         ReservedName: it is one of these, or reads like it.
     """
-    if name is not None and (reserved := _seen(name)) in vocab.RESERVED_AGENTS:
+    if given is not None and (reserved := _seen(given)) in vocab.RESERVED_AGENTS:
         raise ReservedName(
-            f"the name {name} is reserved: no agent speaks as the {reserved}", tool=tool[: vocab.MAX_NAME]
+            f"the name {given} is reserved: no agent speaks as the {reserved}", tool=tool[: vocab.MAX_NAME]
         )
-    return name
+    return given
 
 
 @lru_cache(1024)

@@ -13,12 +13,15 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 
 
-def check(agent: str, tool: str, database: Callable[[], str], *, read_only: bool) -> None:
-    """Refuse to speak as the human; that somebody tried is kept where there is a database already.
+def check(agent: str | None, list_name: str | None, tool: str, database: Callable[[], str], *, read_only: bool) -> None:
+    """Refuse names that are none, and to speak as the human: that is kept, where there is a database already.
 
     Raises:
-        ReservedName: the name is the human's, or the program's own.
+        InvalidRequest: a name is blank or too long.
+        ReservedName: the agent's is the human's, or the program's own.
     """
+    requests.name("--list", list_name)
+    requests.name("--agent", agent)
     try:
         requests.agent_name(agent, tool)
     except ReservedName as refused:
