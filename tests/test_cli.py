@@ -100,9 +100,10 @@ def test_the_human_cannot_be_posed_as(run) -> None:
     ids=repr,
 )
 def test_what_is_no_text_and_names_that_are_none_are_wrong_usage_and_nothing_is_made(run, tmp_path, wrong) -> None:
-    done = run("call", "tasklist:add_task", *wrong)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Traceback" not in done.stderr
+    for command in (("call", "tasklist:add_task"), ()) if wrong[0] == "name=x" else (("call", "tasklist:add_task"),):
+        done = run(*command, *(wrong if command else wrong[1:]))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists()
 
 

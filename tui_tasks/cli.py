@@ -94,7 +94,7 @@ def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
         options, others = made.parse_known_args(arguments)
     except argparse.ArgumentError:
         return None
-    return None if others else options
+    return None if others or not all(word.isascii() for word in arguments) else options
 
 
 def _shared(command: argparse.ArgumentParser, default: str | None) -> None:
