@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
 from tui_tasks.tui import format as fmt
 
@@ -331,7 +332,6 @@ def test_words_for_screen_readers() -> None:
 
 
 def test_every_state_of_the_core_has_a_look() -> None:
-    vocab = pytest.importorskip("tui_tasks.core.vocab")
     for state in (*vocab.STATUSES, *get_args(scheduler.State), *vocab.OUTCOMES):
         assert state in fmt.LOOKS
 

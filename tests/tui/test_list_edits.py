@@ -97,7 +97,8 @@ async def test_nothing_was_typed_in_a_form_that_shows_a_text_in_another_way(app,
     async with opened(app) as pilot:
         await pilot.press("e")
         await pilot.pause()
-        await press(app, pilot, "escape")
+        await pilot.press("escape")
+        await pilot.pause()
         assert not isinstance(app.screen, EditScreen)
 
 
