@@ -47,7 +47,9 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         status: int = options.run(options)
     except (DatabaseRefused, Refusal) as refused:
-        print(f"tui-tasks: {refused}", file=sys.stderr)
+        from tui_tasks.tui.format import safe_line
+
+        print(f"tui-tasks: {safe_line(str(refused))}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
         # Whoever read the output has stopped; nothing more can be said there.
@@ -115,6 +117,18 @@ def _open(options: argparse.Namespace) -> Store:
     return Store(paths.database(options.db), read_only=options.read_only)
 
 
+def _tell_who_else(options: argparse.Namespace) -> None:
+    """Say, where nobody looks at a screen, who else can reach the database."""
+    from pathlib import Path
+
+    from tui_tasks import paths, privacy
+
+    for finding in privacy.of_database(Path(paths.database(options.db))):
+        from tui_tasks.tui.format import safe_line
+
+        print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)
+
+
 def _identity(options: argparse.Namespace) -> Identity:
     from tui_tasks.dialects.identity import Identity
 
@@ -156,6 +170,7 @@ def _serve(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     with _open(options) as store, contextlib.ExitStack() as running:
         store.db.keep_little()
+        _tell_who_else(options)
         claimed = claim_without_screen()
         if claimed.input_fd is None or claimed.output_fd is None:
             print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
@@ -183,6 +198,7 @@ def _scheduler(options: argparse.Namespace) -> int:
         return USAGE
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
     with _open(options) as store:
+        _tell_who_else(options)
         path = store.path
     ended = threading.Event()
     for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -208,6 +224,7 @@ def _watch_plain(options: argparse.Namespace) -> int:
     from tui_tasks.core import journal
 
     with _open(options) as store:
+        _tell_who_else(options)
         newest = journal.newest(store.db)
         print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
         for said in plain.follow(store, newest):
@@ -352,14 +369,18 @@ def _config(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
     from tui_tasks import clock, doctor, paths
+    from tui_tasks.tui.format import safe_line
 
     options.read_only = True
     with _open(options) as store:
         print(doctor.summary(store))
-        found = list(doctor.findings(store, paths.configuration(), clock.now()))
+        named = Path(paths.database(options.db))
+        found = list(doctor.findings(store, paths.configuration(), clock.now(), named))
     for finding in found:
-        print(f"! {finding}")
+        print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")
     return REFUSED if found else 0
 
@@ -415,6 +436,7 @@ def _mcp(options: argparse.Namespace) -> int:
         print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
         return REFUSED
     with _open(options) as store:
+        _tell_who_else(options)
         mcp_server.run(_session(options, store))
     return 0
 

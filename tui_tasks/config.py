@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from tui_tasks import privacy
+
 Seconds = Annotated[int, Meta(ge=1)]
 
 
@@ -50,14 +52,18 @@ class Problem(msgspec.Struct, frozen=True):
 def load(path: Path) -> tuple[Config, list[Problem]]:
     """Read the file. What is wrong in it is told and left out; the rest holds.
 
-    A file that is not there is as good as an empty one.
+    A file that is not there is as good as an empty one. One that anybody may write is not believed: it names what is
+    run.
     """
     try:
         text = path.read_text(encoding="utf-8")
+        why = privacy.refused(path)
     except FileNotFoundError:
         return Config(), []
     except (OSError, UnicodeDecodeError) as error:
         return Config(), [Problem(path, None, f"cannot be read: {error}")]
+    if why:
+        return Config(), [Problem(path, None, why)]
     try:
         held = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

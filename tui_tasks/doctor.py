@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from tui_tasks import config
+from tui_tasks import config, privacy
 from tui_tasks.core import backup, journal
 from tui_tasks.core.database import Database, library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
@@ -17,16 +16,20 @@ from tui_tasks.core.store import Store
 DRIFT = 2_000_000
 
 
-def findings(store: Store, settings: Path, now: int) -> Iterator[str]:
-    """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC."""
+def findings(store: Store, settings: Path, now: int, named: Path | None = None) -> Iterator[str]:
+    """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC.
+
+    `named` is the database as it was named, where a link may have led to it.
+    """
     damage = list(backup.findings(store.db))
     yield from damage
-    yield from _permissions(Path(store.path))
+    yield from privacy.of_database(named or Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
     yield from map(str, config.load(settings)[1])
-    if settings.exists():
-        yield from _writable(settings, "settings")
+    for file, what in ((settings, "settings"), (settings.parent / "themes", "themes")):
+        if file.exists():
+            yield from privacy.of_settings(file, what)
 
 
 def summary(store: Store) -> str:
@@ -37,22 +40,6 @@ def summary(store: Store) -> str:
     except StorageFailed:
         entries = "a journal that cannot be read"
     return f"{store.path}: {entries}, SQLite {library_version()}"
-
-
-def _permissions(path: Path) -> Iterator[str]:
-    if path.is_symlink():
-        yield f"{path} is a link: whoever can change it can put another database there. Name the file itself"
-    for place, wanted in ((path, 0o600), (path.absolute().parent, 0o700)):
-        mode = stat.S_IMODE(place.stat().st_mode)
-        if mode & 0o077 & ~(0o055 if place != path and not mode & 0o022 else 0):
-            yield f"{place} has mode {mode:04o}, so others can reach it: chmod {wanted:o} '{place}'"
-
-
-def _writable(path: Path, what: str) -> Iterator[str]:
-    for place in (path, path.absolute().parent):
-        mode = stat.S_IMODE(place.stat().st_mode)
-        if mode & 0o022:
-            yield f"others can write the {what} at {place} (mode {mode:04o}): chmod go-w '{place}'"
 
 
 def _clock(db: Database, now: int) -> Iterator[str]:

@@ -9,11 +9,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui_tasks import clock, config, paths, terminal
+from tui_tasks import clock, config, paths, privacy, terminal
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.bridge import Bridge
@@ -39,6 +40,9 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     settings, problems = config.load(file)
     # What is wrong with it is told before the terminal is touched.
     bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
+    others = list(privacy.of_database(Path(path)))
+    for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
+        others += privacy.of_settings(place, what) if place.exists() else ()
     try:
         claimed = terminal.claim()
     except terminal.NoTerminal as refused:
@@ -46,7 +50,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return 1
     _log_to(claimed.log_fd)
-    for problem in problems:
+    for problem in (*problems, *others):
         _log.warning("%s", problem)
 
     from tui_tasks.tui import keymap
@@ -67,7 +71,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
             settings=file,
             list_name=identity.list,
             pane=pane,
-            problems=problems,
+            problems=(*problems, *others),
             painted=painted,
         )
         with _channel(claimed, path, identity):

@@ -2,20 +2,23 @@
 
 import hashlib
 import os
+import select
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from peewee import sqlite3
 
-from tui_tasks.core import journal, queries
+from tui_tasks.core import database, journal, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.database import APPLICATION_ID, refuse_faulty_library
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList
 from tui_tasks.core.store import Store
+from tui_tasks.watch import Watch
 
 NOW = 1_767_352_934_000_000
 
@@ -103,6 +106,60 @@ def test_a_file_that_is_not_fit_is_refused_and_left_byte_for_byte_as_it_was(tmp_
         Store(str(path))
     assert str(path) in str(refused.value)
     assert contents(tmp_path) == before
+
+
+def locks() -> list[list[str]]:
+    """The locks of this process."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return sorted(line.split()[1:] for line in lines if f" {os.getpid()} " in line)
+
+
+@pytest.mark.parametrize("what", ["another program's", "a newer version"])
+def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
+    path = tmp_path / "tasks.db"
+    if what == "a newer version":
+        newer(path)
+    else:
+        foreign(path)
+    crashed = (
+        "import os, sys, pysqlite3\ndb = pysqlite3.connect(sys.argv[1])\ndb.execute('PRAGMA journal_mode = wal')\n"
+        "db.execute('CREATE TABLE late (text)')\ndb.commit()\nos._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", crashed, str(path)], check=True)
+    before = contents(tmp_path)
+    assert len(before) == 3
+    for read_only in (False, True):
+        with pytest.raises(DatabaseRefused):
+            Store(str(path), read_only=read_only)
+        assert contents(tmp_path) == before
+
+
+def test_a_database_behind_a_link_is_used_where_it_is(path, tmp_path):
+    made(path)
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    with Store(str(link)) as store, Store(str(path)) as other:
+        assert store.path == str(path)
+        heard = Watch(store.db)
+        heard.changed(0.0)
+        add(other, "seen at once")
+        assert select.select([heard.fd], [], [], 5)[0]
+        heard.arm(0.0)
+        assert heard.wait(0.0) < 0.01
+        heard.close()
+    os.truncate(path, path.stat().st_size - 1000)
+    with pytest.raises(DatabaseRefused, match="damaged"):
+        Store(str(link))
+
+
+def test_a_look_at_a_database_in_use_lets_no_lock_go(path):
+    with Store(str(path)) as store:
+        add(store, "in the log")
+        before = locks()
+        with pytest.raises(DatabaseRefused), mock.patch.object(database, "SCHEMA", 0):
+            Store(str(path))
+        assert before
+        assert locks() == before
 
 
 @pytest.mark.parametrize("what", ["a text file", "a database of another program", "a newer version"])

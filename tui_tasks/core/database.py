@@ -21,6 +21,8 @@ from tui_tasks.core.turns import Turns
 sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
+SCHEMA: Final = 1
+"""The newest schema that is known: `migrations` has a step for each."""
 BUSY_SECONDS: Final = 5.0
 
 
@@ -77,14 +79,19 @@ class Database:
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         refuse_faulty_library(sqlite3.sqlite_version_info)
-        self.path = path
-        self.read_only = read_only
         self._is_file = path != ":memory:"
+        # Once: what stands beside the file, the log above all, stands beside what a link leads to.
+        self.path = os.path.realpath(path) if self._is_file else path
+        if self._is_file and Path(path).is_symlink() and not Path(path).exists():
+            raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
+        self.read_only = read_only
         if self._is_file and not read_only:
-            _make_private(Path(path))
+            _make_private(Path(self.path))
         self._open()
 
     def _open(self) -> None:
+        if self._is_file:
+            _refuse_unopened(self.path)
         uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
         opened = SqliteDatabase(
             uri if self._is_file else self.path,
@@ -275,11 +282,27 @@ class Database:
             self._turns = None
 
 
+def _refuse_unopened(path: str) -> None:
+    """Refuse what is plainly not ours and has left a log: to open it would write the log into it.
+
+    `immutable` reads the file alone and changes nothing. What cannot be told so is told once it is opened.
+    """
+    with contextlib.suppress(OSError, sqlite3.Error):
+        if not os.path.getsize(f"{path}-wal"):  # noqa: PTH202 - at every start
+            return
+        with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection:
+            _check_ours(connection, path)
+
+
 def _check_ours(connection: Any, path: str) -> None:
     def value(of: str) -> int:
         return int(connection.execute(of).fetchone()[0])
 
     application, version = value("PRAGMA application_id"), value("PRAGMA user_version")
+    if application == APPLICATION_ID and version > SCHEMA:
+        raise DatabaseRefused(
+            f"{path} was made by a newer tui-tasks (schema {version}; this one knows {SCHEMA}): update it"
+        )
     empty = application == 0 and version == 0 and not value("SELECT count(*) FROM sqlite_master")
     if not empty and application != APPLICATION_ID:
         raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")

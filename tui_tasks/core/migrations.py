@@ -9,7 +9,7 @@ from typing import Any, Final
 from peewee import SqliteDatabase
 
 from tui_tasks.core import models, vocab
-from tui_tasks.core.database import APPLICATION_ID, Database, Statement, refusing, slot
+from tui_tasks.core.database import APPLICATION_ID, SCHEMA, Database, Statement, refusing, slot
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.indexes import indexes
 
@@ -43,6 +43,7 @@ def _first_schema(db: Database) -> None:
 
 
 STEPS: Final[tuple[Callable[[Database], None], ...]] = (_first_schema,)
+assert len(STEPS) == SCHEMA
 
 
 def opened(path: str, *, read_only: bool = False) -> Database:
@@ -64,14 +65,12 @@ def migrate(db: Database) -> None:
     """Bring the schema up to date, each step in a transaction of its own with the number it ends at.
 
     Raises:
-        DatabaseRefused: the database is of a newer version of the program, or is not one of ours.
+        DatabaseRefused: the database is not one of ours.
     """
     with refusing(db.path):
         version = db.scalar("PRAGMA user_version")
-        if not 0 <= version <= len(STEPS):
-            raise DatabaseRefused(
-                f"{db.path} was made by a newer tui-tasks (schema {version}; this one knows {len(STEPS)}): update it"
-            )
+        if version < 0:
+            raise DatabaseRefused(f"{db.path} is damaged (its schema has the number {version}); it was left as it is")
         if db.read_only:
             if version < len(STEPS):
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")

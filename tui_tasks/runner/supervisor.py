@@ -216,15 +216,28 @@ def _begin(store: Store, given: Assignment) -> Run | None:
     return begun
 
 
+def _private_folder(folder: Path) -> None:
+    """Make a folder that is nobody else's, whatever the umask."""
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o700)
+
+
+def _prompt_file(folder: Path, text: str) -> Path:
+    """Write the system prompt where nobody else reads it."""
+    file = folder / "system-prompt.txt"
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_bytes(text.encode())
+    return file
+
+
 def _looked_after(store: Store, given: Assignment, run: Run, job: Job, signals: Signals) -> Ending | None:
     private = folder(run.uid)
-    private.mkdir(mode=0o700)
-    prompt_file = private / "system-prompt.txt"
-    prompt_file.touch(mode=0o600)
-    prompt_file.write_bytes(job.system_prompt.encode())
+    _private_folder(private)
+    prompt_file = _prompt_file(private, job.system_prompt)
     if given.cwd is None:
         cwd = private / "work"
-        cwd.mkdir(mode=0o700)
+        _private_folder(cwd)
     else:
         # Not `Path.expanduser`, which raises where there is no such user.
         cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111

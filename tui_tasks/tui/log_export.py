@@ -50,6 +50,7 @@ class Export:
             Stopped: `stop` was set; nothing of it is left.
         """
         handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        os.fchmod(handle, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
                 with Store(self.database, read_only=True) as store:
