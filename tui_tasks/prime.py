@@ -25,11 +25,12 @@ Rules:
 def text(session: Session) -> str:
     """The rules, the current tasks, and the next one."""
     db = session.store.db
-    tasks = queries.open_tasks(db, None, None)
-    lines = [RULES, f"Open tasks: {len(tasks)}"]
-    lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks[:MOST_TASKS]]
-    if len(tasks) > MOST_TASKS:
-        lines.append(f"- and {len(tasks) - MOST_TASKS} more: `tui-tasks ls`")
+    total = sum(found.pending + found.in_progress for found in queries.lists(db))
+    tasks = queries.open_tasks(db, None, None, limit=MOST_TASKS)
+    lines = [RULES, f"Open tasks: {total}"]
+    lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
+    if total > len(tasks):
+        lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
     ready = queries.ready(db, None, session.identity.agent)
     if ready is not None:
         lines += ["", f"Next: {ready.uid} {safe_line(ready.name, 80)}"]

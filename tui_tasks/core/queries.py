@@ -372,8 +372,10 @@ def board(
     return [read_task(row) for row in rows], total
 
 
-def open_tasks(db: Database, list_id: int | None, agent: str | None, *, alone: bool = False) -> list[Task]:
-    """The pending and in-progress tasks, in the order of lists (oldest first) and places.
+def open_tasks(
+    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, limit: int | None = None
+) -> list[Task]:
+    """The pending and in-progress tasks, in the order of lists (oldest first) and places; the first `limit` of them.
 
     `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
     """
@@ -382,7 +384,7 @@ def open_tasks(db: Database, list_id: int | None, agent: str | None, *, alone: b
         wanted &= TaskRow.list_id == list_id
     if agent is not None:
         wanted &= _whose(agent, alone=alone)
-    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.list_id, TaskRow.rank))
+    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.list_id, TaskRow.rank).limit(limit))
     return [read_task(row) for row in rows]
 
 
