@@ -7,6 +7,7 @@ have left it (`disk.py`), and the program is started on it.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
@@ -93,7 +94,9 @@ class Work:
             self.writes[write.id] = write
             if write.status is not None:
                 self.orders.setdefault(write.status[0], []).append(write.id)
-            self._speakers[at].send(write.line)
+            # One that was to die has died, and is told it again once it is back; any other is missed by `_hear`.
+            with contextlib.suppress(BrokenPipeError):
+                self._speakers[at].send(write.line)
 
     def _hear(self, at: int) -> None:
         while self.authors[at].waiting:
