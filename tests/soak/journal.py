@@ -23,7 +23,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.store import Store
 
 CHANGES: Final = 1_000
-WRITES: Final = 600
+WRITES: Final = 150
 BY_COMMAND: Final = 20
 """So many of the changes are looked for by the command itself, which takes a process each."""
 
