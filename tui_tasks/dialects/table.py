@@ -32,9 +32,14 @@ class _Whole(Table):
 
     def find(self, name: str) -> Tool | None:
         """The tool of that name."""
-        module = _BY_NAME.get(name.partition(":")[0])
-        found = _table(module).find(name) if module else None
-        return found or super().find(name)
+        # What was asked for before is not looked for again: that takes as long as a read of a task does.
+        found = self._tools.get(name)
+        if found is None:
+            module = _BY_NAME.get(name.partition(":")[0])
+            found = (_table(module).find(name) if module else None) or super().find(name)
+            if found is not None:
+                self._tools[name] = found
+        return found
 
 
 def _table(module: str) -> Table:
