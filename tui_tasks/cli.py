@@ -416,13 +416,14 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock, compact
+    from tui_tasks.core.compaction import instant
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.runner.inside import inside_run
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")
     now = clock.now()
-    before = compact.instant(options.before, now)
+    before = instant(options.before, now)
     with _open(options) as store:
         if inside_run(os.environ, store.db):
             raise Forbidden("only the human drops entries of the journal, never a run of a job")

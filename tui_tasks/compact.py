@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import datetime
 
 from tui_tasks.core import compaction, journal
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-
-DAY = 24 * 3600 * 1_000_000
-_DAYS = {"d": 1, "w": 7}
-
-
-def instant(text: str, now: int) -> int:
-    """The instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
-
-    Raises:
-        InvalidArgument: it is none of these, or not past.
-    """
-    if age := re.fullmatch(r"(\d{1,5})([dw])", text):
-        return now - int(age[1]) * _DAYS[age[2]] * DAY
-    try:
-        meant = int(datetime.fromisoformat(text).timestamp() * 1_000_000)
-    except (ValueError, OverflowError, OSError):
-        raise InvalidArgument("before", f"{text} is no age like 90d or 12w, and no date like 2026-01-31") from None
-    if meant > now:
-        raise InvalidArgument("before", f"{text} is not past yet")
-    return meant
 
 
 def run(store: Store, before: int, now: int, *, asked: bool) -> int:

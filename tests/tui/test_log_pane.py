@@ -305,6 +305,47 @@ async def test_a_read_only_log_can_be_exported(plan, make_app, tmp_path):
     assert "running tests 14/22" in (tmp_path / "log.md").read_text()
 
 
+# Compaction
+
+
+async def test_the_human_drops_old_entries_after_being_told_how_many(plan, make_app):
+    with Store(plan.path) as store:
+        newest = journal.newest(store.db)
+        (kept,) = journal.latest(store.db, 1)
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.pane.action_act("log_compact")
+        await until(pilot, lambda: app.screen.query("#answer"))
+        app.screen.query_one("#answer").value = "0d"
+        await pilot.press("enter")
+        await until(pilot, lambda: f"Drop {newest} entries" in shown(app))
+        await pilot.press("d")
+        await until(pilot, lambda: f"Dropped {newest} entries" in shown(app))
+        await until(
+            pilot,
+            lambda: (
+                texts(app)[-1:] == [f"earlier entries, up to {newest}, were compacted away"] and len(texts(app)) <= 2
+            ),
+        )
+    with Store(plan.path) as store:
+        assert journal.oldest(store.db) == newest + 1 == kept.seq + 1
+
+
+async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing_is_that_old(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        for age, key, said in (("0d", "k", ""), ("9999d", "d", "nothing was dropped"), ("soon", "", "no age")):
+            await settle(pilot)
+            app.pane.action_act("log_compact")
+            await until(pilot, lambda: app.screen.query("#answer"))
+            app.screen.query_one("#answer").value = age
+            await pilot.press("enter", *([key] if key else []))
+            await until(pilot, lambda said=said: said in shown(app))
+    with Store(plan.path) as store:
+        assert journal.oldest(store.db) == 1
+
+
 # Text
 
 

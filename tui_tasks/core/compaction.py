@@ -7,13 +7,35 @@ entries since they can be made again. Nothing of this is in a database that was 
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from tui_tasks.core.database import Database
+from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.models import STATE
 
+_DAY: Final = 24 * 3600 * 1_000_000
+_DAYS: Final = {"d": 1, "w": 7}
 # Others wait while so many entries are deleted.
 AT_ONCE: Final = 5_000
+
+
+def instant(text: str, now: int) -> int:
+    """The instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
+
+    Raises:
+        InvalidArgument: it is none of these, or not past.
+    """
+    if age := re.fullmatch(r"(\d{1,5})([dw])", text):
+        return now - int(age[1]) * _DAYS[age[2]] * _DAY
+    try:
+        meant = int(datetime.fromisoformat(text).timestamp() * 1_000_000)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidArgument("before", f"{text} is no age like 90d or 12w, and no date like 2026-01-31") from None
+    if meant > now:
+        raise InvalidArgument("before", f"{text} is not past yet")
+    return meant
 
 
 class Base(NamedTuple):

@@ -141,6 +141,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("log", "log_open", "enter", "Open the entry with its reasons; again: its task", "Open task", needs="entry"),
         _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter"),
         _a("log", "log_copy", "y", "Copy the entry", "Copy", needs="entry"),
+        _a("log", "log_compact", "", "Compact the journal: drop its oldest entries", writes=True),
         _a("log", "log_export", "E", "Export what is shown: Markdown or JSON lines", "Export"),
         _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),
         _a("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", writes=True, needs="agent"),

@@ -158,6 +158,20 @@ class Bridge:
         self.settle()
         return results
 
+    async def compact(self, before: int) -> int:
+        """Drop the journal's entries from before an instant (microseconds); return how many there were.
+
+        Raises:
+            Refusal: nothing was dropped.
+        """
+        from tui_tasks.core import compaction
+        from tui_tasks.core.operations import CompactJournal
+
+        (count,) = await self.commit(CompactJournal(before))
+        while await self._write(lambda store: compaction.drop_some(store.db), Writing(1)):
+            pass
+        return int(count)
+
     async def remember(self, key: str, value: Any) -> None:
         """Keep a JSON value for the next time, where the database may be written to.
 

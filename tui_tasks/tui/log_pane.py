@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core import log_pages, queries_jobs
+from tui_tasks.core import compaction, journal, log_pages, queries_jobs
 from tui_tasks.core.log_pages import KINDS, LogLine
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Action, bindings
@@ -303,6 +303,25 @@ class LogPane(RowActions, Pane):
         event.stop()
         self._show(ALL)
         self.window.focus()
+
+    async def do_log_compact(self) -> None:
+        """Drop the journal's oldest entries, once the human has seen how many."""
+        age = await self.host.push_screen_wait(
+            Prompt("Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+        )
+        if age is None or not age.strip():
+            return
+        before = compaction.instant(age.strip(), self.host.now())
+        db = self.host.bridge.db
+        old = count(compaction.first_since(db, before) - journal.oldest(db), "entry", "entries")
+        drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
+        if (
+            await self.host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")]))
+            == "d"
+        ):
+            dropped = await self.host.bridge.compact(before)
+            self._show(self.only)
+            self.host.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
 
     # In a file
 
