@@ -1,0 +1,156 @@
+"""The human works while an agent writes all the time: nothing of the human's is lost, moved or done to another task."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.tui.driving import opened, said, task, until
+from tests.tui.plan import NOW
+from tui_tasks.core import journal
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.store import Store
+from tui_tasks.tui.dialogs import Menu, Prompt
+from tui_tasks.tui.edit import EditScreen
+
+# Who types ten keys a second meets 200 changes a second; here no key is pressed before so many have come.
+PER_KEY = 20
+
+
+class Agent(threading.Thread):
+    """Adds tasks above the human's, changes, moves, logs and deletes, on a connection of its own.
+
+    It writes on while a key is handled, but never far ahead of what is `wanted`.
+    """
+
+    def __init__(self, plan) -> None:
+        super().__init__(daemon=True)
+        self.plan = plan
+        self.changes = 0
+        self.wanted = 200
+        self.wants_more = threading.Condition()
+        self.stopped = threading.Event()
+        self.failed: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            with Store(self.plan.path) as store:
+                number, own = 0, []
+                while not self.stopped.is_set():
+                    with self.wants_more:
+                        self.wants_more.wait_for(lambda: self.changes < self.wanted + PER_KEY or self.stopped.is_set())
+                    number += 1
+                    steps = [AddTask(f"Agent {number}", before=own[0] if own else self.plan[1])]
+                    steps += [EditTask(uid, {"name": f"Agent was here {number}"}) for uid in own[:2]]
+                    steps += [MoveTask(own[-1], before=own[0]), LogTask(own[1], f"step {number}")] if own[1:] else []
+                    steps += [LogTask(self.plan[5], f"tests {number}")]
+                    steps += [DeleteTask(own.pop())] if len(own) > 40 else []
+                    made = store.commit(*steps, actor="claude-9", now=NOW + number)
+                    own.insert(0, made[0].uid)
+                    self.changes += len(steps)
+        except BaseException as error:
+            self.failed = error
+
+    def want(self) -> int:
+        """Have so many changes more than there are; return how many there are to be."""
+        with self.wants_more:
+            self.wanted = self.changes + PER_KEY
+            self.wants_more.notify()
+        return self.wanted
+
+    def stop(self) -> None:
+        """End it."""
+        with self.wants_more:
+            self.stopped.set()
+            self.wants_more.notify()
+        if self.ident is not None:
+            self.join(30)
+
+
+@pytest.fixture
+def busy(plan):
+    agent = Agent(plan)
+    yield agent
+    agent.stop()
+    assert agent.failed is None
+
+
+async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(plan, make_app, busy):
+    app = make_app(plan.path)
+    async with opened(app, (80, 24)) as pilot:
+
+        async def beat():
+            wanted = busy.want()
+            await until(pilot, lambda: busy.changes >= wanted or busy.failed is not None)
+
+        async def keys(*pressed):
+            for key in pressed:
+                await beat()
+                await pilot.press("space" if key == " " else key)
+
+        async def on(place):
+            await until(pilot, lambda: app.pane.window.cursor == plan[place])
+
+        busy.start()
+        await until(pilot, lambda: app.current_list.total > 30)
+        window = app.pane.window
+        await keys("G", "k")
+        await on(8)
+        await keys("n", *"half", "enter")
+        await until(pilot, lambda: window.row is not None and window.row.name == "half")
+        new = window.cursor
+        await keys("k")
+        await on(8)
+        await keys("e")
+        await until(pilot, lambda: isinstance(app.screen, EditScreen))
+        await keys(*" 2", "ctrl+s")
+        await until(pilot, lambda: task(app, plan[8]).name == "Backup restore drill 2")
+        await keys("s")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await keys("f")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await keys(*"why", "enter")
+        await until(pilot, lambda: task(app, plan[8]).status == "failed")
+        await keys("k", "v", "s", "d")
+        await until(pilot, lambda: task(app, plan[7]).status == "done")
+        await beat()
+        assert await drag(app, pilot, beat, plan[4], plan[6])
+        await until(pilot, lambda: app.place_of(plan[4]) == app.place_of(plan[6]) + 1)
+        await keys("u")
+        await until(pilot, lambda: app.place_of(plan[4]) == app.place_of(plan[3]) + 1)
+        busy.stop()
+        await app.workers.wait_for_complete()
+        app.bridge.catch_up()
+        entries = [entry for entry in journal.all_entries(app.bridge.db) if entry.actor == "human"]
+        done = [(entry.kind, entry.task) for entry in entries if entry.seq > since_of(entries, new)]
+        assert done == [
+            ("task.created", new),
+            ("task.updated", plan[8]),
+            ("task.updated", plan[8]),
+            ("task.logged", plan[8]),
+            ("task.updated", plan[7]),
+            ("task.moved", plan[4]),
+            ("task.moved", plan[4]),
+        ]
+        assert app.place_of(new) == app.place_of(plan[8]) + 1
+        assert not said(app).startswith("Cannot")
+
+
+def since_of(entries, new):
+    """The seq before the first thing that the human did on the screen."""
+    return next(entry.seq for entry in entries if entry.task == new) - 1
+
+
+async def drag(app, pilot, beat, source, target):
+    """Drag one row to another by the mouse, with the agent writing between press, move and release."""
+    window = app.pane.window
+
+    def line_of(uid):
+        return [row.uid for row in window.rows_on_screen].index(uid)
+
+    await pilot.mouse_down(window, offset=(12, line_of(source)))
+    await beat()
+    await pilot.hover(window, offset=(12, line_of(target)))
+    await beat()
+    return await pilot.mouse_up(window, offset=(12, line_of(target)))
