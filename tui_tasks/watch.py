@@ -15,7 +15,7 @@ from tui_tasks.core.database import Database
 from tui_tasks.core.errors import StorageFailed
 
 # Seconds after the kernel's word at which to look: the log is written before its commit can be seen.
-LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
+LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 SAFETY_NET: Final = 1.0
 POLL: Final = 0.02
 
