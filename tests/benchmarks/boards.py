@@ -27,12 +27,12 @@ def measure(place: Place) -> Iterator[Figure]:
     for _ in range(place.times(ROUNDS) + 1):
         for db, each in zip((short, long), took, strict=True):
             with _shown(db) as screen:
-                each.append((screen.settle(0.4) - screen.began) * 1000)
+                each.append((screen.stand() - screen.began) * 1000)
     few, many = (statistics.median(each[1:]) for each in took)
     board = f"a board of 5 columns with {LONG:,} cards each"
     yield Figure(f"{board}: exec to full paint", f"with {SHORT} each", many, few, "ms", 1.1, "lower")
     with _shown(long) as screen:
-        screen.settle(1.0)
+        screen.stand(1.0)
         keys = itertools.cycle(["j"] * 15 + ["k"] * 15)
         presses = [screen.press(next(keys)) for _ in range(place.times(SAMPLES))]
     what = f"{board}: cursor down and up, key to last byte"

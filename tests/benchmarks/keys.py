@@ -42,7 +42,7 @@ def measure(place: Place) -> Iterator[Figure]:
     with contextlib.ExitStack() as opened:
         screens = [opened.enter_context(painted.ours(place.filled(tasks))) for tasks in (1_000, place.many)]
         for screen in screens:
-            screen.settle(1.0)
+            screen.stand(1.0)
         for way in WAYS:
             few, many = _took(place, screens, way)
             what = f"{way.name}, {place.many:,} tasks: key to last byte"
@@ -50,7 +50,7 @@ def measure(place: Place) -> Iterator[Figure]:
             against = "with 1,000 tasks"
             yield Figure(f"{what}, p99", against, yardstick.p(many, 99), yardstick.p(few, 99), "ms", 1.2, "lower")
     with painted.ours(place.filled(place.many)) as screen:
-        screen.settle(1.0)
+        screen.stand(1.0)
         took = list(itertools.islice(_filtering(screen), place.times(200)))
     what = f"a filter keystroke, {place.many:,} tasks, to the first screenful"
     yield Figure(f"{what}, p99", "a frame", yardstick.p(took, 99), FRAME, "ms", 6.0, "lower")

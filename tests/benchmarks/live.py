@@ -48,7 +48,7 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
     """The milliseconds from a durable commit until what it says is painted elsewhere."""
     chance = random.Random(1)
     with painted.ours(db, "--no-scheduler") as screen, Store(str(db)) as store:
-        screen.settle(1.0)
+        screen.stand(1.0)
         home = queries.find_list(store.db, "task")
         assert home is not None
         uids = [task.uid for task in pages.after(store.db, home.id, pages.FIRST, 20)]
@@ -64,7 +64,7 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
 def _storm(place: Place, db: Path, tasks: str) -> Iterator[Figure]:
     """Keys while another process writes all the time, against keys while nobody does."""
     with painted.ours(db, "--no-scheduler") as screen:
-        screen.settle(1.0)
+        screen.stand(1.0)
         quiet = _keys(screen, place.times(SAMPLES))
         with _writer(db) as writer:
             screen.drain(0.5)
@@ -104,7 +104,7 @@ def _writer(db: Path) -> Iterator[subprocess.Popen[bytes]]:
 def _idle(place: Place, db: Path) -> Iterator[Figure]:
     """A screen on which nothing changes."""
     with painted.ours(db) as screen:
-        screen.settle(2.0)
+        screen.stand(2.0)
         seconds, before = place.seconds(60), _cpu(screen)
         written = screen.drain(seconds)
         used = _cpu(screen) - before

@@ -45,12 +45,13 @@ def of_serve(place: Place) -> Figure:
 def of_screen(place: Place) -> Figure:
     """Of the screen."""
     with painted.minimal(place.folder) as screen:
-        screen.settle(1.0)
+        screen.stand(1.0)
         least = _in_memory(screen.process.pid, "VmHWM")
     with painted.ours(place.filled(place.many)) as screen:
-        screen.settle(1.0)
+        screen.stand(1.0)
         for key in "\x04" * 20 + "Gg21":
-            screen.press(key)
+            screen.type(key)
+            screen.drain(0.1)
         screen.drain(1.0)
         ours = _in_memory(screen.process.pid, "VmHWM")
     what = f"memory of the screen at {place.many:,} tasks, after paging, end, home and board"

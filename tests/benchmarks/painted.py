@@ -41,9 +41,10 @@ Minimal().run()
 
 
 class Painted:
-    """A program with a terminal of its own, from its exec on."""
+    """A program with a terminal of its own, from its exec on; `shows` is the last that its first screen has."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, shows: bytes = b"") -> None:
+        self._shows = shows
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self.began = time.perf_counter()
@@ -68,6 +69,13 @@ class Painted:
         if self.pieces is not None:
             self.pieces.append((self.last, data))
         return True
+
+    def stand(self, quiet: float = 0.4) -> float:
+        """Wait until the whole of the first screen stands; return the instant of its last byte."""
+        self.wait_for(self._shows)
+        while self.read(quiet):
+            pass
+        return self.last
 
     def settle(self, quiet: float = QUIET) -> float:
         """Wait for something to be written and then for nothing; return the instant of the last byte."""
@@ -129,12 +137,12 @@ class Painted:
 
 def ours(db: Path, *arguments: str) -> Painted:
     """The screen of a database."""
-    return Painted([sys.executable, "-m", "tui_tasks", "--db", str(db), *arguments], db.parent)
+    return Painted([sys.executable, "-m", "tui_tasks", "--db", str(db), *arguments], db.parent, b"Quit")
 
 
 def minimal(folder: Path) -> Painted:
     """The yardstick."""
-    return Painted([sys.executable, "-c", MINIMAL], folder)
+    return Painted([sys.executable, "-c", MINIMAL], folder, b"a minimal app")
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -35,4 +35,4 @@ def _in_turn(place: Place, *starts: Callable[[], Painted]) -> list[float]:
 
 def _start(start: Callable[[], Painted]) -> float:
     with start() as screen:
-        return (screen.settle(0.4) - screen.began) * 1000
+        return (screen.stand() - screen.began) * 1000
