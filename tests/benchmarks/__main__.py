@@ -20,7 +20,18 @@ from pathlib import Path
 from tests.benchmarks.figures import HEAD, Figure, Place
 
 # Modules of this package; each has `measure(place) -> Iterable[Figure]`.
-BENCHMARKS = ("writes", "reads_and_changes", "commands", "growth", "screen", "keys", "live", "boards", "memory")
+BENCHMARKS = (
+    "writes",
+    "turns",
+    "reads_and_changes",
+    "commands",
+    "growth",
+    "screen",
+    "keys",
+    "live",
+    "boards",
+    "memory",
+)
 # Other programs that do the like, where they are installed.
 PEERS = "peers"
 
