@@ -185,6 +185,13 @@ def test_a_terminal_without_focus_is_called_and_no_escape_of_an_agents_gets_in(
     assert not any(begun in rest for begun in (b"\x1b]", b"\x1bP", b"Seen?"))
 
 
+def test_letters_alone_are_painted_where_they_are_asked_for(start: Start) -> None:
+    screen = start("--ascii")
+    screen.wait_for(lambda: screen.shows("No tasks yet"))
+    screen.wait_for(lambda: screen.shows("q Quit"))
+    assert all(line.isascii() for line in screen.screen.display)
+
+
 def test_the_demo_shows_tasks_that_appear_and_move(start: Start) -> None:
     screen = start("demo")
     screen.wait_for(lambda: screen.shows("Inventory GA usage"))

@@ -108,6 +108,7 @@ def _shared(command: argparse.ArgumentParser, default: str | None) -> None:
     group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
     group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
     group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
+    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs on the screen")
 
 
 def _open(options: argparse.Namespace) -> Store:
@@ -211,7 +212,8 @@ def _scheduler(options: argparse.Namespace) -> int:
 def _tui(options: argparse.Namespace) -> int:
     from tui_tasks import screen
 
-    return screen.run(options.db, options.pane, _identity(options), scheduler=_hosts_scheduler(options))
+    hosts = _hosts_scheduler(options)
+    return screen.run(options.db, options.pane, _identity(options), scheduler=hosts, ascii_only=options.ascii)
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -240,7 +242,8 @@ def _declare_watch(command: argparse.ArgumentParser) -> None:
 def _demo(options: argparse.Namespace) -> int:
     from tui_tasks import demo, screen
 
-    return demo.run(lambda db: screen.run(db, options.pane, _identity(options), scheduler=True))
+    identity = _identity(options)
+    return demo.run(lambda db: screen.run(db, options.pane, identity, scheduler=True, ascii_only=options.ascii))
 
 
 def _declare_call(command: argparse.ArgumentParser) -> None:

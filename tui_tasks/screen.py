@@ -27,8 +27,10 @@ _log = logging.getLogger(__name__)
 PATIENCE = 2.0
 
 
-def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> int:
+def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii_only: bool = False) -> int:
     """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
+
+    `ascii_only` gives letters for glyphs, whatever the settings say.
 
     Raises:
         DatabaseRefused: the database cannot be used.
@@ -38,6 +40,8 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool) -> in
     path = paths.database(db)
     file = paths.configuration()
     settings, problems = config.load(file)
+    if ascii_only:
+        settings = msgspec.structs.replace(settings, ascii=True)
     # What is wrong with it is told before the terminal is touched.
     bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
     others = list(privacy.of_database(Path(path)))
