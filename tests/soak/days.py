@@ -176,7 +176,7 @@ class Household:
         self.screen.wait_for(lambda: not self.screen.shows("every key"))
 
     def runs(self) -> list[dict[str, Any]]:
-        runs: list[dict[str, Any]] = self.agent.ok("scheduler:get_runs", uuid=self.job, limit=20)["runs"]
+        runs: list[dict[str, Any]] = self.agent.ok("scheduler:get_runs", uuid=self.job, limit=50_000)["runs"]
         return runs
 
     def is_whole(self) -> None:
@@ -322,6 +322,6 @@ def soak(folder: Path, budget: Budget) -> str:
     return (
         f"{days:.1f} days on the clock across midnight and the end of summer time: ages, the last look and the log's "
         f"times right at {times.checks} of {times.checks} looks; {'; '.join(told)}; {house.changes:,} changes, "
-        f"{house.typed} keys, {house.asks} questions answered ({house.again} at the second try), the job's last "
-        f"{len(ran)} runs succeeded"
+        f"{house.typed} keys, {house.asks} questions answered ({house.again} at the second try), "
+        f"{len(ran)} runs of the job succeeded"
     )
