@@ -103,13 +103,17 @@ def _version(version: Any) -> int | None:
     return version
 
 
+# The screen calls the human "you".
+_RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN}
+
+
 def agent_name(given: str | None, tool: str = "") -> str | None:
     """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
 
     Raises:
         ReservedName: it is one of these, or reads like it.
     """
-    if given is not None and (reserved := _seen(given)) in vocab.RESERVED_AGENTS:
+    if given is not None and (reserved := _RESERVED.get(_seen(given))):
         raise ReservedName(
             f"the name {given} is reserved: no agent speaks as the {reserved}", tool=tool[: vocab.MAX_NAME]
         )
