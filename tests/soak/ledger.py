@@ -50,6 +50,7 @@ class Author:
     def __post_init__(self) -> None:
         self._mine: deque[str] = deque(maxlen=REMEMBERED)
         self._answered: deque[tuple[Write, Any]] = deque(maxlen=REMEMBERED)
+        self._uncertain: set[str] = set()
         self._made = 0
         self._kinds: list[Callable[[], Write]] = [self._add, self._add, self._log, self._log, self._create]
         self._kinds += [self._status, self._status, self._plan, self._claim]
@@ -143,13 +144,29 @@ class Author:
         self.seq = max(self.seq, seq)
         self._answered.append((write, results))
         self.acknowledged.update(write.texts)
-        if write.status is not None:
+        if write.status is not None and write.status[0] not in self._uncertain:
             self.statuses[write.status[0]] = write.status[1]
         for result in results:
             if isinstance(result, dict) and "uid" in result and "name" in result:
                 self._mine.append(result["uid"])
             elif isinstance(result, dict) and "claim" in result:
                 self.claimed.append(result["task"]["uid"])
+
+    def try_again(self) -> Write:
+        """Have the oldest that waits wait anew, behind the others: it is told `busy`, and is to be sent again.
+
+        It may have been done before a kill, and told `busy` when it was sent again, so when it was done is not known.
+        The status of its task is not looked at any more.
+        """
+        write = self.waiting.popleft()
+        self.waiting.append(write)
+        if write.status is not None:
+            uid = write.status[0]
+            self._uncertain.add(uid)
+            self.statuses.pop(uid, None)
+            if uid in self._mine:
+                self._mine.remove(uid)
+        return write
 
     def forget_waiting(self) -> None:
         """What was not answered is not sent again: it may have been done or not."""
