@@ -12,6 +12,7 @@ from tui_tasks.core import database, journal, queries
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.table import TABLE
 from tui_tasks.dialects.tasklist import TASKLIST
 
 # Replies
@@ -97,8 +98,9 @@ def test_a_defect_is_told_as_internal_without_a_traceback_and_the_channel_goes_o
         call.run(EnsureList("half done", "task"))
         raise KeyError("a secret of the code")
 
-    tools = TASKLIST.tools
-    monkeypatch.setitem(tools, ADD, msgspec.structs.replace(tools[ADD], handler=broken))
+    find = TABLE.find
+    add = msgspec.structs.replace(TASKLIST.tools[ADD], handler=broken)
+    monkeypatch.setattr(TABLE, "find", lambda name: add if name == ADD else find(name))
     reply = talk.one({"id": 1, "tool": ADD, "arguments": {"name": "x"}})
     assert (reply["id"], reply["error"]["code"]) == (1, "internal")
     assert "secret" not in json.dumps(reply)

@@ -74,6 +74,8 @@ class Channel:
 
     def _turn(self) -> None:
         ready = self._poll()
+        # Before anything is written: what goes out now says nothing of how long nothing did.
+        self._lagging |= self._held_back and time.monotonic() - self._moved_at > STALLED_SECONDS
         if self._watch.fd in ready:
             self._watch.arm(time.monotonic())
         if self._input in ready and not self._ended:
@@ -138,7 +140,6 @@ class Channel:
 
     def _put_events(self) -> None:
         """Take as many events as have room; a reader who stood still meanwhile is told that it lagged."""
-        self._lagging |= self._held_back and time.monotonic() - self._moved_at > STALLED_SECONDS
         subscription = self._session.subscription
         while self._out.size < EVENT_BACKLOG and (lines := subscription.events(blocked=self._lagging)):
             self._lagging = False
