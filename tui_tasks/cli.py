@@ -11,13 +11,26 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui_tasks import __version__
+from tui_tasks.options import (
+    INTERRUPTED,
+    REFUSED,
+    USAGE,
+    check_speaker,
+    declare_shared,
+    hosts_scheduler,
+    identity_of,
+    open_store,
+    parse,
+    session_of,
+    tell_who_else,
+)
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Store
-    from tui_tasks.dialects.identity import Identity
     from tui_tasks.session import Session
 
-REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+_Declare = Callable[[argparse.ArgumentParser], None]
+_Run = Callable[[argparse.Namespace], int]
+
 _SOON_OVER = frozenset({"call", "add", "ls", "show", "next", "log", "done", "prime"})
 PANES = ("list", "board", "log", "schedule")
 
@@ -35,12 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from tui_tasks import usage
     from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 
-    options = _screen_alone(arguments) or usage.parse(parser(*arguments[:1]), arguments)
+    options = _screen_alone(arguments) or parse(parser(*arguments[:1]), arguments)
     try:
-        _check_speaker(options)
+        check_speaker(options)
     except InvalidRequest as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return USAGE
@@ -71,13 +83,13 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         epilog="With JSON lines on standard input, they are the control channel and the screen is the terminal.",
     )
     made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    _shared(made, None)
+    declare_shared(made, None)
     made.set_defaults(run=_tui, pane=PANES[0])
     commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
     for name, help_, declare, run in [one for one in _COMMANDS if one[0] == first] or _COMMANDS:
         # `call` tells of the tools in its help, which argparse cannot know.
         command = commands.add_parser(name, help=help_, description=help_, add_help=name != "call")
-        _shared(command, argparse.SUPPRESS)
+        declare_shared(command, argparse.SUPPRESS)
         if declare is not None:
             declare(command)
         command.set_defaults(run=run)
@@ -90,75 +102,13 @@ def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
     To make that one takes longer than all else that is done before the screen is.
     """
     made = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    _shared(made, None)
+    declare_shared(made, None)
     made.set_defaults(run=_tui, pane=PANES[0])
     try:
         options, others = made.parse_known_args(arguments)
     except argparse.ArgumentError:
         return None
     return None if others or not all(word.isascii() for word in arguments) else options
-
-
-def _shared(command: argparse.ArgumentParser, default: str | None) -> None:
-    """The options of every command (contract, section 1); a later one wins over an earlier one."""
-    off = False if default is None else default
-    group = command.add_argument_group("the state and who speaks")
-    group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
-    group.add_argument("--agent", metavar="NAME", default=default, help='who speaks (default "agent")')
-    group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
-    group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
-    group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
-    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs on the screen")
-
-
-def _open(options: argparse.Namespace) -> Store:
-    from tui_tasks import paths
-    from tui_tasks.core.store import Store
-
-    return Store(paths.database(options.db), read_only=options.read_only)
-
-
-def _tell_who_else(options: argparse.Namespace) -> None:
-    """Say, where nobody looks at a screen, who else can reach the database."""
-    from pathlib import Path
-
-    from tui_tasks import paths, privacy
-
-    for finding in privacy.of_database(Path(paths.database(options.db))):
-        from tui_tasks.tui.format import safe_line
-
-        print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)
-
-
-def _identity(options: argparse.Namespace) -> Identity:
-    from tui_tasks.dialects.identity import Identity
-
-    return Identity(options.agent or Identity().agent, options.list, options.read_only)
-
-
-def _check_speaker(options: argparse.Namespace) -> None:
-    if options.agent is None and options.list is None:
-        return
-    from tui_tasks import paths, speaker
-
-    tool = getattr(options, "tool", None) or ""
-    speaker.check(options.agent, options.list, tool, lambda: paths.database(options.db), read_only=options.read_only)
-
-
-def _hosts_scheduler(options: argparse.Namespace) -> bool:
-    return not (options.no_scheduler or options.read_only)
-
-
-def _session(options: argparse.Namespace, store: Store) -> Session:
-    import msgspec
-
-    from tui_tasks import clock
-    from tui_tasks.dialects.table import TABLE
-    from tui_tasks.runner.inside import inside_run
-    from tui_tasks.session import Session
-
-    identity = msgspec.structs.replace(_identity(options), inside_run=inside_run(os.environ, store.db))
-    return Session(store, TABLE, identity, clock.now)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -169,17 +119,17 @@ def _serve(options: argparse.Namespace) -> int:
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
-    with _open(options) as store, contextlib.ExitStack() as running:
+    with open_store(options) as store, contextlib.ExitStack() as running:
         store.db.keep_little()
-        _tell_who_else(options)
+        tell_who_else(options)
         claimed = claim_without_screen()
         if claimed.input_fd is None or claimed.output_fd is None:
             print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
             return USAGE
-        channel = Channel(_session(options, store), claimed.input_fd, claimed.output_fd)
+        channel = Channel(session_of(options, store), claimed.input_fd, claimed.output_fd)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda *_: channel.stop())
-        if _hosts_scheduler(options):
+        if hosts_scheduler(options):
             from tui_tasks import hosting
 
             running.enter_context(hosting.hosted(store.path, wanted=True))
@@ -194,12 +144,12 @@ def _scheduler(options: argparse.Namespace) -> int:
 
     from tui_tasks import hosting
 
-    if not _hosts_scheduler(options):
+    if not hosts_scheduler(options):
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
         return USAGE
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
-    with _open(options) as store:
-        _tell_who_else(options)
+    with open_store(options) as store:
+        tell_who_else(options)
         path = store.path
     ended = threading.Event()
     for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -212,8 +162,8 @@ def _scheduler(options: argparse.Namespace) -> int:
 def _tui(options: argparse.Namespace) -> int:
     from tui_tasks import screen
 
-    hosts = _hosts_scheduler(options)
-    return screen.run(options.db, options.pane, _identity(options), scheduler=hosts, ascii_only=options.ascii)
+    hosts = hosts_scheduler(options)
+    return screen.run(options.db, options.pane, identity_of(options), scheduler=hosts, ascii_only=options.ascii)
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -225,8 +175,8 @@ def _watch_plain(options: argparse.Namespace) -> int:
     from tui_tasks import plain
     from tui_tasks.core import journal
 
-    with _open(options) as store:
-        _tell_who_else(options)
+    with open_store(options) as store:
+        tell_who_else(options)
         newest = journal.newest(store.db)
         print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
         for said in plain.follow(store, newest):
@@ -242,7 +192,7 @@ def _declare_watch(command: argparse.ArgumentParser) -> None:
 def _demo(options: argparse.Namespace) -> int:
     from tui_tasks import demo, screen
 
-    identity = _identity(options)
+    identity = identity_of(options)
     return demo.run(lambda db: screen.run(db, options.pane, identity, scheduler=True, ascii_only=options.ascii))
 
 
@@ -266,9 +216,9 @@ def _call(options: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
-    with _open(options) as store:
-        status = call.call(_session(options, store), options.tool, arguments)
-        if options.tool == "scheduler:run_task" and status == 0 and _hosts_scheduler(options):
+    with open_store(options) as store:
+        status = call.call(session_of(options, store), options.tool, arguments)
+        if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
             from tui_tasks import hosting
 
             hosting.start_waiting(store)
@@ -303,10 +253,10 @@ def _declare_log(command: argparse.ArgumentParser) -> None:
     _declare_json(command)
 
 
-def _verb(does: Callable[[argparse.Namespace, Session], None]) -> Callable[[argparse.Namespace], int]:
+def _verb(does: Callable[[argparse.Namespace, Session], None]) -> _Run:
     def run(options: argparse.Namespace) -> int:
-        with _open(options) as store:
-            does(options, _session(options, store))
+        with open_store(options) as store:
+            does(options, session_of(options, store))
         return 0
 
     return run
@@ -354,134 +304,35 @@ def _prime(options: argparse.Namespace, session: Session) -> None:
     print(prime.text(session))
 
 
-def _config(options: argparse.Namespace) -> int:
-    from tui_tasks import config, paths
-
-    path = paths.configuration()
-    settings, problems = config.load(path)
-    print(config.describe(path, settings))
-    found: list[object] = [*problems]
-    if settings.keys or (path.parent / "themes").is_dir():
-        # The screen knows its actions and themes.
-        from tui_tasks.tui import keymap, themes
-
-        found += [*keymap.problems(path, settings.keys), *themes.load(path.parent / "themes")[1]]
-    for problem in found:
-        print(f"tui-tasks: {problem}", file=sys.stderr)
-    return REFUSED if found else 0
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from tui_tasks import clock, doctor, paths
-    from tui_tasks.tui.format import safe_line
-
-    options.read_only = True
-    with _open(options) as store:
-        print(doctor.summary(store))
-        named = Path(paths.database(options.db))
-        found = list(doctor.findings(store, paths.configuration(), clock.now(), named))
-    for finding in found:
-        print(f"! {safe_line(finding)}")
-    print(f"{len(found)} things to look at" if found else "all is well")
-    return REFUSED if found else 0
-
-
-def _declare_backup(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
-
-
-def _backup(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from tui_tasks.core.backup import backup
-
-    def told(done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
-
-    options.read_only = True
-    with _open(options) as store:
-        newest = backup(store.db, Path(options.file), told)
-    print(f"{options.file}: whole up to entry {newest:,}")
-    return 0
-
-
-def _declare_compact(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
-        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others wait meanwhile."
-    )
-    command.add_argument("--before", metavar="WHEN", required=True, help="an age (90d, 12w), or a date (2026-01-31)")
-    command.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def _compact(options: argparse.Namespace) -> int:
-    from tui_tasks import clock, compact
-    from tui_tasks.core.compaction import instant
-    from tui_tasks.core.errors import Forbidden
-    from tui_tasks.runner.inside import inside_run
-
-    if options.read_only:
-        raise Forbidden("nothing is dropped with --read-only")
-    now = clock.now()
-    before = instant(options.before, now)
-    with _open(options) as store:
-        if inside_run(os.environ, store.db):
-            raise Forbidden("only the human drops entries of the journal, never a run of a job")
-        return compact.run(store, before, now, asked=options.yes)
-
-
 def _mcp(options: argparse.Namespace) -> int:
     try:
         from tui_tasks import mcp_server
     except ImportError:
         print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
         return REFUSED
-    with _open(options) as store:
-        _tell_who_else(options)
-        mcp_server.run(_session(options, store))
+    with open_store(options) as store:
+        tell_who_else(options)
+        mcp_server.run(session_of(options, store))
     return 0
 
 
-def _declare_setup(command: argparse.ArgumentParser) -> None:
-    from tui_tasks.setup import CLIENTS
+def _upkeep(name: str) -> tuple[_Declare, _Run]:
+    """Of one of the commands in upkeep.py, which is imported only for them: what it takes, and what it does."""
 
-    command.add_argument("client", metavar="AGENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
+    def declare(command: argparse.ArgumentParser) -> None:
+        from tui_tasks import upkeep
 
+        upkeep.declare(name, command)
 
-def _setup(options: argparse.Namespace) -> int:
-    from importlib.util import find_spec
-    from pathlib import Path
+    def run(options: argparse.Namespace) -> int:
+        from tui_tasks import upkeep
 
-    from tui_tasks import paths, setup
+        return upkeep.run(name, options)
 
-    server = [
-        sys.executable,
-        "-m",
-        "tui_tasks",
-        "mcp",
-        "--agent",
-        _identity(options).agent if options.agent else options.client,
-    ]
-    if options.db or os.environ.get("TUI_TASKS_DB"):
-        server += ["--db", str(Path(paths.database(options.db)).resolve())]
-    if options.list:
-        server += ["--list", options.list]
-    try:
-        print(setup.set_up(options.client, server, Path.cwd()))
-    except setup.NotSetUp as error:
-        print(f"tui-tasks setup: {error}", file=sys.stderr)
-        return REFUSED
-    if find_spec("mcp") is None:
-        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
-    return 0
+    return declare, run
 
 
-_COMMANDS: tuple[
-    tuple[str, str, Callable[[argparse.ArgumentParser], None] | None, Callable[[argparse.Namespace], int]], ...
-] = (
+_COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("serve", "the control channel alone, with no screen", None, _serve),
     ("watch", "the screen, read only", _declare_watch, _watch),
     ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
@@ -494,10 +345,10 @@ _COMMANDS: tuple[
     ("next", "show the task to take up next", _declare_json, _verb(_next)),
     ("log", "add to a task's log", _declare_log, _verb(_log)),
     ("done", "set a task done", _declare_task, _verb(_done)),
-    ("setup", "let an agent program use this database, over MCP, in the folder where you are", _declare_setup, _setup),
+    ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_upkeep("setup")),
     ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
-    ("doctor", "check the database, its file, the clock and the settings", None, _doctor),
-    ("backup", "copy the database while it is in use", _declare_backup, _backup),
-    ("compact", "drop the journal's oldest entries", _declare_compact, _compact),
-    ("config", "print where the settings are, each with its default and meaning", None, _config),
+    ("doctor", "check the database, its file, the clock and the settings", *_upkeep("doctor")),
+    ("backup", "copy the database while it is in use", *_upkeep("backup")),
+    ("compact", "drop the journal's oldest entries", *_upkeep("compact")),
+    ("config", "print where the settings are, each with its default and meaning", *_upkeep("config")),
 )

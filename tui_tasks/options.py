@@ -1,0 +1,120 @@
+"""The options of every command: declaring them, reading a command line, and what they open."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Store
+    from tui_tasks.dialects.identity import Identity
+    from tui_tasks.session import Session
+
+# Exit statuses.
+REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+
+# A path may be any bytes.
+_PATHS: Final = frozenset({"db", "file"})
+
+
+def declare_shared(command: argparse.ArgumentParser, default: str | None) -> None:
+    """Declare the options of every command (contract, section 1); a later one wins over an earlier one."""
+    off = False if default is None else default
+    group = command.add_argument_group("the state and who speaks")
+    group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
+    group.add_argument("--agent", metavar="NAME", default=default, help='who speaks (default "agent")')
+    group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
+    group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
+    group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
+    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs on the screen")
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
+    options, more = parser.parse_known_args(arguments)
+    # The words of `call` may stand on both sides of its options.
+    if more and hasattr(options, "arguments") and not any(word.startswith("-") for word in more):
+        options.arguments += more
+        more = []
+    if more:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    for name, given in vars(options).items():
+        texts = given if isinstance(given, list) else [given]
+        if name not in _PATHS and any(isinstance(text, str) and not _is_text(text) for text in texts):
+            parser.error(f"{name}: not valid UTF-8")
+    return options
+
+
+def _is_text(given: str) -> bool:
+    """Whether the bytes that the system gave were UTF-8: those that were not stand there as surrogates."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_speaker(options: argparse.Namespace) -> None:
+    """Look at the names that were given, before anything is opened.
+
+    Raises:
+        InvalidRequest: nobody can speak under that name, or no list can have it.
+    """
+    if options.agent is None and options.list is None:
+        return
+    from tui_tasks import paths, speaker
+
+    tool = getattr(options, "tool", None) or ""
+    speaker.check(options.agent, options.list, tool, lambda: paths.database(options.db), read_only=options.read_only)
+
+
+def open_store(options: argparse.Namespace) -> Store:
+    """The database that was asked for.
+
+    Raises:
+        DatabaseRefused: it cannot be used.
+    """
+    from tui_tasks import paths
+    from tui_tasks.core.store import Store
+
+    return Store(paths.database(options.db), read_only=options.read_only)
+
+
+def tell_who_else(options: argparse.Namespace) -> None:
+    """Say, where nobody looks at a screen, who else can reach the database."""
+    from pathlib import Path
+
+    from tui_tasks import paths, privacy
+
+    for finding in privacy.of_database(Path(paths.database(options.db))):
+        from tui_tasks.tui.format import safe_line
+
+        print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)
+
+
+def identity_of(options: argparse.Namespace) -> Identity:
+    """Who speaks, and within what bounds."""
+    from tui_tasks.dialects.identity import Identity
+
+    return Identity(options.agent or Identity().agent, options.list, options.read_only)
+
+
+def session_of(options: argparse.Namespace, store: Store) -> Session:
+    """A session of the one who speaks, with every tool."""
+    import msgspec
+
+    from tui_tasks import clock
+    from tui_tasks.dialects.table import TABLE
+    from tui_tasks.runner.inside import inside_run
+    from tui_tasks.session import Session
+
+    identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
+    return Session(store, TABLE, identity, clock.now)
+
+
+def hosts_scheduler(options: argparse.Namespace) -> bool:
+    """Whether jobs may be started from here."""
+    return not (options.no_scheduler or options.read_only)
