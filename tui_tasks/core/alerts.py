@@ -8,8 +8,9 @@ import msgspec
 from peewee import JOIN, SQL, fn
 
 from tui_tasks.core import vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import JobRow, JournalRow, RunRow, TaskRow
+from tui_tasks.core.statements import Statement, slot
 
 MOST: Final = 1_000
 """More than so many of one stretch are not counted."""

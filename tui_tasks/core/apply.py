@@ -13,8 +13,9 @@ import msgspec
 from peewee import SQL, fn
 
 from tui_tasks.core import apply_runs, models, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.statements import Statement, slot
 
 _encode = msgspec.json.Encoder().encode
 

@@ -9,8 +9,9 @@ from uuid import UUID, uuid5
 from peewee import SQL, fn
 
 from tui_tasks.core import models, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import JobRow, RunLogRow, RunRow
+from tui_tasks.core.statements import Statement, slot
 
 _COLUMNS = models.columns(RunRow)
 _INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))

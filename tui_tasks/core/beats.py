@@ -6,9 +6,10 @@ A row is made when a scheduler claims a run, and passes to the run's supervisor;
 from __future__ import annotations
 
 from tui_tasks.core import models
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import BeatRow as B
 from tui_tasks.core.snapshots import Beat, reader
+from tui_tasks.core.statements import Statement, slot
 
 _COLUMNS = tuple(models.columns(B).values())
 _read = reader(Beat, B)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import TaskRow
 from tui_tasks.core.queries import LIVE
+from tui_tasks.core.statements import Statement, slot
 
 
 class Brief(msgspec.Struct, frozen=True, gc=False):

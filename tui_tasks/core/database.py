@@ -1,4 +1,4 @@
-"""The one place that knows SQLite: opening, refusing, pragmas, transactions, and running compiled statements."""
+"""The one place that knows SQLite: opening, refusing, pragmas, transactions, and running statements."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import peewee
-from peewee import Query, SqliteDatabase, Value
+from peewee import Query, SqliteDatabase
 
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.statements import Statement
 from tui_tasks.core.turns import Turns
 
 # The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
@@ -24,54 +23,6 @@ APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 1
 """The newest schema that is known: `migrations` has a step for each."""
 BUSY_SECONDS: Final = 5.0
-
-
-class _Slot(str):
-    """Stands for a value that is given when the statement runs."""
-
-    __slots__ = ()
-
-
-def slot(name: str) -> Any:
-    """A place for the value `name`, for use in a Peewee query."""
-    return Value(_Slot(name), converter=False)
-
-
-class Statement:
-    """A Peewee query, compiled at its first use and run often: building one costs more than running it does."""
-
-    def __init__(self, query: Query) -> None:
-        self._query = query
-
-    @cached_property
-    def sql(self) -> str:
-        """The query as SQL."""
-        return self._compiled[0]
-
-    @cached_property
-    def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
-        """Returns the parameters in the order of the SQL, from values by name."""
-        params = self._compiled[1]
-        if len(params) > 1 and all(isinstance(value, _Slot) for value in params):
-            return itemgetter(*params)
-        return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
-
-    @cached_property
-    def _compiled(self) -> tuple[str, list[Any]]:
-        """The SQL and its parameters. Numbers that are always the same stand in the SQL.
-
-        SQLite plans anew each time a LIMIT is bound, which takes five times as long as running a short statement does.
-        """
-        sql, params = self._query.sql()
-        first, *rest = str(sql).split("?")
-        assert len(rest) == len(params), "a question mark in the SQL that is no parameter"
-        text, kept = first, []
-        for value, following in zip(params, rest, strict=True):
-            is_fixed = type(value) is int
-            text += (str(value) if is_fixed else "?") + following
-            if not is_fixed:
-                kept.append(value)
-        return text, kept
 
 
 class Database:

@@ -9,10 +9,11 @@ import msgspec
 from peewee import SQL, Case, fn
 
 from tui_tasks.core import models, queries_jobs
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.glance import Change
 from tui_tasks.core.models import RunRow
 from tui_tasks.core.snapshots import Job
+from tui_tasks.core.statements import Statement, slot
 
 # So many outcomes make a job's history on a line.
 HISTORY: Final = 8

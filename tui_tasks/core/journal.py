@@ -17,10 +17,11 @@ from peewee import fn
 
 from tui_tasks.core import compaction, models
 from tui_tasks.core.compaction import Base
-from tui_tasks.core.database import Database, Statement, slot, sqlite3
+from tui_tasks.core.database import Database, sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task, full_task, reader
+from tui_tasks.core.statements import Statement, slot
 
 # A text longer than this is kept out of an entry's image; `event_task` finds it.
 LONG_TEXT: Final = 1_000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import KeptReplyRow as K
+from tui_tasks.core.statements import Statement, slot
 
 KEEP: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
 

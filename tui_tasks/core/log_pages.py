@@ -9,8 +9,9 @@ import msgspec
 from peewee import JOIN, SQL, fn
 
 from tui_tasks.core import glance, job_lines, models, queries, queries_jobs, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import JournalRow, ListRow, TaskRow
+from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, Term, contains
 
 J = JournalRow

@@ -13,9 +13,10 @@ import msgspec
 from peewee import fn
 
 from tui_tasks.core import models, search
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import TaskRow
 from tui_tasks.core.queries import LIVE
+from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, conditions, words
 
 # With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.

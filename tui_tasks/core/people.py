@@ -13,10 +13,11 @@ import msgspec
 from peewee import SQL
 
 from tui_tasks.core import glance, queries, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import AgentRow, JournalRow, ListRow, TaskRow
 from tui_tasks.core.pages import LINE, TaskLine, read_line
 from tui_tasks.core.queries import LIVE
+from tui_tasks.core.statements import Statement, slot
 
 # Of so many newest entries of an agent one may be its last word.
 LOOKED_AT: Final = 60

@@ -10,10 +10,11 @@ import msgspec
 from peewee import SQL, fn
 
 from tui_tasks.core import models, search, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
 from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
+from tui_tasks.core.statements import Statement, slot
 
 TASK = tuple(models.columns(TaskRow).values())
 _LIST = tuple(models.columns(ListRow).values())

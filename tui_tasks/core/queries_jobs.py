@@ -8,12 +8,13 @@ from typing import Any, Final
 from peewee import SQL, Case, fn
 
 from tui_tasks.core import due, job_settings, models, run_logs
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import JobRow, RunRow
 from tui_tasks.core.run_logs import RunLog
 from tui_tasks.core.schedule import Load
 from tui_tasks.core.snapshots import Job, Run, reader
+from tui_tasks.core.statements import Statement, slot
 
 HOUR: Final = 3_600_000_000  # microseconds
 MAX_UPCOMING: Final = 1_440  # a time a minute for a day

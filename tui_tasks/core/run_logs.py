@@ -12,9 +12,10 @@ from typing import Final
 
 from peewee import fn
 
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import RunLogRow as L
 from tui_tasks.core.models import RunRow
+from tui_tasks.core.statements import Statement, slot
 
 HEAD: Final = 512 * 1024
 TAIL: Final = 512 * 1024

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.models import ViewRow as V
+from tui_tasks.core.statements import Statement, slot
 
 LOOKED: Final = "looked"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks.core import journal, queries, queries_jobs, vocab
-from tui_tasks.core.database import Database, Statement, slot
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.operations import Redo, Undo
@@ -19,6 +19,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
 from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, touched, writable
 from tui_tasks.core.snapshots import Entry, Task
+from tui_tasks.core.statements import Statement, slot
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
