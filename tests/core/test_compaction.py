@@ -8,7 +8,7 @@ import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks.core import backup, compaction, journal, kept, models, queries, search
+from tui_tasks.core import backup, compaction, journal, kept, models, queries, queries_board, search
 from tui_tasks.core.errors import Conflict, CursorExpired, Forbidden
 from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
 from tui_tasks.core.store import Store, replay
@@ -166,4 +166,4 @@ def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store
     home = queries.find_list(store.db, "task")
     assert home is not None
     assert search.narrowed(store.db, ["task 11"]) is not None
-    assert queries.board(store.db, home.id, query="task 11")[1] == 1
+    assert queries_board.tasks(store.db, home.id, query="task 11")[1] == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tasks.core import backup, board_pages, pages, queries, search
+from tui_tasks.core import backup, board_pages, pages, queries, queries_board, search
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import Filter, Term
@@ -83,7 +83,7 @@ def _found(store: Store, home: int, only: Filter, word: str) -> dict:
         "cards": [card.uid for card in board_pages.page(db, home, "pending", pages.FIRST, 100, only)],
         "cards counted": board_pages.count(db, home, "pending", only)[0],
         "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, pages.FIRST, 100, only)],
-        "query": [task.uid for task in queries.board(db, home, query=word)[0]],
+        "query": [task.uid for task in queries_board.tasks(db, home, query=word)[0]],
     }
 
 
@@ -121,10 +121,10 @@ def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Pat
         assert home is not None
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
         assert not search.catch_up(store.db)
-        assert queries.board(store.db, home.id, query="unheard")[1] == 1
+        assert queries_board.tasks(store.db, home.id, query="unheard")[1] == 1
         monkeypatch.setattr(search, "MOST_BEHIND", 0)
         assert search.narrowed(store.db, ["unheard"]) is None
-        assert queries.board(store.db, home.id, query="unheard")[1] == 1
+        assert queries_board.tasks(store.db, home.id, query="unheard")[1] == 1
 
 
 def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: Path, monkeypatch) -> None:
@@ -148,8 +148,8 @@ def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) ->
     with Store(path) as store, Store(path, read_only=True) as monitor:
         home = queries.find_list(store.db, "task")
         assert home is not None
-        assert queries.board(monitor.db, home.id, query="003")[1] == 1
+        assert queries_board.tasks(monitor.db, home.id, query="003")[1] == 1
         while search.catch_up(store.db):
             pass
         assert search.narrowed(monitor.db, ["003"]) is not None
-        assert queries.board(monitor.db, home.id, query="003")[1] == 1
+        assert queries_board.tasks(monitor.db, home.id, query="003")[1] == 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-import msgspec
 from peewee import SQL, fn
 
-from tui_tasks.core import models, search, vocab
+from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
@@ -24,7 +23,7 @@ read_task = reader(Task, TaskRow)
 read_list = reader(TaskList, ListRow)
 _read_log = reader(LogEntry, LogRow)
 _read_state = reader(SavedState, StateRow)
-_read_memory = reader(Memory, MemoryRow)
+read_memory = reader(Memory, MemoryRow)
 _read_claim = reader(Claim, ClaimRow)
 _read_ask = reader(Ask, AskRow)
 _read_agent = reader(Agent, AgentRow)
@@ -93,10 +92,6 @@ _OPEN_ASKS = Statement(
     AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
 )
 _AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
-
-
-# All that match are counted, so that to look at each of so many costs less than to go through a long list.
-MOST_FOUND: Final = 100_000
 
 
 @cache
@@ -235,41 +230,13 @@ def saved_state(db: Database, uid: str) -> SavedState | None:
 def any_memory_of(db: Database, task_uid: str) -> Memory | None:
     """The memory of a task, one that was taken back too."""
     row = db.one(_MEMORY_OF, task=task_uid)
-    return _read_memory(row) if row else None
+    return read_memory(row) if row else None
 
 
 def memory_of(db: Database, task_uid: str) -> Memory | None:
     """The memory of a task."""
     found = any_memory_of(db, task_uid)
     return None if found is None or found.deleted else found
-
-
-def memories(
-    db: Database,
-    *,
-    uid: str | None = None,
-    query: str | None = None,
-    domain: str | None = None,
-    limit: int | None = None,
-) -> tuple[list[Memory], int]:
-    """The memories that match, last updated first, and how many match in all."""
-    wanted: Any = MemoryRow.deleted == 0
-    if uid is not None:
-        wanted &= MemoryRow.uid == uid
-    if domain is not None:
-        wanted &= MemoryRow.domain == domain
-    if query is not None:
-        folded = query.casefold()
-        # The content is kept as JSON: a text stands in it as JSON writes it.
-        within = msgspec.json.encode(folded).decode()[1:-1]
-        wanted &= (fn.instr(fn.casefold(MemoryRow.title), folded) > 0) | (
-            fn.instr(fn.casefold(MemoryRow.content), within) > 0
-        )
-    found = MemoryRow.select(*models.columns(MemoryRow).values()).where(wanted)
-    total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
-    latest_first = found.order_by(MemoryRow.updated_at.desc(), MemoryRow.id.desc())
-    rows = db.query(latest_first.limit(-1 if limit is None else limit))
-    return [_read_memory(row) for row in rows], total
 
 
 def depends_on(db: Database, uid: str) -> list[str]:
@@ -331,46 +298,6 @@ def ready(
     statement = _ready(list_id is not None, agent is not None, alone, claimable)
     row = db.one(statement, list=list_id, agent=agent)
     return read_task(row) if row else None
-
-
-def board(
-    db: Database,
-    list_id: int,
-    *,
-    statuses: Iterable[str] | None = None,
-    priorities: Any = None,
-    tags: Iterable[str] = (),
-    domain: str | None = None,
-    query: str | None = None,
-    limit: int | None = None,
-) -> tuple[list[Task], int]:
-    """The tasks of a list that match, most urgent first, then oldest, and how many match (contract, section 6, `task`).
-
-    `priorities` is (lowest number, highest number or None).
-    """
-    narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
-    wanted: Any = LIVE & search.of_list(list_id, narrow)
-    if statuses is not None:
-        wanted &= TaskRow.status.in_(sorted(statuses))
-    if priorities is not None:
-        lowest, highest = priorities
-        wanted &= TaskRow.priority >= lowest
-        if highest is not None:
-            wanted &= TaskRow.priority <= highest
-    for tag in tags:
-        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
-    if domain is not None:
-        wanted &= TaskRow.domain == domain
-    if query is not None:
-        folded = query.casefold()
-        wanted &= (fn.instr(fn.casefold(TaskRow.name), folded) > 0) | (
-            fn.instr(fn.casefold(TaskRow.description), folded) > 0
-        )
-    total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
-    rows = db.query(
-        TaskRow.select(*TASK).where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(-1 if limit is None else limit)
-    )
-    return [read_task(row) for row in rows], total
 
 
 def open_tasks(

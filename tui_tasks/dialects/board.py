@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import queries, vocab
+from tui_tasks.core import queries, queries_board, vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations import AddTask, EditTask
 from tui_tasks.core.snapshots import Memory, Task, iso
@@ -194,7 +194,7 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
     tasks: list[Task] = []
     total = 0
     if home is not None:
-        tasks, total = queries.board(
+        tasks, total = queries_board.tasks(
             call.db,
             home.id,
             statuses=WORDS.statuses(given.status) if given.status else None,
@@ -290,7 +290,7 @@ def _shown_memory(memory: Memory) -> dict[str, Any]:
 
 
 def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
-    found, total = queries.memories(call.db, query=query, domain=domain, limit=limit)
+    found, total = queries_board.memories(call.db, query=query, domain=domain, limit=limit)
     return {"memories": [_shown_memory(memory) for memory in found], "total": total}
 
 
@@ -325,7 +325,7 @@ class _GetMemory(Arguments):
 @MEMORY.action("get", _GetMemory)
 def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
     """Read the one with that `memory_id`. Returns the memory."""
-    found, _ = queries.memories(call.db, uid=given.memory_id)
+    found, _ = queries_board.memories(call.db, uid=given.memory_id)
     if not found:
         raise NotFound("memory", given.memory_id)
     return _shown_memory(found[0])
