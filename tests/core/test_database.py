@@ -12,10 +12,11 @@ from unittest import mock
 import pytest
 from peewee import sqlite3
 
-from tui_tasks.core import database, journal, queries
+from tui_tasks.core import fitness, journal, queries
 from tui_tasks.core.backup import backup
-from tui_tasks.core.database import APPLICATION_ID, refuse_faulty_library
+from tui_tasks.core.database import refuse_faulty_library
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.fitness import APPLICATION_ID
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.watch import Watch
@@ -152,11 +153,79 @@ def test_a_database_behind_a_link_is_used_where_it_is(path, tmp_path):
         Store(str(link))
 
 
+LOGGED = """
+import os, sys, pysqlite3
+db = pysqlite3.connect(sys.argv[1])
+db.execute("PRAGMA journal_mode = wal")
+db.execute("CREATE TABLE notes (text)")
+for number in range(int(sys.argv[2])):
+    db.execute("INSERT INTO notes VALUES (?)", ("mine " * 200,))
+db.commit()
+os._exit(0)
+"""
+
+
+def logged(path: Path, rows: int = 3) -> Path:
+    """Another program's database of which all but an empty first page is in the log that a crash has left."""
+    subprocess.run([sys.executable, "-c", LOGGED, str(path), str(rows)], check=True)
+    return path
+
+
+@pytest.mark.parametrize("left", ["an empty first page", "nothing", "no file"])
+def test_another_programs_database_that_is_in_its_log_alone_is_left_as_it_is(tmp_path, left):
+    path = logged(tmp_path / "tasks.db", rows=300)
+    if left == "nothing":
+        os.truncate(path, 0)
+    elif left == "no file":
+        path.unlink()
+    before = contents(tmp_path)
+    for read_only in (False, True):
+        with pytest.raises(DatabaseRefused):
+            Store(str(path), read_only=read_only)
+        assert contents(tmp_path) == before
+
+
+def test_one_of_ours_that_is_in_its_log_alone_is_opened(path):
+    begun = (
+        "import os, sys\nfrom tui_tasks.core.store import Store\nstore = Store(sys.argv[1])\n"
+        "print(store.db.scalar('SELECT count(*) FROM list'), flush=True)\nos._exit(0)"
+    )
+    done = subprocess.run([sys.executable, "-c", begun, str(path)], check=True, capture_output=True, text=True)
+    assert path.stat().st_size == 4096
+    with Store(str(path)) as store:
+        assert store.db.scalar("SELECT count(*) FROM list") == int(done.stdout)
+
+
+def test_a_beginning_that_a_crash_has_kept_out_of_the_log_is_begun_anew(path):
+    with Store(str(path)):
+        log = Path(f"{path}-wal").read_bytes()
+    path.unlink()
+    logged(path)
+    # The first transaction, which was not finished: its last frame, which says so, is not there.
+    Path(f"{path}-wal").write_bytes(log[: -(24 + 4096)])
+    with Store(str(path)) as store:
+        add(store, "begun")
+
+
+def test_a_log_that_has_grown_far_beyond_the_file_is_found_through_a_link(path, tmp_path):
+    link, behind_link = tmp_path / "link.db", tmp_path / "folder" / path.name
+    with Store(str(path)) as store:
+        for _ in range(30):
+            add(store, "x" * 9_000)
+        assert path.stat().st_size < Path(f"{path}-wal").stat().st_size
+        link.symlink_to(path)
+        behind_link.parent.symlink_to(path.parent)
+        for named in (link, behind_link):
+            for read_only in (True, False):
+                with Store(str(named), read_only=read_only) as other:
+                    assert other.db.scalar("SELECT count(*) FROM task") == 30
+
+
 def test_a_look_at_a_database_in_use_lets_no_lock_go(path):
     with Store(str(path)) as store:
         add(store, "in the log")
         before = locks()
-        with pytest.raises(DatabaseRefused), mock.patch.object(database, "SCHEMA", 0):
+        with pytest.raises(DatabaseRefused), mock.patch.object(fitness, "SCHEMA", 0):
             Store(str(path))
         assert before
         assert locks() == before

@@ -12,6 +12,7 @@ from typing import Any, Final
 import peewee
 from peewee import Query, SqliteDatabase
 
+from tui_tasks.core import fitness
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.statements import Statement
 from tui_tasks.core.turns import Turns
@@ -19,9 +20,6 @@ from tui_tasks.core.turns import Turns
 # The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
 sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
 
-APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
-SCHEMA: Final = 1
-"""The newest schema that is known: `migrations` has a step for each."""
 BUSY_SECONDS: Final = 5.0
 
 
@@ -36,13 +34,13 @@ class Database:
         if self._is_file and Path(path).is_symlink() and not Path(path).exists():
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
-        if self._is_file and not read_only:
-            _make_private(Path(self.path))
+        if self._is_file:
+            fitness.refuse_unopened(self.path)
+            if not read_only:
+                _make_private(Path(self.path))
         self._open()
 
     def _open(self) -> None:
-        if self._is_file:
-            _refuse_unopened(self.path)
         uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
         opened = SqliteDatabase(
             uri if self._is_file else self.path,
@@ -58,9 +56,9 @@ class Database:
             connection: Any = opened.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
             connection.create_function("casefold", 1, _casefold, deterministic=True)
             connection.create_function("has_tag", 2, _has_tag, deterministic=True)
-            _check_ours(connection, self.path)
+            fitness.refuse_other(fitness.head_of(connection), self.path)
             if self._is_file:
-                _check_whole(connection, self.path)
+                fitness.refuse_cut_short(connection, self.path)
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
         self._peewee = opened
@@ -83,6 +81,7 @@ class Database:
         if file != self._file or self._has_failed:
             before, turns = self._peewee, self._turns
             try:
+                fitness.refuse_unopened(self.path)
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused
@@ -231,40 +230,6 @@ class Database:
         if self._turns is not None:
             self._turns.close()
             self._turns = None
-
-
-def _refuse_unopened(path: str) -> None:
-    """Refuse what is plainly not ours and has left a log: to open it would write the log into it.
-
-    `immutable` reads the file alone and changes nothing. What cannot be told so is told once it is opened.
-    """
-    with contextlib.suppress(OSError, sqlite3.Error):
-        if not os.path.getsize(f"{path}-wal"):  # noqa: PTH202 - at every start
-            return
-        with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection:
-            _check_ours(connection, path)
-
-
-def _check_ours(connection: Any, path: str) -> None:
-    def value(of: str) -> int:
-        return int(connection.execute(of).fetchone()[0])
-
-    application, version = value("PRAGMA application_id"), value("PRAGMA user_version")
-    if application == APPLICATION_ID and version > SCHEMA:
-        raise DatabaseRefused(
-            f"{path} was made by a newer tui-tasks (schema {version}; this one knows {SCHEMA}): update it"
-        )
-    empty = application == 0 and version == 0 and not value("SELECT count(*) FROM sqlite_master")
-    if not empty and application != APPLICATION_ID:
-        raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
-
-
-def _check_whole(connection: Any, path: str) -> None:
-    """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet."""
-    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
-    file, log = Path(path), Path(f"{path}-wal")
-    if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
-        raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")
 
 
 def _turns(connection: Any, path: str) -> Turns | None:

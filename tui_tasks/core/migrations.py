@@ -9,8 +9,9 @@ from typing import Any, Final
 from peewee import SqliteDatabase
 
 from tui_tasks.core import models, vocab
-from tui_tasks.core.database import APPLICATION_ID, SCHEMA, Database, refusing
+from tui_tasks.core.database import Database, refusing
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA
 from tui_tasks.core.indexes import indexes
 from tui_tasks.core.statements import Statement, slot
 

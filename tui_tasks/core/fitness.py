@@ -1,0 +1,133 @@
+"""Whether a file is a database of ours, and whole: told before it is opened, for to open one is to change it.
+
+SQLite writes the write-ahead log of a database into it, and removes the log, when the last to have it open closes it.
+What is refused is left as it is (contract, section 3), its log too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+import peewee
+
+from tui_tasks.core.errors import DatabaseRefused
+
+sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
+
+APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
+SCHEMA: Final = 1
+"""The newest schema that is known: `migrations` has a step for each."""
+
+# The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,
+# each with the number of its page, the pages there are after it where it ends a transaction, and the salts again.
+_LOG_HEAD: Final = struct.Struct(">8xI4x8s8x")
+_FRAME_HEAD: Final = struct.Struct(">II8s8x")
+# The same, sections 1.3 and 1.6: user version and application id; how many tables and indexes a leaf of them tells of.
+_PAGE: Final = struct.Struct(">60xI4xI28xB2xH")
+_LEAF: Final = 13
+
+
+class Head(NamedTuple):
+    """What the first page of a database says of it."""
+
+    application: int
+    version: int
+    is_empty: bool
+
+
+def head_of(connection: Any) -> Head:
+    """The head of an open database."""
+
+    def value(of: str) -> int:
+        return int(connection.execute(of).fetchone()[0])
+
+    application, version = value("PRAGMA application_id"), value("PRAGMA user_version")
+    is_empty = application == 0 and version == 0 and not value("SELECT count(*) FROM sqlite_master")
+    return Head(application, version, is_empty)
+
+
+def refuse_other(head: Head, path: str) -> None:
+    """Refuse what another program has made, or a newer version of this one.
+
+    Raises:
+        DatabaseRefused: it is one of these.
+    """
+    if head.application == APPLICATION_ID and head.version > SCHEMA:
+        raise DatabaseRefused(
+            f"{path} was made by a newer tui-tasks (schema {head.version}; this one knows {SCHEMA}): update it"
+        )
+    if not head.is_empty and head.application != APPLICATION_ID:
+        raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def refuse_unopened(path: str) -> None:
+    """Refuse what has left a log and is plainly not ours.
+
+    `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells.
+
+    Raises:
+        DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone.
+    """
+    log = f"{path}-wal"
+    try:
+        if not os.path.getsize(log):  # noqa: PTH202 - at every start
+            return
+    except OSError:
+        return
+    if not os.path.exists(path) or not os.path.getsize(path):  # noqa: PTH110, PTH202
+        raise DatabaseRefused(
+            f"{path} is empty or gone, and {log} holds what was written to it: put the file back, or move the log away"
+        )
+    with contextlib.suppress(OSError, sqlite3.Error):
+        with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection:
+            head = head_of(connection)
+        refuse_other((_head_in_log(log) or head) if head.is_empty else head, path)
+
+
+def _head_in_log(log: str) -> Head | None:
+    """The head of a database as its log has it; None where no transaction there has written it."""
+    with open(log, "rb") as file:  # noqa: PTH123 - as SQLite opens it
+        begun = file.read(_LOG_HEAD.size)
+        if len(begun) < _LOG_HEAD.size:
+            return None
+        at = _first_page(file, *_LOG_HEAD.unpack(begun))
+        file.seek(at or 0)
+        page = file.read(_PAGE.size)
+        file.seek(0)
+        if at is None or len(page) < _PAGE.size or file.read(_LOG_HEAD.size) != begun:
+            # Begun anew meanwhile, which it is only once the file has it all.
+            return None
+    version, application, kind, cells = _PAGE.unpack(page)
+    return Head(application, version, not (application or version or cells) and kind == _LEAF)
+
+
+def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
+    """Where the newest first page stands that a transaction in the log has written whole."""
+    found = begun = None
+    at = _LOG_HEAD.size
+    while len(frame := file.read(_FRAME_HEAD.size)) == _FRAME_HEAD.size:
+        page, pages, salted = _FRAME_HEAD.unpack(frame)
+        if salted != salts:
+            break
+        at += _FRAME_HEAD.size
+        begun = at if page == 1 else begun
+        found = begun if pages else found
+        at += page_size
+        file.seek(at)
+    return found
+
+
+def refuse_cut_short(connection: Any, path: str) -> None:
+    """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
+    file, log = Path(path), Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
+        raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")
