@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
-from tui_tasks.tui import themes
+from tui_tasks.tui import theme_variables, themes
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -56,7 +56,7 @@ class Wardrobe(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of ours, before there is a theme."""
-        return themes.variable_defaults()
+        return theme_variables.variable_defaults()
 
     async def keep_theme(self, name: str) -> None:
         """Put a theme on and, where there is a file of settings, write it there for the next time."""
