@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from peewee import sqlite3
 
-from tui_tasks.core import fitness, journal, queries
+from tui_tasks.core import database, fitness, journal, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.database import refuse_faulty_library
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
@@ -49,6 +49,12 @@ def made(path: Path, count: int = 0) -> Path:
         for number in range(count):
             add(store, f"task {number} " + "x" * 500)
     return path
+
+
+def begun(path: Path) -> None:
+    """A file that a process has begun to make a database of."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.touch(0o600)
 
 
 def foreign(path: Path, *, wal: bool = False) -> Path:
@@ -436,6 +442,35 @@ def test_many_processes_may_make_the_same_database_at_once(path):
     assert [process.returncode for process in processes] == [0] * 8, told
     with Store(str(path)) as store:
         assert [found.total for found in queries.lists(store.db) if found.name == "first"] == [8]
+
+
+def test_one_that_is_made_while_it_is_looked_at_is_not_taken_for_another_programs(path):
+    class Slow:
+        """A connection that is overtaken after whatever it does."""
+
+        def __init__(self):
+            begun(path)
+            self._connection = sqlite3.connect(path)
+
+        def execute(self, text):
+            done = self._connection.execute(text)
+            rows = iter(done.fetchall())
+            made(path)
+            return mock.Mock(fetchone=lambda: next(rows))
+
+    for _ in range(2):
+        fitness.refuse_other(fitness.head_of(Slow()), str(path))
+
+
+def test_beginning_to_write_ahead_waits_for_another_who_does_so_too(path, monkeypatch):
+    begun(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits = []
+    monkeypatch.setattr(database.time, "sleep", lambda _: (waits.append(1), len(waits) == 3 and other.rollback()))
+    with Store(str(path)) as store:
+        add(store, "one")
+    assert len(waits) >= 3
 
 
 def test_a_writer_who_is_held_off_past_the_limit_is_told_busy_and_can_try_again(path, monkeypatch):

@@ -32,7 +32,7 @@ from tui_tasks.dialects import table  # noqa: F401
 from tui_tasks.tui import app  # noqa: F401
 
 KILLS = 10_000
-A_ROUND = 500
+A_ROUND = 250
 PACE = 0.02
 """Seconds between two kills, on average."""
 ALL_AT_ONCE = 0.04

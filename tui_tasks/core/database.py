@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -178,6 +179,22 @@ class Database:
                 self._cursor.execute("COMMIT")
             finally:
                 self._roll_back()
+
+    def write_ahead(self) -> None:
+        """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
+
+        Raises:
+            sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
+        """
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self.sql("PRAGMA journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.002)
 
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can fail alone."""

@@ -40,14 +40,12 @@ class Head(NamedTuple):
 
 
 def head_of(connection: Any) -> Head:
-    """The head of an open database."""
-
-    def value(of: str) -> int:
-        return int(connection.execute(of).fetchone()[0])
-
-    application, version = value("PRAGMA application_id"), value("PRAGMA user_version")
-    is_empty = application == 0 and version == 0 and not value("SELECT count(*) FROM sqlite_master")
-    return Head(application, version, is_empty)
+    """The head of an open database, as it is at one moment: another process may be making it."""
+    (application, version, tables) = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    return Head(application, version, not (application or version or tables))
 
 
 def refuse_other(head: Head, path: str) -> None:

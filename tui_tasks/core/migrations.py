@@ -78,7 +78,7 @@ def migrate(db: Database) -> None:
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
         # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
-        db.sql("PRAGMA journal_mode = wal")
+        db.write_ahead()
         for number in range(version, len(STEPS)):
             with db.transaction(write=True):
                 # Another process may have taken the step meanwhile.
