@@ -37,21 +37,16 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     """
     # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
     gc.disable()
-    path = paths.database(db)
-    file = paths.configuration()
+    path, file = paths.database(db), paths.configuration()
     settings, problems = config.load(file)
     if ascii_only:
         settings = msgspec.structs.replace(settings, ascii=True)
     # What is wrong with it is told before the terminal is touched.
     bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
-    others = list(privacy.of_database(Path(path)))
-    for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
-        others += privacy.of_settings(place, what) if place.exists() else ()
-    try:
-        claimed = terminal.claim()
-    except terminal.NoTerminal as refused:
+    others = _who_else(path, file)
+    claimed = _claim()
+    if claimed is None:
         bridge.stop()
-        print(f"tui-tasks: {refused}", file=sys.stderr)
         return 1
     _log_to(claimed.log_fd)
     for problem in (*problems, *others):
@@ -61,13 +56,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     from tui_tasks.tui.app import TaskApp
 
     problems += keymap.problems(file, settings.keys)
-
-    with _scheduler(path, wanted=scheduler) as host_scheduler:
-
-        def painted() -> None:
-            _collect_garbage()
-            host_scheduler()
-
+    with _once_painted(path, scheduler=scheduler) as painted:
         app = TaskApp(
             bridge,
             config=settings,
@@ -82,10 +71,20 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
             return terminal.run(app)
 
 
-def _collect_garbage() -> None:
-    """From now on, and not among what the start has made."""
-    gc.freeze()
-    gc.enable()
+def _who_else(path: str, file: Path) -> list[str]:
+    """Who else can reach the database, the settings and the themes, as sentences."""
+    found = list(privacy.of_database(Path(path)))
+    for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
+        found += privacy.of_settings(place, what) if place.exists() else ()
+    return found
+
+
+def _claim() -> Claimed | None:
+    try:
+        return terminal.claim()
+    except terminal.NoTerminal as refused:
+        print(f"tui-tasks: {refused}", file=sys.stderr)
+        return None
 
 
 def _log_to(fd: int | None) -> None:
@@ -98,8 +97,8 @@ def _log_to(fd: int | None) -> None:
 
 
 @contextlib.contextmanager
-def _scheduler(path: str, *, wanted: bool) -> Iterator[Callable[[], None]]:
-    """Give what begins to host the scheduler, once the screen stands: importing it would hold that up."""
+def _once_painted(path: str, *, scheduler: bool) -> Iterator[Callable[[], None]]:
+    """Give what is to be done once the screen stands, since it would hold that up."""
     ended = threading.Event()
 
     def host() -> None:
@@ -109,8 +108,16 @@ def _scheduler(path: str, *, wanted: bool) -> Iterator[Callable[[], None]]:
             ended.wait()
 
     thread = threading.Thread(target=host, name="hosting", daemon=True)
+
+    def painted() -> None:
+        # Garbage is looked for from now on, and not among what the start has made.
+        gc.freeze()
+        gc.enable()
+        if scheduler:
+            thread.start()
+
     try:
-        yield thread.start if wanted else lambda: None
+        yield painted
     finally:
         ended.set()
         if thread.ident is not None:
