@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 
-from tests.tui.driving import opened, press, said, shown, task, until, write
+import pytest
+
+from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core import pages
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.tui import bridge
+from tui_tasks.tui import bridge, places
 
 
 class Gate:
@@ -145,3 +147,17 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
             await press(app, pilot, "exclamation_mark")
             gone_to.append(app.pane.target())
         assert gone_to == [plan[4], plan[7], plan[3], far.uid]
+
+
+@pytest.mark.parametrize(("pane", "numbered"), [("2", "11 step 11"), ("3", "#12")])
+async def test_a_pane_of_a_long_list_numbers_its_tasks_and_comes_to_rest(plan, make_app, monkeypatch, pane, numbered):
+    monkeypatch.setattr(places, "STRETCH", 2)
+    monkeypatch.setattr(places, "SHORT", 4)
+    (long,) = by_agent(plan, "claude-1", CreatePlan("Long"))
+    by_agent(plan, "claude-1", *(AddTask(f"step {number}", long.uid) for number in range(1, 13)))
+    app = make_app(plan.path, list_name="Long")
+    async with opened(app) as pilot:
+        await pilot.press(pane)
+        await until(pilot, lambda: numbered in shown(app))
+        await press(app, pilot, "1")
+        assert app.pane.NAME == "list"

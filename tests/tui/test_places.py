@@ -81,6 +81,18 @@ def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
     assert numbers.known(home.id, tasks[50].rank) == 50
 
 
+def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
+    monkeypatch.setattr(places, "STRETCH", 10)
+    monkeypatch.setattr(places, "SHORT", 20)
+    (home,) = do(store, CreatePlan("one"))
+    tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
+    numbers = Places(store.db)
+    assert not numbers.is_quick(home.id)
+    numbers.go_through(home.id)
+    assert numbers.is_quick(home.id)
+    assert [numbers.known(home.id, task.rank) for task in tasks] == list(range(60))
+
+
 def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch):
     monkeypatch.setattr(pages, "STRETCH", 7)
     monkeypatch.setattr(pages, "MOST_PASSED", 20)

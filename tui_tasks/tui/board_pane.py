@@ -14,7 +14,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_tasks.core import board_pages, pages
+from tui_tasks.core import board_pages
 from tui_tasks.core.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import bindings
@@ -302,7 +302,7 @@ class BoardPane(BoardWords):
     def _go_through(self) -> None:
         """Go through a long list, once, so that its numbers are at hand."""
         if not self.host.situation.places.is_quick(self._list_id):
-            self.host.situation.places.ahead(self._list_id, pages.FIRST)
+            self.host.situation.places.go_through(self._list_id)
             for column in self.columns:
                 column.window.again()
 

@@ -11,7 +11,6 @@ from textual.message import Message
 from tui_tasks.core import journal, log_pages
 from tui_tasks.core.database import Database
 from tui_tasks.core.log_pages import FIRST, LAST, LogLine
-from tui_tasks.core.pages import FIRST as FIRST_RANK
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
@@ -185,7 +184,7 @@ class LogWindow(RowWindow[LogLine]):
     def _go_through(self, list_id: int) -> None:
         """Go through a long list, once, so that its numbers are at hand."""
         if not self.host.situation.places.is_quick(list_id):
-            self.host.situation.places.ahead(list_id, FIRST_RANK)
+            self.host.situation.places.go_through(list_id)
             self.again()
 
     def _where(self, row: LogLine) -> str:

@@ -84,6 +84,10 @@ class Places:
             return queries.list_by_id(self._db, list_id).total - pages.count_from(self._db, list_id, rank)
         return None
 
+    def go_through(self, list_id: int) -> None:
+        """Go through a list once, so that any number of it is quick."""
+        self._of(list_id)
+
     def at(self, list_id: int, place: int) -> str | None:
         """The uid of the task at a place, counted from 1."""
         marks = self._of(list_id)
