@@ -90,12 +90,7 @@ def many(folder: Path, scale: int) -> None:
     shared.set(BEGIN - 1)
     store = Store(f"{folder}/t.db")
     jobs = Jobs(store, shared)
-    words = [("skip", "one"), ("queue", "all"), ("allow", "one"), ("skip", "none"), ("allow", "all")]
-    uids = []
-    for at in range(JOBS):
-        overlap, catch_up = words[at % len(words)]
-        settings = {"overlap": overlap, "catch_up": catch_up, "stagger": 0, "keep_runs": 10_000}
-        uids.append(jobs.make(f"job {at}", dedicated_context=True, settings=settings).uid)
+    uids = _jobs_of_each_kind(jobs)
     spawn = multiprocessing.get_context("spawn")
     processes = [spawn.Process(target=_schedule, args=(str(folder), n)) for n in range(PROCESSES)]
     began = time.monotonic()
@@ -117,19 +112,28 @@ def many(folder: Path, scale: int) -> None:
     for process in processes:
         process.join(60)
     took = time.monotonic() - began
-    decisions, ran = Counter(), []
-    for uid in uids:
-        found = jobs.runs(uid)
-        times = [run.scheduled_for for run in found]
+    runs = [jobs.runs(uid) for uid in uids]
+    for times in ([run.scheduled_for for run in of_job] for of_job in runs):
         assert sorted(times) == [BEGIN + at * MINUTE for at in range(minute)], "a time lost, or decided twice"
-        decisions.update(run.decision for run in found)
-        ran += [run.uid for run in found if run.decision == "ran"]
+    decisions = Counter(run.decision for of_job in runs for run in of_job)
+    ran = {run.uid for of_job in runs for run in of_job if run.decision == "ran"}
     starts = (folder / "starts").read_text().split()
     assert len(starts) == len(set(starts)), "a double start"
-    assert set(starts) == set(ran)
+    assert set(starts) == ran
     assert journal.broken_link(store.db) is None
     print(f"many: {minute * JOBS:,} nominal times, {PROCESSES} processes, {took:.0f} s: {dict(decisions)}, "
           f"{len(starts):,} starts, none double, the clock set back {backwards} times")  # fmt: skip
+
+
+def _jobs_of_each_kind(jobs: Jobs) -> list[str]:
+    """Jobs whose overlapping and missed times are dealt with in different ways: their uids."""
+    words = [("skip", "one"), ("queue", "all"), ("allow", "one"), ("skip", "none"), ("allow", "all")]
+    uids = []
+    for at in range(JOBS):
+        overlap, catch_up = words[at % len(words)]
+        settings = {"overlap": overlap, "catch_up": catch_up, "stagger": 0, "keep_runs": 10_000}
+        uids.append(jobs.make(f"job {at}", dedicated_context=True, settings=settings).uid)
+    return uids
 
 
 def _settled(store: Store, uids: list[str], now: int) -> None:
@@ -210,15 +214,7 @@ def clocks(folder: Path, scale: int) -> None:
     store = Store(database)
     jobs = Jobs(store, clock.now)
     job = jobs.make(schedule=EVERY_MINUTE, dedicated_context=True, settings={"keep_runs": 10_000})
-    environ = {
-        **os.environ,
-        "LD_PRELOAD": str(library),
-        "FAKETIME_TIMESTAMP_FILE": str(offset),
-        "FAKETIME_NO_CACHE": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
-    argv = [sys.executable, "-m", "tests.soak_scheduler", "--host", database, json.dumps({"command": ["true"]})]
-    process = subprocess.Popen(argv, cwd=ROOT, env=environ)
+    process = _under(library, offset, database)
     try:
         first = until(lambda: _done(jobs, job.uid), "the first run", 90)
         before = len(jobs.runs(job.uid))
@@ -245,6 +241,19 @@ def clocks(folder: Path, scale: int) -> None:
     assert 57_000 < stretch["coalesced"] <= 57_600, stretch
     print(f"clocks: two hours back repeated nothing in 75 s; 40 days forward, noticed and done in {noticed:.1f} s: "
           f"{dict(stretch)}, told as {new[at - 1].reason!r}")  # fmt: skip
+
+
+def _under(library: Path, offset: Path, database: str) -> subprocess.Popen:
+    """A scheduler process whose clock is off by what a file says."""
+    environ = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "FAKETIME_TIMESTAMP_FILE": str(offset),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    argv = [sys.executable, "-m", "tests.soak_scheduler", "--host", database, json.dumps({"command": ["true"]})]
+    return subprocess.Popen(argv, cwd=ROOT, env=environ)
 
 
 def _done(jobs: Jobs, uid: str) -> list:

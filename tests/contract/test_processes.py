@@ -110,26 +110,27 @@ def test_a_process_that_is_killed_while_it_writes_takes_nothing_of_the_others(db
 # Many writers
 
 
+def count_up(agent: Agent, shared: str) -> None:
+    """Raise the number in the shared task, only if nobody has since it was read."""
+    for _ in range(10_000):
+        task = agent.ok("control:task", uid=shared)
+        number = str(int(task["description"]) + 1)
+        reply = agent.ask("tasklist:update_task", {"if_version": task["version"]}, uid=shared, description=number)
+        if reply["ok"]:
+            return
+        assert reply["error"]["code"] == "conflict", reply
+        assert reply["error"]["data"]["version"] > task["version"]
+    raise AssertionError("never got through")
+
+
 def test_eight_writers_lose_no_update_and_see_no_lock(db, agents):
     serving = agents(8)
     shared = serving[0].ok(ADD, name="shared", description="0")["uid"]
     rounds = 12
 
-    def count_up(agent: Agent) -> int:
-        """Raise the number in the shared task, only if nobody has since it was read."""
-        for attempt in range(10_000):
-            task = agent.ok("control:task", uid=shared)
-            number = str(int(task["description"]) + 1)
-            reply = agent.ask("tasklist:update_task", {"if_version": task["version"]}, uid=shared, description=number)
-            if reply["ok"]:
-                return attempt
-            assert reply["error"]["code"] == "conflict", reply
-            assert reply["error"]["data"]["version"] > task["version"]
-        raise AssertionError("never got through")
-
     def work(agent: Agent) -> None:
         for n in range(rounds):
-            count_up(agent)
+            count_up(agent, shared)
             uid = agent.ok(ADD, name=f"{n}")["uid"]
             agent.ok("tasklist:update_task", uid=uid, description="d", status="done")
             agent.ok("tasklist:add_task_before", {"idempotency_key": f"k{n}"}, uid=uid, name="before")

@@ -44,16 +44,25 @@ def task(uid: str, status: str = "pending", name: str = NAME, description: str =
     return {"uid": uid, "name": name, "description": description, "status": status}
 
 
-def test_every_example_of_the_seed_is_answered_as_the_contract_says(agent):
-    added = ok(agent, "add_task", name=NAME, description=DESCRIPTION)
-    uid = added["uid"]
-    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", uid)
-    assert added == task(uid)
-
+@pytest.fixture
+def three(agent):
+    """Three tasks, added as the seed shows it: their ids in the order of the list."""
+    uid = ok(agent, "add_task", name=NAME, description=DESCRIPTION)["uid"]
     before = ok(agent, "add_task_before", uid=uid, name=NAME, description=DESCRIPTION)["uid"]
     after = ok(agent, "add_task_after", uid=uid, name=NAME, description=DESCRIPTION)["uid"]
-    order = [before, uid, after]
-    assert ok(agent, "display") == [task(one) for one in order]
+    return before, uid, after
+
+
+def test_a_task_is_added_as_the_seed_shows_it(agent):
+    added = ok(agent, "add_task", name=NAME, description=DESCRIPTION)
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", added["uid"])
+    assert added == task(added["uid"])
+    assert agent.finish() == []
+
+
+def test_the_seeds_examples_of_places_changes_and_statuses_are_answered_as_the_contract_says(agent, three):
+    before, uid, after = three
+    assert ok(agent, "display") == [task(one) for one in three]
 
     changed = {"name": NEW_NAME, "description": NEW_DESCRIPTION}
     assert ok(agent, "update_task", uid=uid, status="pending", **changed) == task(uid, **changed)
@@ -71,6 +80,14 @@ def test_every_example_of_the_seed_is_answered_as_the_contract_says(agent):
     assert ok(agent, "get_task_in_progress") is None
     ok(agent, "set_task_in_progress", uid=after)
     assert ok(agent, "get_task_in_progress") == task(after, "in_progress")
+    assert agent.finish() == []
+
+
+def test_the_seeds_examples_of_logs_choices_and_deletions_are_answered_as_the_contract_says(agent, three):
+    before, uid, after = three
+    changed = {"name": NEW_NAME, "description": NEW_DESCRIPTION}
+    ok(agent, "update_task", uid=uid, status="done", **changed)
+    ok(agent, "set_task_in_progress", uid=after)
 
     entry = ok(agent, "log_task_progress", uid=uid, message=MESSAGE)
     assert entry.keys() == {"timestamp", "message"}

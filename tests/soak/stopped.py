@@ -102,19 +102,14 @@ def writer(folder: Path, budget: Budget) -> str:
     monitor = Speaker(*program("watch", "--plain", "--db", database))
     assert b"Listening" in (monitor.line() or b"")
     speaker = serve(database, env=env)
-    busy, waits, reads = 0, [], []
+    waits, reads = [], []
     for number in budget.times(STOPS):
         speaker.ok("tasklist:add_task", name=f"before {number}")
         faults.begin("write", match="-wal", skip=chance.randint(0, 8), times=1, action="stop")
         _stop_writing(speaker, f"stopped {number}")
         faults.end()
         reads.append(beside.read())
-        began = time.monotonic()
-        refused = other.ask("tasklist:add_task", {"idempotency_key": f"k{number}"}, name=f"other {number}")
-        waits.append(time.monotonic() - began)
-        assert refused["error"]["code"] == "busy", refused
-        assert refused["error"]["data"] == {"retryable": True}
-        busy += 1
+        waits.append(_refused_as_busy(other, number))
         reads.append(beside.read())
         if number % 2:
             os.kill(speaker.pid, signal.SIGCONT)
@@ -130,11 +125,21 @@ def writer(folder: Path, budget: Budget) -> str:
     beside.end()
     monitor.kill()
     texts = found(database).texts
-    assert all(texts[f"{who} {at}"] == 1 for who in ("before", "other") for at in range(busy))
+    assert all(texts[f"{who} {at}"] == 1 for who in ("before", "other") for at in range(len(waits)))
     return (
-        f"a writer stopped within its commit {busy} times: others read on (the slowest in {max(reads):.3f} s), their "
-        f"writes were told `busy` after {max(waits):.1f} s at the most, and done at the second try"
+        f"a writer stopped within its commit {len(waits)} times: others read on (the slowest in {max(reads):.3f} s), "
+        f"their writes were told `busy` after {max(waits):.1f} s at the most, and done at the second try"
     )
+
+
+def _refused_as_busy(other: Speaker, number: int) -> float:
+    """Have one write while another is stopped in a commit: how long it waited to be told so (s)."""
+    began = time.monotonic()
+    refused = other.ask("tasklist:add_task", {"idempotency_key": f"k{number}"}, name=f"other {number}")
+    waited = time.monotonic() - began
+    assert refused["error"]["code"] == "busy", refused
+    assert refused["error"]["data"] == {"retryable": True}
+    return waited
 
 
 def _add(name: str) -> bytes:

@@ -76,55 +76,73 @@ def busy(plan):
     assert agent.failed is None
 
 
+class Human:
+    """Presses keys and drags on a screen, never before the agent has written some more."""
+
+    def __init__(self, app, pilot, busy) -> None:
+        self.app, self.pilot, self.busy = app, pilot, busy
+
+    async def sees(self, condition) -> None:
+        await until(self.pilot, condition)
+
+    async def waits_for_changes(self) -> None:
+        wanted = self.busy.want()
+        await self.sees(lambda: self.busy.changes >= wanted or self.busy.failed is not None)
+
+    async def presses(self, *keys) -> None:
+        for key in keys:
+            await self.waits_for_changes()
+            await self.pilot.press("space" if key == " " else key)
+
+    async def drags(self, source, target) -> bool:
+        """Drag one row to another by the mouse, with the agent writing between press, move and release."""
+        window = self.app.pane.window
+
+        def line_of(uid):
+            return [row.uid for row in window.rows_on_screen].index(uid)
+
+        await self.waits_for_changes()
+        await self.pilot.mouse_down(window, offset=(12, line_of(source)))
+        await self.waits_for_changes()
+        await self.pilot.hover(window, offset=(12, line_of(target)))
+        await self.waits_for_changes()
+        return await self.pilot.mouse_up(window, offset=(12, line_of(target)))
+
+
 async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(plan, make_app, busy):
     app = make_app(plan.path)
     async with opened(app, (80, 24)) as pilot:
-
-        async def beat():
-            wanted = busy.want()
-            await until(pilot, lambda: busy.changes >= wanted or busy.failed is not None)
-
-        async def keys(*pressed):
-            for key in pressed:
-                await beat()
-                await pilot.press("space" if key == " " else key)
-
-        async def on(place):
-            await until(pilot, lambda: app.pane.window.cursor == plan[place])
-
+        human = Human(app, pilot, busy)
         busy.start()
-        await until(pilot, lambda: app.current_list.total > 30)
+        await human.sees(lambda: app.current_list.total > 30)
         window = app.pane.window
-        await keys("G", "k")
-        await on(8)
-        await keys("n", *"half", "enter")
-        await until(pilot, lambda: window.row is not None and window.row.name == "half")
+        await human.presses("G", "k")
+        await human.sees(lambda: window.cursor == plan[8])
+        await human.presses("n", *"half", "enter")
+        await human.sees(lambda: window.row is not None and window.row.name == "half")
         new = window.cursor
-        await keys("k")
-        await on(8)
-        await keys("e")
-        await until(pilot, lambda: isinstance(app.screen, EditScreen))
-        await keys(*" 2", "ctrl+s")
-        await until(pilot, lambda: task(app, plan[8]).name == "Backup restore drill 2")
-        await keys("s")
-        await until(pilot, lambda: isinstance(app.screen, Menu))
-        await keys("f")
-        await until(pilot, lambda: isinstance(app.screen, Prompt))
-        await keys(*"why", "enter")
-        await until(pilot, lambda: task(app, plan[8]).status == "failed")
-        await keys("k", "v", "s", "d")
-        await until(pilot, lambda: task(app, plan[7]).status == "done")
-        await beat()
-        assert await drag(app, pilot, beat, plan[4], plan[6])
-        await until(pilot, lambda: app.place_of(plan[4]) == app.place_of(plan[6]) + 1)
-        await keys("u")
-        await until(pilot, lambda: app.place_of(plan[4]) == app.place_of(plan[3]) + 1)
+        await human.presses("k")
+        await human.sees(lambda: window.cursor == plan[8])
+        await human.presses("e")
+        await human.sees(lambda: isinstance(app.screen, EditScreen))
+        await human.presses(*" 2", "ctrl+s")
+        await human.sees(lambda: task(app, plan[8]).name == "Backup restore drill 2")
+        await human.presses("s")
+        await human.sees(lambda: isinstance(app.screen, Menu))
+        await human.presses("f")
+        await human.sees(lambda: isinstance(app.screen, Prompt))
+        await human.presses(*"why", "enter")
+        await human.sees(lambda: task(app, plan[8]).status == "failed")
+        await human.presses("k", "v", "s", "d")
+        await human.sees(lambda: task(app, plan[7]).status == "done")
+        assert await human.drags(plan[4], plan[6])
+        await human.sees(lambda: app.place_of(plan[4]) == app.place_of(plan[6]) + 1)
+        await human.presses("u")
+        await human.sees(lambda: app.place_of(plan[4]) == app.place_of(plan[3]) + 1)
         busy.stop()
         await app.workers.wait_for_complete()
         app.bridge.catch_up()
-        entries = [entry for entry in journal.all_entries(app.bridge.db) if entry.actor == "human"]
-        done = [(entry.kind, entry.task) for entry in entries if entry.seq > since_of(entries, new)]
-        assert done == [
+        assert done_by_human(app, new) == [
             ("task.created", new),
             ("task.updated", plan[8]),
             ("task.updated", plan[8]),
@@ -137,20 +155,8 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         assert not said(app).startswith("Cannot")
 
 
-def since_of(entries, new):
-    """The seq before the first thing that the human did on the screen."""
-    return next(entry.seq for entry in entries if entry.task == new) - 1
-
-
-async def drag(app, pilot, beat, source, target):
-    """Drag one row to another by the mouse, with the agent writing between press, move and release."""
-    window = app.pane.window
-
-    def line_of(uid):
-        return [row.uid for row in window.rows_on_screen].index(uid)
-
-    await pilot.mouse_down(window, offset=(12, line_of(source)))
-    await beat()
-    await pilot.hover(window, offset=(12, line_of(target)))
-    await beat()
-    return await pilot.mouse_up(window, offset=(12, line_of(target)))
+def done_by_human(app, first):
+    """What the human did on the screen, beginning with the task made there."""
+    entries = [entry for entry in journal.all_entries(app.bridge.db) if entry.actor == "human"]
+    done = [(entry.kind, entry.task) for entry in entries]
+    return done[done.index(("task.created", first)) :]
