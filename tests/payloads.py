@@ -131,7 +131,7 @@ class Leak:
     near: str
 
 
-def leaks(raw: bytes, *, told: bool = False) -> list[Leak]:
+def leaks(raw: bytes | bytearray, *, told: bool = False) -> list[Leak]:
     """What a program on a terminal has let through; nothing when all is its own.
 
     `told`: it notifies or names its window, with the words of agents made safe; otherwise no marker is in any string.

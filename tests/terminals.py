@@ -64,7 +64,7 @@ class Terminal:
         self.before = termios.tcgetattr(self.slave)
         self.screen = Emulator(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
-        self.raw = b""
+        self.raw = bytearray()
         become = [sys.executable, "-c", _BECOME, str(self.slave)] if controlling else []
         self.process = subprocess.Popen(
             [*become, *command],
@@ -89,8 +89,12 @@ class Terminal:
                     data = os.read(self.master, 65536)
                 except OSError:
                     return
-                self.raw += data
-                self.stream.feed(data)
+                self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Have what came from the program."""
+        self.raw += data
+        self.stream.feed(data)
 
     def stop_draining(self) -> None:
         self.draining = False

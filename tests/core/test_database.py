@@ -278,6 +278,17 @@ def test_a_path_below_a_file_is_refused(tmp_path):
         Store(str(tmp_path / "file" / "tasks.db"))
 
 
+@pytest.mark.parametrize("place", ["NAME", "NAME/tasks.db", "link/NAME"])
+def test_a_name_that_is_too_long_for_the_system_is_refused(tmp_path, place):
+    (tmp_path / "link").symlink_to(tmp_path)
+    path = tmp_path / place.replace("NAME", "x" * 300)
+    for read_only in (False, True):
+        with pytest.raises(DatabaseRefused):
+            Store(str(path), read_only=read_only)
+    with Store(str(tmp_path / "tasks.db")) as store, pytest.raises(DatabaseRefused):
+        backup(store.db, path)
+
+
 @pytest.mark.parametrize("name", ["a b.db", "50%.db", "what?mode=memory.db", "#1.db", "täsks \U0001f600.db"])
 def test_any_name_of_a_file_will_do(tmp_path, name):
     made(tmp_path / name, 1)

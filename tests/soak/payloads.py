@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.payloads import MIXED, PAYLOADS, leaks, spills, text
@@ -25,6 +28,8 @@ from tui_tasks.core.store import Store
 
 SIZES = ((120, 40), (80, 24), (40, 12))
 ESCAPE = "\x1b"
+TOGETHER = 3
+"""So many screens at once: each is waited for most of the time."""
 QUIET, NOTHING = 0.06, 0.3
 _MARKER = re.compile(r"zq(\d\d)([a-z]+)")
 # The fields that must have been on a screen, or this would prove nothing.
@@ -113,7 +118,7 @@ JOBS = (
     Step("k\r"),
     Step("\r\x06"),
     Step("\x1b\x1b4"),
-    Step("e", "Prompt"),
+    Step("e", "Zone"),
     Step("\t\t\t\t\t\x1b[F"),
     Step("\t\x1b[F\x1b[B"),
     Step("\x1b\x1b"),
@@ -141,11 +146,18 @@ GLANCE = (
         Step("\r", "Esc"),
         Step("\x1b"),
         Step("4", "[4 Schedule]"),
-        Step("e", "Prompt"),
+        Step("e", "Zone"),
         Step("\x1b", "[4 Schedule]"),
         Step("1", "[1 List]"),
     ),
 )
+
+
+class Paper(Terminal):
+    """A terminal for commands that print much: all of it is kept, and none of it shown."""
+
+    def take(self, data: bytes) -> None:
+        self.raw += data
 
 
 class Walk:
@@ -271,7 +283,7 @@ def commands(folder: Path, number: int, most: int = 100) -> int:
         ("ls", "--db", f"/nowhere/{name}/x"), ("ls", "--agent", "human", "--list", name), ("done", uids[0]),
     ]  # fmt: skip
     for line in lines[:most]:
-        terminal = Terminal(program("--db", database, *line), lines=24, columns=80, piped=False)
+        terminal = Paper(program("--db", database, *line), lines=24, columns=80, piped=False)
         status = terminal.ends()
         terminal.close()
         assert status in (0, 1, 2), (line, terminal.raw)
@@ -299,16 +311,25 @@ def monitor(folder: Path, numbers: Sequence[int]) -> None:
     assert b"\x1b" not in terminal.raw
 
 
+def _everywhere(folder: Path, budget: Budget, number: int) -> tuple[int, Walk] | None:
+    """One payload in all commands and on the screen, where there is time for it; how many commands were run."""
+    if budget.is_over:
+        return None
+    run, walk = commands(folder, number), screen(folder, number, SIZES[number % len(SIZES)])
+    for place in folder.glob(f"{number}-*"):
+        shutil.rmtree(place)
+    print(f"  payload {number}: {walk.screens} screens", file=sys.stderr, flush=True)
+    return run, walk
+
+
 def soak(folder: Path, budget: Budget) -> str:
     monitor(folder, range(len(PAYLOADS)))
     if budget.share < 1:
         run, walks = commands(folder, MIXED, most=4), [screen(folder, MIXED, parts=GLANCE)]
     else:
-        run, walks = 0, []
-        for number in budget.times(len(PAYLOADS)):
-            run += commands(folder, number)
-            walks.append(screen(folder, number, SIZES[number % len(SIZES)]))
-            shutil.rmtree(folder / f"{number}-commands")
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            done = [both for both in pool.map(partial(_everywhere, folder, budget), range(len(PAYLOADS))) if both]
+        run, walks = sum(number for number, _ in done), [walk for _, walk in done]
         seen = {field for walk in walks for field in walk.seen}
         assert len(walks) < len(PAYLOADS) or seen >= FIELDS, f"never on a screen: {FIELDS - seen}"
     screens = sum(walk.screens for walk in walks)

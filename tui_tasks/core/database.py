@@ -32,7 +32,8 @@ class Database:
         self._is_file = path != ":memory:"
         # Once: what stands beside the file, the log above all, stands beside what a link leads to.
         self.path = os.path.realpath(path) if self._is_file else path
-        if self._is_file and Path(path).is_symlink() and not Path(path).exists():
+        # Not by a Path, which raises where a name is too long.
+        if self._is_file and os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
         if self._is_file:
@@ -356,7 +357,7 @@ def refusing(path: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, peewee.PeeweeException) as error:
-        if not Path(path).exists():
+        if not os.path.exists(path):  # noqa: PTH110 - as above
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
 

@@ -124,7 +124,7 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
         return text + more if cut else text
     if not cut and cell_len(text) <= limit_cells:
         return text
-    return _cut(text, limit_cells - 1) + more if limit_cells > 0 else ""
+    return beginning(text, limit_cells - 1) + more if limit_cells > 0 else ""
 
 
 def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
@@ -153,7 +153,7 @@ def cell_len(text: str) -> int:
     return cells.cell_len(text)
 
 
-def _cut(text: str, limit_cells: int) -> str:
+def beginning(text: str, limit_cells: int) -> str:
     """Return the longest beginning of safe `text` that is at most `limit_cells` wide, with the last marks."""
     if text.isascii():
         return text[:limit_cells]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rich.segment import Segment
 from textual import events
@@ -11,7 +12,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_tasks.tui.format import TEXT_CHARS, cell_len, draw_again_in, safe_text, sign
+from tui_tasks.tui.format import TEXT_CHARS, beginning, draw_again_in, safe_text, sign
 from tui_tasks.tui.ink import Ink, Part
 from tui_tasks.tui.own_lines import OwnLines, strip_of
 
@@ -26,30 +27,24 @@ def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only:
     return lines
 
 
+# What safe text has in a cell at the most: a character and the marks on it.
+_CHARS_A_CELL: Final = 4
+
+
 def _broken(line: str, width: int) -> list[str]:
-    lines = []
-    while cell_len(line) > width:
-        end = _most(line, width)
-        space = line.rfind(" ", 0, end + 1)
+    lines, at = [], 0
+    # Looked at a line's worth at a time: it may be a megabyte long.
+    while (end := len(beginning(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width))) < len(line) - at:
+        end = max(end, 1)
+        space = ahead.rfind(" ", 0, end + 1)
         # A line that begins with spaces, as code does, is not broken within them.
-        at = space if space > 0 and line[:space].strip() else end
-        lines.append(line[:at].rstrip(" "))
-        line = line[at:].lstrip(" ")
-    return [*lines, line]
-
-
-def _most(line: str, width: int) -> int:
-    """How many characters, at least one, are not wider than that."""
-    if line.isascii():
-        return width
-    low, high = 1, len(line)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if cell_len(line[:middle]) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+        if space > 0 and not ahead[:space].isspace():
+            end = space
+        lines.append(ahead[:end].rstrip(" "))
+        at += end
+        while line.startswith(" ", at):
+            at += 1
+    return [*lines, line[at:]]
 
 
 @dataclass(frozen=True, slots=True)
