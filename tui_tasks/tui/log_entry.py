@@ -21,6 +21,7 @@ from tui_tasks.tui.format import moment, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
 from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.scrolling import KeyScrolling
 
 # The parts of an agent's reasoning, in the order in which they are told (contract, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")
@@ -97,7 +98,7 @@ def _items(value: Any) -> Iterable[str]:
     return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
 
 
-class EntryDetail(Actor, Horizontal):
+class EntryDetail(KeyScrolling, Actor, Horizontal):
     """The entry under the cursor, and where there is room beside it the task that it is about."""
 
     SCOPES = ("rows",)
@@ -144,21 +145,11 @@ class EntryDetail(Actor, Horizontal):
         """Give the keys to the text, to scroll it."""
         self.query_one("#entry-scroll").focus()
 
-    def do_down(self) -> None:
-        """Scroll."""
-        self._scroll(1)
+    @property
+    def page_rows(self) -> int:
+        """Two lines of the page before stay in sight."""
+        return self.size.height - 2
 
-    def do_up(self) -> None:
-        """Scroll."""
-        self._scroll(-1)
-
-    def do_page_down(self) -> None:
-        """Scroll a page."""
-        self._scroll(max(1, self.size.height - 2))
-
-    def do_page_up(self) -> None:
-        """Scroll a page."""
-        self._scroll(-max(1, self.size.height - 2))
-
-    def _scroll(self, by: int) -> None:
+    def scroll_rows(self, by: int) -> None:
+        """Scroll the entry's text."""
         self.query_one("#entry-scroll").scroll_relative(y=by, animate=False)

@@ -7,7 +7,6 @@ import re
 from typing import Final
 
 from rich.segment import Segment
-from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -16,11 +15,11 @@ from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import cell_len
 from tui_tasks.tui.ink import Ink
 from tui_tasks.tui.lines import wrapped
+from tui_tasks.tui.scrolling import WheelScrolling
 
 # What a program writes to colour its lines and to draw them anew is left out; the rest is shown as what it is.
 _STYLED: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B])")
 _KEPT: Final = 512 * 1024
-_WHEEL: Final = 3
 
 
 def readable(text: str) -> str:
@@ -31,7 +30,7 @@ def readable(text: str) -> str:
     return text
 
 
-class RunOutput(Hosted, Widget, can_focus=True):
+class RunOutput(WheelScrolling, Hosted, Widget, can_focus=True):
     """Output in lines as wide as there is room. It follows the end until somebody scrolls back."""
 
     DEFAULT_CSS = "RunOutput { height: 1fr; width: 1fr; }"
@@ -54,7 +53,7 @@ class RunOutput(Hosted, Widget, can_focus=True):
         self._lay_out()
         self._top = 0
         if self.following:
-            self.scroll_lines(len(self._rows))
+            self.scroll_rows(len(self._rows))
         self.refresh()
 
     def add(self, log: RunLog) -> bool:
@@ -91,7 +90,7 @@ class RunOutput(Hosted, Widget, can_focus=True):
     def _most_top(self) -> int:
         return max(0, len(self._rows) - self.size.height)
 
-    def scroll_lines(self, by: int) -> None:
+    def scroll_rows(self, by: int) -> None:
         """Scroll; at the end it follows again."""
         self._top = max(0, min(self._top + by, self._most_top))
         self.following = self._top == self._most_top
@@ -111,13 +110,3 @@ class RunOutput(Hosted, Widget, can_focus=True):
         text = f" {self._rows[at]}" if at < len(self._rows) else ""
         style = ink.style("" if self._text else "$muted")
         return Strip([Segment(text, style), Segment(" " * max(0, width - cell_len(text)), style)]).crop(0, width)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll."""
-        event.stop()
-        self.scroll_lines(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll."""
-        event.stop()
-        self.scroll_lines(-_WHEEL)

@@ -319,7 +319,7 @@ class RunView(RowActions, Overlay):
         if self.output.following:
             self.output.following = False
         else:
-            self.output.scroll_lines(2**31)
+            self.output.scroll_rows(2**31)
         self._head()
 
     async def do_run_stop(self) -> None:
@@ -344,30 +344,30 @@ class RunView(RowActions, Overlay):
 
     def do_down(self) -> None:
         """Down, in what has the focus."""
-        self.output.scroll_lines(1) if self._on_output else super().do_down()
+        self.output.scroll_rows(1) if self._on_output else super().do_down()
         self._head()
 
     def do_up(self) -> None:
         """Up."""
-        self.output.scroll_lines(-1) if self._on_output else super().do_up()
+        self.output.scroll_rows(-1) if self._on_output else super().do_up()
         self._head()
 
     def do_first(self) -> None:
         """To the first run, or the beginning of the output."""
-        self.output.scroll_lines(-(2**31)) if self._on_output else super().do_first()
+        self.output.scroll_rows(-(2**31)) if self._on_output else super().do_first()
         self._head()
 
     def do_last(self) -> None:
         """To the last run, or the end of the output."""
-        self.output.scroll_lines(2**31) if self._on_output else super().do_last()
+        self.output.scroll_rows(2**31) if self._on_output else super().do_last()
         self._head()
 
     def do_page_down(self) -> None:
         """A page of the output, wherever the cursor is."""
-        self.output.scroll_lines(max(1, self.output.size.height - 1))
+        self.output.scroll_rows(max(1, self.output.size.height - 1))
         self._head()
 
     def do_page_up(self) -> None:
         """A page back."""
-        self.output.scroll_lines(-max(1, self.output.size.height - 1))
+        self.output.scroll_rows(-max(1, self.output.size.height - 1))
         self._head()

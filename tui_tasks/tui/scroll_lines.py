@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region
 from textual.strip import Strip
@@ -13,11 +12,10 @@ from textual.strip import Strip
 from tui_tasks.tui.actions import Actor, bindings
 from tui_tasks.tui.ink import Ink
 from tui_tasks.tui.lines import Drawn, Lines
+from tui_tasks.tui.scrolling import KeyScrolling, WheelScrolling
 
-_WHEEL = 3
 
-
-class ScrollLines(Actor, Lines, can_focus=True):
+class ScrollLines(KeyScrolling, WheelScrolling, Actor, Lines, can_focus=True):
     """As `Lines`, showing as many as fit from the one that is scrolled to."""
 
     SCOPES = ("rows",)
@@ -46,7 +44,7 @@ class ScrollLines(Actor, Lines, can_focus=True):
                 self.refresh(*(Region(0, at, width, 1) for at in changed if at < height))
         self._set_tick()
 
-    def scroll_lines(self, by: int) -> None:
+    def scroll_rows(self, by: int) -> None:
         """Scroll, as far as there is anything."""
         first = self._clamped(self.first + by)
         if first != self.first:
@@ -75,36 +73,15 @@ class ScrollLines(Actor, Lines, can_focus=True):
     def _clamped(self, first: int) -> int:
         return max(0, min(first, len(self._shown) - self.size.height))
 
-    def do_down(self) -> None:
-        """A line on."""
-        self.scroll_lines(1)
-
-    def do_up(self) -> None:
-        """A line back."""
-        self.scroll_lines(-1)
-
-    def do_page_down(self) -> None:
-        """A screen on."""
-        self.scroll_lines(max(1, self.size.height - 1))
-
-    def do_page_up(self) -> None:
-        """A screen back."""
-        self.scroll_lines(-max(1, self.size.height - 1))
+    @property
+    def page_rows(self) -> int:
+        """A line of the page before stays in sight."""
+        return self.size.height - 1
 
     def do_first(self) -> None:
         """To the first line."""
-        self.scroll_lines(-len(self._shown))
+        self.scroll_rows(-len(self._shown))
 
     def do_last(self) -> None:
         """To the last line."""
-        self.scroll_lines(len(self._shown))
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll."""
-        event.stop()
-        self.scroll_lines(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll."""
-        event.stop()
-        self.scroll_lines(-_WHEEL)
+        self.scroll_rows(len(self._shown))

@@ -19,6 +19,7 @@ from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, Lines
 from tui_tasks.tui.now_line import FootLine, Line, Rule
 from tui_tasks.tui.overlay import Overlay
+from tui_tasks.tui.scrolling import KeyScrolling
 from tui_tasks.tui.stats_charts import DAYS, QUARTERS, Figures, drawn
 
 # Loading that takes so many stretches shows how far it is.
@@ -66,7 +67,7 @@ class StatsLines(Lines):
         return drawn(self.figures, width, ascii_only=self.host.ascii_only)
 
 
-class Stats(Overlay):
+class Stats(KeyScrolling, Overlay):
     """The screen."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay")
@@ -171,22 +172,6 @@ class Stats(Overlay):
             cut=self._cut,
         )
 
-    def do_down(self) -> None:
-        """Scroll."""
-        self._scroll(1)
-
-    def do_up(self) -> None:
-        """Scroll."""
-        self._scroll(-1)
-
-    def do_page_down(self) -> None:
-        """Scroll a page."""
-        self._scroll(max(1, self.size.height - 4))
-
-    def do_page_up(self) -> None:
-        """Scroll a page."""
-        self._scroll(-max(1, self.size.height - 4))
-
     def do_first(self) -> None:
         """To the top."""
         self.query_one(VerticalScroll).scroll_home(animate=False)
@@ -195,5 +180,11 @@ class Stats(Overlay):
         """To the end."""
         self.query_one(VerticalScroll).scroll_end(animate=False)
 
-    def _scroll(self, by: int) -> None:
+    @property
+    def page_rows(self) -> int:
+        """Less the lines above and below, and one that stays in sight."""
+        return self.size.height - 4
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll the figures."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)

@@ -6,7 +6,7 @@ No widget stands for a row: `row_paint` draws them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from textual import events
 from textual.geometry import Offset
@@ -14,10 +14,9 @@ from textual.message import Message
 
 from tui_tasks.tui.held_rows import Source
 from tui_tasks.tui.row_paint import RowPainter
+from tui_tasks.tui.scrolling import WheelScrolling
 
 R = TypeVar("R")
-
-_WHEEL: Final = 3
 
 
 class RowMessage(Message):
@@ -34,7 +33,7 @@ class RowMessage(Message):
         return self.window
 
 
-class RowWindow(RowPainter[R], can_focus=True):
+class RowWindow(WheelScrolling, RowPainter[R], can_focus=True):
     """Rows of a `Source`, drawn line by line. Subclasses say how a row is drawn (`draw`)."""
 
     class Moved(Message):
@@ -226,16 +225,6 @@ class RowWindow(RowPainter[R], can_focus=True):
     def on_blur(self) -> None:
         """The cursor is drawn weaker."""
         self._repaint()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll; the cursor stays."""
-        event.stop()
-        self.scroll_rows(_WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll; the cursor stays."""
-        event.stop()
-        self.scroll_rows(-_WHEEL)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Put the cursor there; a drag may begin."""

@@ -1,0 +1,57 @@
+"""Scrolling by wheel and by keys, for what has more rows than fit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import events
+
+WHEEL: Final = 3
+"""The rows that one notch of the wheel scrolls."""
+
+
+class Scrolling:
+    """Mixed into what can be scrolled."""
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll by so many rows, down where `by` is above 0, as far as there is anything."""
+        raise NotImplementedError
+
+
+class WheelScrolling(Scrolling):
+    """Mixed into widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll; a cursor stays."""
+        event.stop()
+        self.scroll_rows(WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll; a cursor stays."""
+        event.stop()
+        self.scroll_rows(-WHEEL)
+
+
+class KeyScrolling(Scrolling):
+    """Mixed into an `Actor` that has no cursor: the keys that move one scroll."""
+
+    @property
+    def page_rows(self) -> int:
+        """How many rows a page is: what is shown, less what stays in sight."""
+        raise NotImplementedError
+
+    def do_down(self) -> None:
+        """A row on."""
+        self.scroll_rows(1)
+
+    def do_up(self) -> None:
+        """A row back."""
+        self.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        """A page on."""
+        self.scroll_rows(max(1, self.page_rows))
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self.scroll_rows(-max(1, self.page_rows))
