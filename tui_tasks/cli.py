@@ -120,7 +120,6 @@ def _serve(options: argparse.Namespace) -> int:
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     with open_store(options) as store, contextlib.ExitStack() as running:
-        store.db.keep_little()
         tell_who_else(options)
         claimed = claim_without_screen()
         if claimed.input_fd is None or claimed.output_fd is None:

@@ -216,10 +216,6 @@ class Database:
         total: int = self._connection.total_changes
         return total
 
-    def keep_little(self) -> None:
-        """Keep 1 MB of the database in memory in place of 16: the system keeps it as well, for all processes."""
-        self._connection.execute("PRAGMA cache_size = -1000")
-
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
@@ -310,13 +306,17 @@ def refuse_faulty_library(version: tuple[int, int, int]) -> None:
         )
 
 
+# 1 MB of the database for each connection: the system keeps it as well, and once for all processes.
+_CACHE: Final = -1_000
+
+
 def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
     if read_only:
-        return [("query_only", 1), ("cache_size", -16_000)]
+        return [("query_only", 1), ("cache_size", _CACHE)]
     return [
         ("synchronous", "full"),
         ("foreign_keys", 0),
-        ("cache_size", -16_000),
+        ("cache_size", _CACHE),
         # A page that every commit changes is copied into the database once a checkpoint: the fewer, the better. 16 MB.
         ("wal_autocheckpoint", 4_000),
         ("journal_size_limit", 64 * 1024 * 1024),
