@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from peewee import sqlite3
 
 from tests.contract.client import DEADLINE, Agent
 from tui_tasks.core import journal
 from tui_tasks.core.operations import AddTask, CreatePlan
+from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store, replay
 
 ADD = "tasklist:add_task"

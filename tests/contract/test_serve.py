@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from peewee import sqlite3
 
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, program
 from tui_tasks import clock
 from tui_tasks.core import queries
 from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
 
 ADD = "tasklist:add_task"

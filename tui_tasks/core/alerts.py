@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-from peewee import JOIN, SQL, fn
 
 from tui_tasks.core import vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JobRow, JournalRow, RunRow, TaskRow
+from tui_tasks.core.orm import JOIN, SQL, fn
 from tui_tasks.core.statements import Statement, slot
 
 MOST: Final = 1_000

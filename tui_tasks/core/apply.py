@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from peewee import SQL, fn
 
 from tui_tasks.core import apply_runs, models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.orm import SQL, fn
 from tui_tasks.core.statements import Statement, slot
 
 _encode = msgspec.json.Encoder().encode

@@ -6,11 +6,10 @@ from functools import cache
 from typing import Any
 from uuid import UUID, uuid5
 
-from peewee import SQL, fn
-
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JobRow, RunLogRow, RunRow
+from tui_tasks.core.orm import SQL, fn
 from tui_tasks.core.statements import Statement, slot
 
 _COLUMNS = models.columns(RunRow)

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import JOIN, SQL, fn
 
 from tui_tasks.core import pages
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import AskRow, TaskRow
+from tui_tasks.core.orm import JOIN, SQL, fn
 from tui_tasks.core.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.statements import Statement, slot

@@ -10,16 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import peewee
-from peewee import Query, SqliteDatabase
-
 from tui_tasks.core import fitness
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.orm import PeeweeException, Query, SqliteDatabase, sqlite3
 from tui_tasks.core.statements import Statement
 from tui_tasks.core.turns import Turns
-
-# The driver that Peewee has chosen: the newer of pysqlite3 and Python's own.
-sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
 
 BUSY_SECONDS: Final = 5.0
 
@@ -356,7 +351,7 @@ def refusing(path: str) -> Iterator[None]:
     """Turn what SQLite says while a database is opened into a refusal for people."""
     try:
         yield
-    except (sqlite3.Error, peewee.PeeweeException) as error:
+    except (sqlite3.Error, PeeweeException) as error:
         if not os.path.exists(path):  # noqa: PTH110 - as above
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error

@@ -12,11 +12,8 @@ import struct
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-import peewee
-
 from tui_tasks.core.errors import DatabaseRefused
-
-sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
+from tui_tasks.core.orm import sqlite3
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 1

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from peewee import JOIN, SQL, Case, fn
 
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow
+from tui_tasks.core.orm import JOIN, SQL, Case, fn
 from tui_tasks.core.pages import LINE, TaskLine, read_line
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.snapshots import LogEntry, reader

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from peewee import SQL
-
 from tui_tasks.core.models import AskRow, ClaimRow, JobRow, JournalRow, ListRow, LogRow, RunRow, TaskRow
+from tui_tasks.core.orm import SQL
 
 
 def _live(model: Any) -> Any:

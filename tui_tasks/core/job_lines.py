@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import SQL, Case, fn
 
 from tui_tasks.core import models, queries_jobs
 from tui_tasks.core.database import Database
 from tui_tasks.core.glance import Change
 from tui_tasks.core.models import RunRow
+from tui_tasks.core.orm import SQL, Case, fn
 from tui_tasks.core.snapshots import Job
 from tui_tasks.core.statements import Statement, slot
 

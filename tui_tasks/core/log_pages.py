@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import JOIN, SQL, fn
 
 from tui_tasks.core import glance, job_lines, models, queries, queries_jobs, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JournalRow, ListRow, TaskRow
+from tui_tasks.core.orm import JOIN, SQL, fn
 from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, Term, contains
 

@@ -6,13 +6,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
-from peewee import SqliteDatabase
-
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database, refusing
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA
 from tui_tasks.core.indexes import indexes
+from tui_tasks.core.orm import SqliteDatabase
 from tui_tasks.core.statements import Statement, slot
 
 _NAMESPACE = uuid.UUID("6d1b2f0a-3c53-4a86-9a0e-5e0c35d2c7a1")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peewee import (
+from tui_tasks.core.orm import (
     BigIntegerField,
     BlobField,
     CompositeKey,

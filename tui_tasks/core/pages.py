@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import fn
 
 from tui_tasks.core import models, search
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import TaskRow
+from tui_tasks.core.orm import fn
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, conditions, words

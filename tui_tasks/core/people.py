@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import SQL
 
 from tui_tasks.core import glance, queries, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import AgentRow, JournalRow, ListRow, TaskRow
+from tui_tasks.core.orm import SQL
 from tui_tasks.core.pages import LINE, TaskLine, read_line
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.statements import Statement, slot

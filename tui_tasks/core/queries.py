@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from peewee import SQL, fn
-
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
+from tui_tasks.core.orm import SQL, fn
 from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
 from tui_tasks.core.statements import Statement, slot
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import fn
 
 from tui_tasks.core import models, search
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import MemoryRow, TaskRow
+from tui_tasks.core.orm import fn
 from tui_tasks.core.queries import LIVE, TASK, read_memory, read_task
 from tui_tasks.core.snapshots import Memory, Task
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from peewee import SQL, Case, fn
-
 from tui_tasks.core import due, job_settings, models, run_logs
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import JobRow, RunRow
+from tui_tasks.core.orm import SQL, Case, fn
 from tui_tasks.core.run_logs import RunLog
 from tui_tasks.core.schedule import Load
 from tui_tasks.core.snapshots import Job, Run, reader

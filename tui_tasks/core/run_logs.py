@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from peewee import fn
-
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import RunLogRow as L
 from tui_tasks.core.models import RunRow
+from tui_tasks.core.orm import fn
 from tui_tasks.core.statements import Statement, slot
 
 HEAD: Final = 512 * 1024

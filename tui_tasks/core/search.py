@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from peewee import SQL
 
 from tui_tasks.core import journal
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import TaskRow
+from tui_tasks.core.orm import SQL
 
 # With fewer tasks than this, looking at each takes no longer than a frame.
 WORTH_IT: Final = 5_000

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
-from peewee import Model
 
 from tui_tasks.core import models, vocab
+from tui_tasks.core.orm import Model
 
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):

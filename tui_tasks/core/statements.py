@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from peewee import Query, Value
+from tui_tasks.core.orm import Query, Value
 
 
 class _Slot(str):

@@ -12,11 +12,11 @@ from statistics import median
 from typing import Any, Final
 
 import msgspec
-from peewee import SQL
 
 from tui_tasks.core import journal, queries_jobs
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import AskRow, JobRow, JournalRow, RunRow, TaskRow
+from tui_tasks.core.orm import SQL
 from tui_tasks.core.schedule import ON_TIME
 from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.vocab import HUMAN

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from peewee import Value, fn
 
 from tui_tasks.core import vocab
 from tui_tasks.core.models import TaskRow
+from tui_tasks.core.orm import Value, fn
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):

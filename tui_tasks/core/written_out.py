@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from peewee import Value, fn
-
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JsonField, TaskRow, columns
+from tui_tasks.core.orm import Value, fn
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.snapshots import TaskList
 
