@@ -301,8 +301,8 @@ def refuse_faulty_library(version: tuple[int, int, int]) -> None:
         )
 
 
-# 1 MB of the database for each connection: the system keeps it as well, and once for all processes.
-_CACHE: Final = -1_000
+# Half a megabyte of the database for each connection: the system keeps it as well, and once for all processes.
+_CACHE: Final = -500
 
 
 def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
