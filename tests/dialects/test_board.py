@@ -1,12 +1,13 @@
-"""`task`, `agent` and `memory` (seed 001; contract, section 6)."""
+"""`task` and `agent` (seed 001; contract, section 6)."""
 
 import json
 
 import pytest
 
 from tests.conftest import Talk
+from tests.dialects.boards import SEED_RESULT, create, listed, text, update
 from tui_tasks.core import queries
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask
+from tui_tasks.core.operations import AddTask, EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.board import BOARD
@@ -22,37 +23,12 @@ SEED_CREATE = {
         "tags": ["analytics", "migration"],
     },
 }
-SEED_RESULT = {
-    "summary": "Plausible installed on 4 client sites, GA removed, verified tracking for 48 hours",
-    "sites_migrated": ["acme.com", "globex.com", "initech.com", "umbrella.co"],
-}
+
+
 SEED_LIST = {
     "name": "task",
     "arguments": {"action": "list", "status": "open", "domain": "infrastructure", "limit": 10},
 }
-
-
-def text(result: dict) -> str:
-    (part,) = result["content"]
-    assert part["type"] == "text"
-    return part["text"]
-
-
-def create(talk: Talk, title: str = "Write it", **arguments: object) -> dict:
-    return talk.ok("task", action="create", title=title, **arguments)["structuredContent"]["task"]
-
-
-def update(talk: Talk, uid: str, **arguments: object) -> dict:
-    return talk.ok("task", action="update", task_id=uid, **arguments)
-
-
-def listed(talk: Talk, **arguments: object) -> list[str]:
-    tasks = talk.ok("task", action="list", **arguments)["structuredContent"]["tasks"]
-    return [task["title"] for task in tasks]
-
-
-def head(talk: Talk, **arguments: object) -> str:
-    return text(talk.ok("task", action="list", **arguments)).split("\n")[0]
 
 
 def full(talk: Talk, uid: str) -> dict:
@@ -299,203 +275,6 @@ def test_a_second_in_progress_of_a_tasklist_is_a_conflict_by_this_dialect_too(ta
     assert talk.refused("task", action="update", task_id=two, status="in_progress")["data"] == {"in_progress": one}
     mine = [create(talk, status="in_progress") for _ in range(2)]
     assert [task["status"] for task in mine] == ["in_progress", "in_progress"]
-
-
-# list
-
-
-def test_most_urgent_comes_first_and_then_the_oldest(talk: Talk):
-    for title, priority in [("a", "low"), ("b", "urgent"), ("c", "medium"), ("d", "urgent"), ("e", "high")]:
-        create(talk, title, priority=priority)
-    assert listed(talk) == ["b", "d", "e", "c", "a"]
-
-
-def test_tags_keep_those_that_have_them_all(talk: Talk):
-    create(talk, "both", tags=["a", "b"])
-    create(talk, "one", tags=["a"])
-    create(talk, "near", tags=["ab"])
-    assert listed(talk, tags=["a"]) == ["both", "one"]
-    assert listed(talk, tags="['b', 'a']") == ["both"]
-    assert listed(talk, tags=[]) == ["both", "one", "near"]
-
-
-def test_query_is_a_substring_in_any_case_of_title_or_description(talk: Talk):
-    create(talk, "ÄRGER mit 100%")
-    create(talk, "other", description="wegen ärger_s")
-    create(talk, "third")
-    assert listed(talk, query="Ärger") == ["ÄRGER mit 100%", "other"]
-    assert listed(talk, query="0%") == ["ÄRGER mit 100%"]
-    assert listed(talk, query="r_s") == ["other"]
-    assert len(listed(talk, query="")) == 3
-
-
-def test_filters_work_together(talk: Talk):
-    create(talk, "yes", priority="high", domain="d", status="in_progress")
-    create(talk, "wrong priority", priority="low", domain="d", status="in_progress")
-    create(talk, "wrong domain", priority="high", domain="D", status="in_progress")
-    create(talk, "wrong status", priority="high", domain="d")
-    assert listed(talk, priority="high", domain="d", status="in_progress") == ["yes"]
-
-
-def test_low_lists_what_is_lower_still_and_urgent_only_itself(talk: Talk, store: Store):
-    for title, number in [("one", 1), ("two", 2), ("four", 4), ("ninety", 90)]:
-        uid = create(talk, title)["task_id"]
-        store.commit(EditTask(uid, {"priority": number}), actor="human", now=talk.clock.now)
-    assert listed(talk, priority="low") == ["four", "ninety"]
-    assert listed(talk, priority="urgent") == ["one"]
-
-
-def test_the_head_names_only_what_was_asked_for(talk: Talk):
-    assert head(talk) == "No tasks."
-    assert head(talk, status="open", domain="infrastructure") == "No open tasks in infrastructure."
-    create(talk, "Fix q", status="in_progress", priority="urgent", domain="docs", tags=["a", "b"])
-    assert head(talk) == "1 task:"
-    assert head(talk, status="in_progress") == "1 in progress task:"
-    create(talk, "Fix q too", status="in_progress", priority="urgent", domain="docs", tags=["a", "b"])
-    assert head(talk, priority="urgent") == "2 urgent-priority tasks:"
-    assert head(talk, status="in_progress", priority="urgent", domain="docs", tags=["a", "b"], query="fix q") == (
-        '2 in progress urgent-priority tasks in docs tagged a, b matching "fix q":'
-    )
-    assert head(talk, query="nothing") == 'No tasks matching "nothing".'
-    assert head(talk, tags=["a"], limit=1) == "2 tasks tagged a:"
-
-
-def test_one_open_task_is_in_the_singular(talk: Talk):
-    create(talk)
-    assert head(talk, status="open") == "1 open task:"
-
-
-def test_what_limit_cuts_is_counted_and_told(talk: Talk):
-    for number in range(25):
-        create(talk, f"t{number}")
-    result = talk.ok("task", action="list", limit=10)
-    assert text(result).startswith("25 tasks:\n\n1. [")
-    assert text(result).endswith("t9 (medium)\n\n(showing 10 of 25)")
-    assert (len(result["structuredContent"]["tasks"]), result["structuredContent"]["total"]) == (10, 25)
-    assert "showing" not in text(talk.ok("task", action="list", limit=25))
-
-
-# memory
-
-
-def memories(talk: Talk, **arguments: object) -> list[dict]:
-    return talk.ok("memory", **({"action": "list"} | arguments))["memories"]
-
-
-def test_a_memory_holds_the_result_as_it_was_given(talk: Talk):
-    uid = create(talk, "Migrate", domain="infrastructure")["task_id"]
-    held = update(talk, uid, status="completed", result=SEED_RESULT)["structuredContent"]["memory_id"]
-    assert talk.ok("memory", action="list") == {
-        "memories": [
-            {
-                "memory_id": held,
-                "task_id": uid,
-                "title": "Migrate",
-                "domain": "infrastructure",
-                "content": SEED_RESULT,
-                "created_at": "2026-01-02T11:22:14.000+00:00",
-                "updated_at": "2026-01-02T11:22:14.000+00:00",
-            }
-        ],
-        "total": 1,
-    }
-    assert talk.ok("memory", action="get", memory_id=held) == memories(talk)[0]
-
-
-def test_a_result_given_before_is_kept_when_the_task_is_completed(talk: Talk):
-    uid = create(talk)["task_id"]
-    result = update(talk, uid, result={"n": 1})
-    assert text(result) == f"Task {uid} updated: result."
-    assert "memory_id" not in result["structuredContent"]
-    assert memories(talk) == []
-    result = update(talk, uid, status="completed")
-    held = memories(talk)[0]["memory_id"]
-    assert text(result) == f"Task {uid} updated: status → completed.\nResult saved as memory {held}."
-
-
-def test_completing_without_a_result_saves_nothing_until_there_is_one(talk: Talk):
-    uid = create(talk)["task_id"]
-    result = update(talk, uid, status="completed")
-    assert (text(result), memories(talk)) == (f"Task {uid} updated: status → completed.", [])
-    result = update(talk, uid, result={"n": 1})
-    held = result["structuredContent"]["memory_id"]
-    assert text(result) == f"Task {uid} updated.\nResult saved as memory {held}."
-
-
-def test_a_task_completed_by_another_dialect_is_remembered_too(talk: Talk):
-    uid = create(talk)["task_id"]
-    update(talk, uid, result={"n": 1})
-    talk.ok("tasklist:set_task_done", uid=uid)
-    assert memories(talk)[0]["task_id"] == uid
-
-
-def test_completing_again_with_another_result_rewrites_that_memory(talk: Talk):
-    uid = create(talk, "Old", domain="old")["task_id"]
-    held = update(talk, uid, status="completed", result={"n": 1})["structuredContent"]["memory_id"]
-    talk.clock.forward(1)
-    again = update(talk, uid, title="New", domain="new", status="completed", result={"n": 2})
-    assert again["structuredContent"]["memory_id"] == held
-    assert text(again).endswith(f"\nResult saved as memory {held} in domain: new.")
-    (memory,) = memories(talk)
-    assert (memory["content"], memory["title"], memory["domain"]) == ({"n": 2}, "New", "new")
-    assert memory["created_at"] < memory["updated_at"]
-
-
-def test_completing_again_with_the_same_result_changes_nothing_and_still_tells_the_memory(talk: Talk):
-    uid = create(talk)["task_id"]
-    held = update(talk, uid, status="completed", result={"n": 1})["structuredContent"]["memory_id"]
-    before = talk.seq()
-    assert update(talk, uid, status="completed")["structuredContent"]["memory_id"] == held
-    assert update(talk, uid, result={"n": 1})["structuredContent"]["memory_id"] == held
-    assert talk.seq() == before
-    assert "memory_id" not in update(talk, uid, domain="docs")["structuredContent"]
-
-
-def test_a_task_completed_anew_is_remembered_as_it_is_then(talk: Talk):
-    uid = create(talk, "Old")["task_id"]
-    update(talk, uid, status="completed", result={"n": 1})
-    update(talk, uid, status="open", title="New", domain="docs")
-    assert memories(talk)[0]["title"] == "Old"
-    update(talk, uid, status="completed")
-    (memory,) = memories(talk)
-    assert (memory["title"], memory["domain"], memory["content"]) == ("New", "docs", {"n": 1})
-
-
-def test_a_memory_outlives_its_task(talk: Talk, store: Store):
-    uid = create(talk)["task_id"]
-    update(talk, uid, status="completed", result={"n": 1})
-    store.commit(DeleteTask(uid), actor="human", now=talk.clock.now)
-    assert talk.refused("task", action="update", task_id=uid, status="open")["code"] == "not_found"
-    assert memories(talk)[0]["task_id"] == uid
-
-
-def test_memories_come_last_updated_first_and_are_searched_in_title_and_content(talk: Talk):
-    for title, result, domain in [
-        ("Backup", {"summary": 'the "drill" took 5 min\n'}, "infra"),
-        ("Restore", {"summary": "BACKUP read back"}, "infra"),
-        ("Other", {"n": 1}, None),
-    ]:
-        update(talk, create(talk, title, domain=domain or "x")["task_id"], status="completed", result=result)
-        talk.clock.forward(1)
-
-    def titles(**arguments: object) -> list[str]:
-        return [memory["title"] for memory in memories(talk, **arguments)]
-
-    assert titles() == ["Other", "Restore", "Backup"]
-    assert titles(action="search", query="backup") == ["Restore", "Backup"]
-    assert titles(action="search", query='"DRILL"') == ["Backup"]
-    assert titles(action="search", query="min\n") == ["Backup"]
-    assert titles(domain="infra") == ["Restore", "Backup"]
-    assert talk.ok("memory", action="search", query="backup", limit=1)["total"] == 2
-    assert titles(action="search", query="backup", limit=1) == ["Restore"]
-
-
-def test_memory_refuses_what_is_missing_or_unknown(talk: Talk):
-    assert talk.refused("memory", action="search")["data"]["argument"] == "query"
-    assert talk.refused("memory", action="get")["data"]["argument"] == "memory_id"
-    assert talk.refused("memory", action="list", memory_id="x")["data"]["argument"] == "memory_id"
-    assert talk.refused("memory", action="get", memory_id="nobody")["data"] == {"id": "nobody"}
-    assert talk.refused("memory", action="list", limit=0)["data"]["argument"] == "limit"
 
 
 # agent, deprecated
