@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.store import Store
 
 NAME = 10_000
+# Peewee makes tables of models that are bound to one database at a time.
+_MAKING = threading.Lock()
 LONG = 200_000
 
 
@@ -101,7 +104,7 @@ class Attacker:
 
 def fill(database: Path, numbers: list[int]) -> int:
     """Make a database in which these payloads are everywhere; return the newest entry's seq."""
-    with Store(str(database)) as store:
+    with _MAKING, Store(str(database)) as store:
         talk = Talk(store, Clock(clock.now()))
         for number in numbers:
             Attacker(talk, number).write()
