@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,8 @@ import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks import clock, doctor
-from tui_tasks.core import journal, queries
+from tui_tasks import clock, doctor, held_log
+from tui_tasks.core import journal, queries, replayed
 from tui_tasks.core.backup import backup
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
@@ -89,6 +91,71 @@ def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
     said = " ".join(found(path, tmp_path / "none"))
     assert "miscount what is done" in said
     assert "1 rows of log belong to nothing" in said
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ("UPDATE task SET name = 'other' WHERE id = 3", "is not as the journal tells (name)"),
+        ("UPDATE log SET message = 'other' WHERE id = 3", "is not as the journal tells (message)"),
+        ("DELETE FROM log WHERE id = 20", "is gone, and by the journal there"),
+        ("DELETE FROM log", "more rows are not as the journal tells"),
+        ("INSERT INTO agent VALUES ('it', 1, 'wait')", "agent it is there, and not by the journal"),
+        (
+            "DELETE FROM journal WHERE seq > 58",
+            "is not as the journal tells (status, version, updated_at, finished_at)",
+        ),
+        ("DELETE FROM journal WHERE seq > 57", "is there, and not by the journal"),
+    ],
+)
+def test_tables_that_are_not_as_the_journal_tells_are_found(
+    filled: Store, path: Path, tmp_path: Path, done: str, said: str
+) -> None:
+    assert journal.newest(filled.db) == 60
+    filled.close()
+    raw = pysqlite3.connect(str(path))
+    raw.execute(done)
+    raw.commit()
+    raw.close()
+    assert any(said in each for each in found(path, tmp_path / "none"))
+
+
+def test_tables_are_compared_with_a_long_journal_on_demand_alone(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled.db.sql("UPDATE task SET name = 'other' WHERE id = 3")
+    monkeypatch.setattr(replayed, "AT_ONCE", 59)
+    assert "--replay" in doctor.summary(filled)
+    assert list(doctor.findings(filled, tmp_path / "none", START + SECOND)) == []
+    assert "--replay" not in doctor.summary(filled, replays=True)
+    assert len(list(doctor.findings(filled, tmp_path / "none", START + SECOND, replays=True))) == 1
+
+
+STOPPED = """
+import os, signal, sys
+from tui_tasks.core.store import Store
+store = Store(sys.argv[1], read_only=True)
+print(flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
+    filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_log, "LARGE", 1000)
+    with subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        os.waitid(os.P_PID, reader.pid, os.WSTOPPED)
+        (said,) = found(path, tmp_path / "none")
+        assert f"kill -CONT {reader.pid} ({sys.executable} " in said
+        os.kill(reader.pid, signal.SIGCONT)
+    (said,) = held_log.findings(path)
+    assert "Look for a tui-tasks that is stopped" in said
+    monkeypatch.undo()
+    assert list(held_log.findings(path)) == []
 
 
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:

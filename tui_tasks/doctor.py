@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from tui_tasks import config, privacy
-from tui_tasks.core import backup, journal
+from tui_tasks import config, held_log, privacy
+from tui_tasks.core import backup, journal, replayed
 from tui_tasks.core.database import Database, library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
@@ -16,27 +16,35 @@ from tui_tasks.core.store import Store
 DRIFT = 2_000_000
 
 
-def findings(store: Store, settings: Path, now: int, named: Path | None = None) -> Iterator[str]:
+def findings(
+    store: Store, settings: Path, now: int, named: Path | None = None, *, replays: bool = False
+) -> Iterator[str]:
     """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC.
 
-    `named` is the database as it was named, where a link may have led to it.
+    `named` is the database as it was named, where a link may have led to it. `replays` has the tables compared with
+    what the journal tells, however long that takes.
     """
     damage = list(backup.findings(store.db))
     yield from damage
     yield from privacy.of_database(named or Path(store.path))
+    yield from held_log.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
+        if replays or replayed.is_soon_told(store.db):
+            yield from replayed.differences(store.db)
     yield from map(str, config.load(settings)[1])
     for file, what in ((settings, "settings"), (settings.parent / "themes", "themes")):
         if file.exists():
             yield from privacy.of_settings(file, what)
 
 
-def summary(store: Store) -> str:
+def summary(store: Store, *, replays: bool = False) -> str:
     """What was looked at."""
     try:
         with storage_errors(store.path):
             entries = f"{journal.newest(store.db):,} journal entries"
+            if not replays and not replayed.is_soon_told(store.db):
+                entries += " (so many are compared with the tables by doctor --replay alone)"
     except StorageFailed:
         entries = "a journal that cannot be read"
     return f"{store.path}: {entries}, SQLite {library_version()}"

@@ -50,15 +50,21 @@ def _setup(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_doctor(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--replay", action="store_true", help="compare the tables with the journal, however long it is"
+    )
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock, doctor
     from tui_tasks.tui.format import safe_line
 
     options.read_only = True
     with open_store(options) as store:
-        print(doctor.summary(store))
+        print(doctor.summary(store, replays=options.replay))
         named = Path(paths.database(options.db))
-        found = list(doctor.findings(store, paths.configuration(), clock.now(), named))
+        found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")
@@ -127,6 +133,7 @@ def _config(options: argparse.Namespace) -> int:
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "setup": _declare_setup,
+    "doctor": _declare_doctor,
     "backup": _declare_backup,
     "compact": _declare_compact,
 }
