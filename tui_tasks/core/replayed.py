@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from peewee import Model
-
 from tui_tasks.core import journal, migrations
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import STATE
+from tui_tasks.core.orm import Model
 from tui_tasks.core.store import replay
 
 AT_ONCE: Final = 100_000
