@@ -85,7 +85,7 @@ class Channel:
                 self._put(self._session.answer(values))
                 # Whoever waits for the replies gets them before anything else is seen to.
                 self._flush()
-        changed = self._watch.changed(time.monotonic())
+        changed = self._is_listening() and self._watch.changed(time.monotonic())
         self._after(changed=changed)
         self._flush()
         self._due = self._session.due()

@@ -35,21 +35,38 @@ class Reading:
     def __init__(self, db: Database) -> None:
         self.db = db
         self.seq, self._hash = journal.head(db)
-        self._lists: dict[int | str, TaskList | None] = {}
+        self._lists: dict[int | str, TaskList] = {}
+        self._handles: dict[str, TaskList | None] = {}
         self._agents: dict[str, Agent | None] = {}
 
     def list_by_id(self, id: int) -> TaskList:
         """The list of that number."""
-        found = self._lists.get(id)
-        if found is None:
-            found = self._lists[id] = queries.list_by_id(self.db, id)
-        return found
+        return self._lists.get(id) or self._known(queries.list_by_id(self.db, id))
+
+    def list_by_uid(self, uid: str) -> TaskList:
+        """The list with that uid; its counts are those at the first look, as with all of these.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._lists.get(uid) or self._known(queries.list_by_uid(self.db, uid))
 
     def find_list(self, handle: str) -> TaskList | None:
-        """The list of that name, else the plan of that id, else None; its counts are those at the first look."""
-        if handle not in self._lists:
-            self._lists[handle] = queries.find_list(self.db, handle)
-        return self._lists[handle]
+        """The list of that name, else the plan of that id, else None."""
+        if handle not in self._handles:
+            found = queries.find_list(self.db, handle)
+            self._handles[handle] = found and self._known(found)
+        return self._handles[handle]
+
+    def _known(self, found: TaskList) -> TaskList:
+        self._lists[found.id] = found
+        if not found.deleted:
+            self._lists[found.uid] = found
+        return found
+
+    def _forget_lists(self) -> None:
+        self._lists.clear()
+        self._handles.clear()
 
     def agent(self, name: str) -> Agent | None:
         """What the human has said about an agent."""
@@ -169,7 +186,7 @@ class Transaction(Reading):
             elif (last := self._last_ranks.pop(new["list_id"], None)) is not None:
                 self._last_ranks[new["list_id"]] = max(last, new["rank"])
         elif entity == "list":
-            self._lists.clear()
+            self._forget_lists()
         elif entity == "agent":
             self._agents.clear()
 
@@ -182,7 +199,7 @@ class Transaction(Reading):
     def fail_change(self, before: tuple[int, bytes]) -> None:
         """Forget what a change has done to this transaction, once the database has."""
         self.seq, self._hash = before
-        self._lists.clear()
+        self._forget_lists()
         self._agents.clear()
         self._last_ranks.clear()
 

@@ -78,7 +78,8 @@ class Call(msgspec.Struct):
 
     def handle(self, task: Task) -> str:
         """What names a task's list on the channel."""
-        return queries.list_by_id(self.db, task.list_id).handle
+        found = self.transaction.list_by_id(task.list_id) if self.transaction else None
+        return (found or queries.list_by_id(self.db, task.list_id)).handle
 
 
 class Wait(msgspec.Struct):

@@ -145,9 +145,7 @@ def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
 def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
     beside = before or after
     if beside is None:
-        home = tx.find_list(list_uid)
-        if home is None:
-            raise NotFound("list", list_uid)
+        home = tx.list_by_uid(list_uid)
         return home, between(tx.last_rank(home.id), None)
     other = queries.task(tx.db, beside)
     neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
