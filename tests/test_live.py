@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
+import subprocess
 import sys
+import termios
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.terminals import Terminal
-from tui_tasks.core import journal, queries
+from tui_tasks.core import backup, journal, queries
 from tui_tasks.core.store import Store
 
 Start = Callable[..., Terminal]
@@ -25,10 +29,10 @@ def start(path: Path, tmp_path: Path) -> Iterator[Start]:
     """Start the program on a terminal of its own."""
     running: list[Terminal] = []
 
-    def start(*arguments: str, piped: bool = False) -> Terminal:
+    def start(*arguments: str, piped: bool = False, command: Sequence[str] = ("-m", "tui_tasks")) -> Terminal:
         environment = {"TUI_TASKS_CONFIG": str(tmp_path / "config.toml"), "TUI_TASKS_DB": str(path)}
-        command = [sys.executable, "-m", "tui_tasks", *arguments]
-        running.append(Terminal(command, lines=24, columns=80, piped=piped, environment=environment))
+        whole = [sys.executable, *command, *arguments]
+        running.append(Terminal(whole, lines=24, columns=80, piped=piped, environment=environment))
         return running[-1]
 
     with Store(str(path)):
@@ -142,6 +146,54 @@ def test_a_signal_ends_it_and_the_terminal_is_as_before(start: Start, number: si
     os.kill(screen.process.pid, number)
     assert screen.ends() == 128 + number
     screen.assert_given_back()
+
+
+BROKEN = """
+import sys
+from tui_tasks import cli
+from tui_tasks.tui.stats import Stats
+
+def compose(self):
+    raise RuntimeError("broken\\x1b[2J")
+
+Stats.compose = compose
+sys.exit(cli.main([]))
+"""
+
+
+def test_an_exception_ends_it_with_what_went_wrong_and_the_terminal_is_as_before(start: Start) -> None:
+    screen = start(command=("-c", BROKEN))
+    screen.wait_for(lambda: screen.shows("No tasks yet"))
+    screen.type("S")
+    assert screen.ends() == 1
+    screen.assert_given_back()
+    told = screen.raw[screen.raw.rindex(b"\x1b[?1049l") :]
+    assert b"RuntimeError" in told
+    assert b"\x1b[2J" not in told
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_a_pane_of_tmux_that_is_killed_ends_it_and_leaves_the_terminal_outside_as_before(
+    path: Path, tmp_path: Path
+) -> None:
+    tmux = ["tmux", "-f", "/dev/null", "-S", str(tmp_path / "socket")]
+    program = shlex.join([sys.executable, "-m", "tui_tasks", "--db", str(path)])
+    settings = {"TUI_TASKS_CONFIG": str(tmp_path / "config.toml"), "TMUX": ""}
+    outside = Terminal([*tmux, "new-session", program], lines=24, columns=80, piped=False, environment=settings)
+    try:
+        outside.wait_for(lambda: outside.shows("No tasks yet"))
+        told = subprocess.run([*tmux, "list-panes", "-F", "#{pane_pid}"], capture_output=True, check=True)
+        pane = int(told.stdout)
+        subprocess.run([*tmux, "kill-pane"], check=True)
+        assert outside.ends() == 0
+        outside.wait_for(lambda: not Path(f"/proc/{pane}/fd").exists())
+        assert termios.tcgetattr(outside.slave) == outside.before
+        assert 1049 not in outside.screen.modes_on
+        assert not outside.screen.cursor.hidden
+    finally:
+        outside.close()
+    with Store(str(path)) as store:
+        assert not list(backup.findings(store.db))
 
 
 def test_a_reply_that_was_read_is_durable_though_the_screen_is_killed(start: Start, path: Path) -> None:
