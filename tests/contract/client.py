@@ -34,6 +34,11 @@ def program(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tui_tasks", *arguments]
 
 
+def line(tool: str, id: object = None, **arguments) -> bytes:
+    """A request as it is sent."""
+    return json.dumps({"id": id, "tool": tool, "arguments": arguments}).encode() + b"\n"
+
+
 class Agent:
     """A `serve` process and the conversation with it."""
 

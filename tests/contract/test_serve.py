@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import socket
@@ -13,27 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.client import DEADLINE, ROOT, Agent, environment, program
+from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, program
+from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core import queries
 from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
-
-ADD = "tasklist:add_task"
-MIB = 1024 * 1024
-
-
-@pytest.fixture
-def db(tmp_path):
-    return tmp_path / "state" / "tasks.db"
-
-
-@pytest.fixture
-def agent(db):
-    db.parent.mkdir(mode=0o700)
-    with Agent(db) as serving:
-        yield serving
 
 
 def serve(db, data: bytes, *options: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
@@ -51,10 +36,6 @@ def serve(db, data: bytes, *options: str, **environ: str) -> subprocess.Complete
 def replies(done: subprocess.CompletedProcess[bytes]) -> list:
     assert (done.returncode, done.stderr) == (0, b""), done
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def line(tool: str, id: object = None, **arguments) -> bytes:
-    return json.dumps({"id": id, "tool": tool, "arguments": arguments}).encode() + b"\n"
 
 
 # Starting and ending
@@ -208,121 +189,6 @@ def test_a_signal_ends_it_without_a_traceback(agent, number):
     agent.process.send_signal(number)
     agent.process.wait(DEADLINE)
     assert "Traceback" not in agent.said()
-
-
-# Lines
-
-BAD = {
-    b"{": "parse_error",
-    b'{"tool": "control:hello"} {}': "parse_error",
-    b"\xff\xfe": "parse_error",
-    b'{"tool": NaN}': "parse_error",
-    b'{"tool": "a", "tool": "b"}': "parse_error",
-    b'{"tool": "\\ud800"}': "parse_error",
-    b"[" * 65 + b"]" * 65: "parse_error",
-    b'{"id": 99999999999999999999, "tool": "control:hello"}': "parse_error",
-    b"\0": "parse_error",
-    b"x" * (MIB + 1): "too_large",
-    b"5": "invalid_request",
-    b"[]": "invalid_request",
-    b"null": "invalid_request",
-    b'{"id": 1.5, "tool": "control:hello"}': "invalid_request",
-    b'{"tool": "control:hello", "agent": "human"}': "invalid_request",
-    b'{"tool": "tasklist:dance"}': "unknown_tool",
-    b'{"tool": "tasklist:add_task"}': "invalid_argument",
-    b'{"tool": "tasklist:get_task", "arguments": {"uid": "none"}}': "not_found",
-    b'{"tool": "control:pause"}': "forbidden",
-    b'{"tool": "control:undo"}': "conflict",
-    b'{"tool": "control:heartbeat", "arguments": {"claim": "none"}}': "not_found",
-}
-
-
-def test_no_line_however_bad_ends_the_channel_or_gets_anything_but_one_reply(agent):
-    for bad, code in BAD.items():
-        agent.send(bad + b"\n" + line("tasklist:display", "next"))
-        reply, after = agent.reply(), agent.reply()
-        assert (reply["ok"], reply["error"]["code"]) == (False, code), (bad[:60], reply)
-        assert (after["id"], after["ok"], after["result"]) == ("next", True, [])
-    assert agent.finish() == []
-
-
-def test_thousands_of_lines_of_noise_get_one_reply_each_and_change_nothing(agent):
-    rng = random.Random(3)
-    seeds = [json.dumps({"id": 1, "tool": ADD, "arguments": {"name": "x"}}).encode(), b'[{"tool":"control:undo"}]']
-    noise = []
-    for _ in range(3_000):
-        raw = bytearray(rng.choice(seeds)) if rng.random() < 0.7 else bytearray(rng.randbytes(rng.randrange(1, 60)))
-        for _ in range(rng.randrange(1, 4)):
-            raw[rng.randrange(len(raw))] = rng.randrange(256)
-        raw = raw.replace(b"\n", b"").replace(b"\r", b"")
-        noise.append(bytes(raw) if raw.strip() and b"add_task" not in raw else b"?")
-    agent.send(b"\n".join(noise) + b"\n")
-    answered = [agent.reply() for _ in noise]
-    for reply in answered:
-        for one in reply if isinstance(reply, list) else [reply]:
-            assert one["ok"] is False, reply
-            assert one["error"]["code"] in {
-                *("parse_error", "invalid_request", "unknown_tool", "invalid_argument", "conflict")
-            }, reply
-    assert agent.ok("tasklist:display") == []
-    assert agent.finish() == []
-
-
-def test_a_line_of_50_mib_is_dropped_without_being_held(agent):
-    agent.ok("control:hello")
-    for _ in range(50):
-        agent.send(b"x" * MIB)
-    agent.send(b"\n" + line("tasklist:display", "next"))
-    assert agent.reply()["error"]["code"] == "too_large"
-    assert agent.reply()["id"] == "next"
-    assert agent.peak() < 150 * 1024
-
-
-def test_a_line_of_the_limit_is_served(agent):
-    head, tail = b'{"id": 1, "tool": "tasklist:display", "pad": "', b'"}'
-    agent.send(head + b"x" * (MIB - len(head) - len(tail)) + tail + b"\n")
-    assert agent.reply()["ok"]
-
-
-def test_replies_come_in_the_order_of_requests_whatever_they_are(agent):
-    kinds = [line(ADD, None, name="x"), b"{\n", b"[]\n", line("tasklist:display"), line("nope"), b"\n"]
-    rng = random.Random(1)
-    lines, expected = [], []
-    for n in range(400):
-        kind = rng.choice(kinds)
-        lines.append(kind.replace(b"null", str(n).encode()))
-        if kind.strip():
-            expected.append(n if b"null" in kind else None)
-    agent.send(b"".join(lines))
-    assert [agent.reply()["id"] for _ in expected] == expected
-
-
-def test_half_a_line_holds_up_nobody_and_is_served_when_its_other_half_comes(agent, db):
-    request = line(ADD, 1, name="slow")
-    agent.send(request[:20])
-    with Agent(db) as other:
-        other.ok("control:subscribe")
-        other.ok(ADD, name="meanwhile")
-        assert other.event()["task"]["name"] == "meanwhile"
-    for byte in request[20:]:
-        agent.send(bytes([byte]))
-    assert agent.reply()["ok"]
-
-
-def test_one_who_has_sent_half_a_line_still_hears_events(agent, db):
-    agent.ok("control:subscribe")
-    agent.send(b'{"id": 1, "tool": "tasklist:')
-    with Agent(db) as other:
-        other.ok(ADD, name="theirs")
-    assert agent.event()["task"]["name"] == "theirs"
-    agent.send(b'display"}\n')
-    assert agent.reply()["ok"]
-
-
-def test_half_a_line_at_the_end_of_input_is_a_line(agent):
-    agent.send(b'{"id": 1, "tool": "tasklist:disp')
-    (reply,) = agent.finish()
-    assert reply["error"]["code"] == "parse_error"
 
 
 # Waits

@@ -23,12 +23,6 @@ from tui_tasks.core.operations_jobs import (
 )
 from tui_tasks.core.store import Store
 
-
-@pytest.fixture
-def jobs(store, clock):
-    return Jobs(store, clock)
-
-
 # Jobs
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import SECOND
-from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, replayed, tables
+from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
 from tui_tasks.core import beats, journal, queries_jobs, run_logs
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import (
@@ -19,12 +19,6 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
     StopRun,
 )
-
-
-@pytest.fixture
-def jobs(store, clock):
-    return Jobs(store, clock)
-
 
 # What becomes of a due time
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
@@ -17,13 +18,19 @@ from tui_tasks.tui.bridge import Bridge
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person may have set changes every picture."""
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "EDITOR", "VISUAL"):
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORTERM", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     return Plan(tmp_path / "auth.db")
+
+
+@pytest.fixture
+def jobs(plan: Plan) -> Jobs:
+    """The jobs of an evening, beside the plan."""
+    return Jobs(plan)
 
 
 @pytest.fixture

@@ -18,6 +18,9 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.app import TaskApp
 from tui_tasks.tui.now_line import FootLine
 
+# Wide, narrow, and a pane of tmux: columns and lines.
+SIZES = [(120, 40), (80, 24), (40, 12)]
+
 
 @contextlib.asynccontextmanager
 async def opened(app: TaskApp, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[None]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.config import Config
@@ -12,7 +12,6 @@ from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import Agents
 
-SIZES = [(120, 40), (80, 24), (40, 12)]
 QUIET = 600_000_000
 
 

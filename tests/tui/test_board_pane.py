@@ -1,17 +1,13 @@
 """The board: every task in the column of what has become of it, moved by keys and mouse whatever agents do."""
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
+from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
-from tests.tui.plan import NOW, at
-from tui_tasks.core import board_pages, journal, pages, queries
-from tui_tasks.core.board_pages import PARTS
+from tests.tui.plan import NOW
+from tests.tui.test_board_drags import drag, place_of
+from tui_tasks.core import journal, pages, queries
 from tui_tasks.core.operations import (
     AddTask,
     AnswerAsk,
-    CreatePlan,
     DeleteTask,
     EditTask,
     LogTask,
@@ -19,27 +15,6 @@ from tui_tasks.core.operations import (
     SetListRule,
 )
 from tui_tasks.core.store import Store
-from tui_tasks.core.wanted import ALL, Filter, Term
-from tui_tasks.tui.board_cards import Face, lines_of, wrapped
-from tui_tasks.tui.board_columns import CardsOfColumn
-from tui_tasks.tui.format import cell_len
-
-
-def board_of(app):
-    return app.query_one("#board")
-
-
-def columns(app) -> dict[str, list[str]]:
-    """The names of the cards on screen, by column."""
-    return {
-        column.plan.name: [row.name for row in column.window._held.on_screen]
-        for column in board_of(app).columns
-        if column.display
-    }
-
-
-def status(app, uid: str) -> str:
-    return queries.task(app.bridge.db, uid).status
 
 
 async def at_card(pilot, uid: str) -> None:
@@ -285,73 +260,6 @@ async def test_a_new_word_of_an_agent_is_on_its_card_at_once(plan, make_app):
         await until(pilot, lambda: '"all 22 pass"' in shown(app))
 
 
-async def drag(pilot, source, target) -> None:
-    """By the left button from one place on the screen to another, with a step between."""
-    await pilot.mouse_down(offset=source)
-    await pilot.hover(offset=((source[0] + target[0]) // 2, target[1]))
-    await pilot.hover(offset=target)
-    await pilot.mouse_up(offset=target)
-    await settle(pilot)
-
-
-def place_of(app, name: str) -> tuple[int, int]:
-    """Where on the screen a text stands."""
-    for y, line in enumerate(shown(app).splitlines()):
-        if name in line:
-            return line.index(name), y
-    raise AssertionError(name)
-
-
-async def test_a_card_dragged_to_another_column_gets_its_status(plan, make_app):
-    app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "In progress"))
-        await until(pilot, lambda: status(app, plan[8]) == "in_progress")
-        await until(pilot, lambda: board_of(app).target() == plan[8])
-
-
-async def test_a_card_dragged_to_needs_you_says_how_cards_come_there(plan, make_app):
-    app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Migrate"))
-        assert "A card comes here when its agent asks you something" in shown(app)
-        assert status(app, plan[8]) == "pending"
-
-
-async def test_a_drag_that_breaks_the_rule_of_the_list_says_why(plan, make_app):
-    by_agent(plan, "human", SetListRule(plan.list_uid, True))
-    app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Active"))
-        assert "takes one at a time" in shown(app)
-        assert status(app, plan[8]) == "pending"
-
-
-async def test_a_card_dragged_within_its_column_gets_that_place(plan, make_app):
-    app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Write integration"))
-        await until(pilot, lambda: columns(app)["Pending"][0] == "Backup restore drill")
-        assert status(app, plan[8]) == "pending"
-
-
-async def test_escape_ends_a_drag_and_nothing_moves(plan, make_app):
-    app = make_app(plan.path, pane="board")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await pilot.mouse_down(offset=place_of(app, "Backup restore"))
-        await pilot.hover(offset=place_of(app, "In progress"))
-        await pilot.press("escape")
-        await pilot.mouse_up(offset=place_of(app, "In progress"))
-        await settle(pilot)
-        assert status(app, plan[8]) == "pending"
-        assert "◐ In progress" in shown(app)
-
-
 async def test_a_read_only_board_moves_nothing_and_says_so(plan, make_app):
     app = make_app(plan.path, pane="board", read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -413,96 +321,3 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
         async with app.run_test(size=size) as pilot:
             await settle(pilot)
             assert shown(app).isascii()
-
-
-# The pages of a column
-
-
-@pytest.fixture
-def many(tmp_path):
-    """A plan with tasks in every part, in no order."""
-    with Store(str(tmp_path / "many.db")) as store:
-        home = store.commit(CreatePlan("Many"), actor="human", now=NOW)[0]
-        for number in range(60):
-            word = PARTS[number * 3 % len(PARTS)]
-            part = "in_progress" if word == "needs_you" else word
-            wish = AddTask(f"t{number} {'xy'[number % 2]}", home.uid, status=part)
-            task = store.commit(wish, actor="a", now=at(9, 0))[0]
-            if word == "needs_you":
-                store.commit(OpenAsk("?", (), task.uid), OpenAsk("??", (), task.uid), actor="a", now=NOW)
-        yield store.db, home.id
-
-
-PLANS = [PARTS, ("failed", "done", "skipped", "cancelled"), ("pending",), ("in_progress", "needs_you")]
-
-
-@pytest.mark.parametrize("parts", PLANS)
-@pytest.mark.parametrize("only", [ALL, Filter((Term("word", "x"),))])
-def test_pages_forwards_and_backwards_give_each_card_once_in_the_same_order(many, parts, only, monkeypatch):
-    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
-    db, list_id = many
-    whole = [
-        card
-        for part in parts
-        for card in board_pages.page(db, list_id, part, pages.FIRST, 100)
-        if not only or card.name.endswith("x")
-    ]
-    assert len({card.uid for card in whole}) == len(whole) > 2
-    source = CardsOfColumn(db, list_id, parts, only)
-    for limit in (1, 3, 100):
-        there = read_on(source.first(limit), lambda cards, n=limit: source.after(cards[-1], n), source.first, limit)
-        assert [card.uid for card in there] == [card.uid for card in whole]
-        back = list(source.last(limit))
-        while True:
-            more = source.before(back[0], limit) if back else source.last(limit)
-            back[:0] = more
-            if len(more) < limit and not more.cut:
-                break
-        assert [card.uid for card in back] == [card.uid for card in whole]
-    assert source.find([card.uid for card in whole]).keys() == {card.uid for card in whole}
-    assert [source.order(card) for card in whole] == sorted(source.order(card) for card in whole)
-
-
-def read_on(page, after, first, limit):
-    found = list(page)
-    while page.cut or len(page) == limit:
-        page = after(found) if found else first(limit)
-        found += page
-    return found
-
-
-def test_counts_of_what_is_wanted_agree_with_the_pages(many):
-    db, list_id = many
-    only = Filter((Term("word", "y"),))
-    for part in PARTS:
-        found = board_pages.page(db, list_id, part, pages.FIRST, 100, only)
-        assert board_pages.count(db, list_id, part, only) == (len(found), False)
-
-
-# How a card is laid out
-
-
-def test_a_word_that_no_line_holds_is_broken():
-    assert wrapped("a" * 25, 10, 3) == ["a" * 10, "a" * 10, "a" * 5]
-    assert wrapped("a" * 25, 10, 2) == ["a" * 10, "a" * 9 + "…"]
-
-
-words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
-
-
-@given(name=words, note=words, who=words, room=st.integers(8, 40), most=st.integers(1, 5), first=st.booleans())
-@settings(max_examples=300)
-def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
-    standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
-    face = Face(name, standing, note, ("?", ""), note_first=first)
-    laid = lines_of(face, room, most)
-    assert 1 <= len(laid) <= most
-    for line in laid:
-        assert sum(cell_len(text) for text, _ in line) <= room
-
-
-def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
-    standing = (("⊘ after 5", ""),)
-    face = Face("Write integration tests", standing)
-    assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after 5"]
-    assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after 5", "")]]

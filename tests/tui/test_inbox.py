@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core import journal, queries, views
 from tui_tasks.core.operations import AnswerAsk, CloseAsk, LogTask, OpenAsk
@@ -13,8 +13,6 @@ from tui_tasks.tui import wording
 from tui_tasks.tui.inbox import KEPT, Inbox
 from tui_tasks.tui.list_pane import ListPane
 from tui_tasks.tui.reply import Reply
-
-SIZES = [(120, 40), (80, 24), (40, 12)]
 
 
 def asks(app) -> dict[str, object]:

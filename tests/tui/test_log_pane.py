@@ -1,12 +1,11 @@
 """The log: every entry of the journal on a line, newest last, the same however long it is."""
 
-import json
-
 import pytest
 
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core import journal, log_pages, queries
+from tui_tasks.core import log_pages
 from tui_tasks.core.operations import (
     AddTask,
     AnswerAsk,
@@ -21,23 +20,9 @@ from tui_tasks.core.operations import (
     Undo,
 )
 from tui_tasks.core.store import Store
-from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.log_entry import EntryDetail
-from tui_tasks.tui.log_lines import EntriesOfJournal, when
-from tui_tasks.tui.log_words import SEEN, text_of
-from tui_tasks.tui.situation import Situation
-
-SIZES = [(120, 40), (80, 24), (40, 12)]
-HOSTILE = "\x1b]52;c;QQ==\x07[@click=app.quit]x[/nope]\u202e\r\nend"
-
-
-def log_of(app):
-    return app.query_one("#log")
-
-
-def texts(app) -> list[str]:
-    """What the entries on screen say, from the top."""
-    return [text_of(row) for row in log_of(app).window._held.on_screen]
+from tui_tasks.tui.log_lines import when
+from tui_tasks.tui.log_words import text_of
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -247,105 +232,6 @@ async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypa
         assert [text for text in texts(app) if text != "--- you last looked here ---"] == ["Inventory GA usage"]
 
 
-# In a file
-
-
-async def export(pilot, key: str, path) -> None:
-    await settle(pilot, "E", key)
-    pilot.app.screen.query_one("#answer").value = str(path)
-    await pilot.press("enter")
-    await until(pilot, lambda: "Wrote" in shown(pilot.app) or "nothing was written" in shown(pilot.app))
-
-
-async def test_the_whole_log_is_exported_as_the_events_of_the_channel(plan, make_app, tmp_path):
-    app = make_app(plan.path, pane="log")
-    file = tmp_path / "log.jsonl"
-    async with app.run_test(size=(120, 40)) as pilot:
-        await export(pilot, "j", file)
-    events = [json.loads(line) for line in file.read_text().splitlines()]
-    with Store(plan.path) as store:
-        assert [event["seq"] for event in events] == list(range(1, journal.newest(store.db) + 1))
-    assert events[-1]["log"]["message"] == "running tests 14/22"
-    assert file.stat().st_mode & 0o777 == 0o600
-
-
-async def test_what_the_filter_shows_is_exported_as_markdown_in_which_nothing_of_an_agent_is_markup(
-    plan, make_app, tmp_path
-):
-    by_agent(plan, "claude-2", LogTask(plan[7], f"*bold* <script> {HOSTILE}"))
-    app = make_app(plan.path, pane="log")
-    file = tmp_path / "log.md"
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        log_of(app).filter_by("who:claude-2 kind:log")
-        await export(pilot, "m", file)
-        assert str(file) in shown(app)
-    text = file.read_text()
-    assert "## Sat 21 Nov\n" in text
-    assert "- 20:11:30 **log** claude-2 _Migrate analytics GA to Plausible_: asked for approval\n" in text
-    assert "\\*bold\\* \\<script\\>" in text
-    assert "started" not in text
-    assert not set(text) & set("\x1b\x07\u202e\r")
-
-
-async def test_an_export_writes_over_no_file(plan, make_app, tmp_path):
-    app = make_app(plan.path, pane="log")
-    file = tmp_path / "log.md"
-    file.write_text("mine")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await export(pilot, "m", file)
-        assert "is there already; nothing was written" in shown(app)
-    assert file.read_text() == "mine"
-
-
-async def test_a_read_only_log_can_be_exported(plan, make_app, tmp_path):
-    app = make_app(plan.path, pane="log", read_only=True)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await export(pilot, "m", tmp_path / "log.md")
-    assert "running tests 14/22" in (tmp_path / "log.md").read_text()
-
-
-# Compaction
-
-
-async def test_the_human_drops_old_entries_after_being_told_how_many(plan, make_app):
-    with Store(plan.path) as store:
-        newest = journal.newest(store.db)
-        (kept,) = journal.latest(store.db, 1)
-    app = make_app(plan.path, pane="log")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        app.pane.action_act("log_compact")
-        await until(pilot, lambda: app.screen.query("#answer"))
-        app.screen.query_one("#answer").value = "0d"
-        await pilot.press("enter")
-        await until(pilot, lambda: f"Drop {newest} entries" in shown(app))
-        await pilot.press("d")
-        await until(pilot, lambda: f"Dropped {newest} entries" in shown(app))
-        await until(
-            pilot,
-            lambda: (
-                texts(app)[-1:] == [f"earlier entries, up to {newest}, were compacted away"] and len(texts(app)) <= 2
-            ),
-        )
-    with Store(plan.path) as store:
-        assert journal.oldest(store.db) == newest + 1 == kept.seq + 1
-
-
-async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing_is_that_old(plan, make_app):
-    app = make_app(plan.path, pane="log")
-    async with app.run_test(size=(120, 40)) as pilot:
-        for age, key, said in (("0d", "k", ""), ("9999d", "d", "nothing was dropped"), ("soon", "", "no age")):
-            await settle(pilot)
-            app.pane.action_act("log_compact")
-            await until(pilot, lambda: app.screen.query("#answer"))
-            app.screen.query_one("#answer").value = age
-            await pilot.press("enter", *([key] if key else []))
-            await until(pilot, lambda said=said: said in shown(app))
-    with Store(plan.path) as store:
-        assert journal.oldest(store.db) == 1
-
-
 # Text
 
 
@@ -410,58 +296,3 @@ def test_when_it_was_fits_its_column_however_long_ago():
     assert told == ["20:15:02", "Fri 20:15", "29 Jul", "21 Sep 23"]
     assert [len(each) <= 9 for each in told] == [True] * 4
     assert [when(instant, NOW, ZONE, 5) for instant in (at(20, 15, 2), NOW - 10**13)] == ["20:15", "29Jul"]
-
-
-# Pages
-
-
-@pytest.mark.parametrize("only", [ALL, Filter((Term("kind", "log"),)), Filter((Term("word", "the"),))])
-@pytest.mark.parametrize("looked", [0, 1, 7, 30, 10**9])
-def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
-    monkeypatch.setattr(log_pages, "MOST_PASSED", 3)
-    with Store(plan.path) as store:
-        seen = Situation(store.db, NOW)
-        seen.looked = type(seen.looked)(looked, NOW)
-        newest = journal.newest(store.db)
-        source = EntriesOfJournal(store.db, seen, only)
-        whole = [line for seq in range(newest + 1) for line in log_pages.find(store.db, [seq], only).values()]
-        keys = [str(line.seq) for line in whole]
-        mark = source.mark()
-        if mark is not None:
-            keys.insert(sum(line.seq <= looked for line in whole), SEEN)
-        assert (mark is not None) == (0 < looked < newest)
-        for limit in (1, 2, 5, 1000):
-            assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
-            assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
-        assert source.find(keys).keys() == set(keys)
-
-
-def read(edge, onwards, limit, end):
-    """Everything a source has, page by page from one end."""
-    found = list(edge(limit))
-    while True:
-        page = onwards(found[end], limit) if found else edge(limit)
-        found = [*page, *found] if end == 0 else [*found, *page]
-        if not page and not page.cut:
-            return found
-
-
-def test_a_page_far_back_looks_at_no_more_entries_than_one_near(plan):
-    with Store(plan.path) as store:
-        with store.transaction(NOW) as transaction:
-            for number in range(3_000):
-                with transaction.change():
-                    transaction.speak("claude-1")
-                    transaction.run(LogTask(plan[5], f"{number}"))
-        steps = []
-        for seq in (200, 2_900):
-            counted = [0]
-            store.db._connection.set_progress_handler(
-                lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 100
-            )
-            log_pages.page(store.db, seq, 50)
-            log_pages.page(store.db, seq, 50, backwards=True)
-            store.db._connection.set_progress_handler(None, 0)
-            steps.append(counted[0])
-        assert steps[1] <= steps[0] * 1.2 + 2
-        assert queries.logs(store.db, plan[5])

@@ -5,24 +5,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.driving import by_agent, settle, shown, until
-from tests.tui.evening import Jobs, day
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core import job_lines, queries_jobs, run_logs
-from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, EndRun, FinishRun, RunJob
+from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.store import Store
 from tui_tasks.tui import job_words, schedule_strip
 from tui_tasks.tui.job_form import JobForm
-from tui_tasks.tui.run_output import readable
 from tui_tasks.tui.run_view import RunView
 
-SIZES = [(120, 40), (80, 24), (40, 12)]
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
-
-
-@pytest.fixture
-def jobs(plan) -> Jobs:
-    return Jobs(plan)
 
 
 def job(app, uid):
@@ -331,84 +324,3 @@ async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
             await settle(pilot, *keys)
             assert "[@click" in shown(app)
             assert not {"\x1b", "\x07"} & set(shown(app))
-
-
-# Runs
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app, size):
-    app = make_app(jobs.plan.path, pane="schedule")
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot, "enter")
-        assert "running" in shown(app)
-        if size[0] < 60:
-            await settle(pilot, "enter")
-        assert "64 bytes: time=0.4 ms" in shown(app)
-        await settle(pilot, *["escape"] * (2 if size[0] < 60 else 1))
-        assert not isinstance(app.screen, RunView)
-
-
-async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(jobs, make_app):
-    app = make_app(jobs.plan.path, pane="schedule")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "enter")
-        output = b"".join(b"line %d\n" % number for number in range(100))
-        total = app.screen.output.total
-        with Store(jobs.plan.path) as store:
-            run_logs.write(store.db, jobs.running, [(total, output)], total + len(output))
-        await until(pilot, lambda: "line 99" in shown(app))
-        await settle(pilot, "pageup")
-        assert "line 99" not in shown(app)
-        more = b"the last one\n"
-        total += len(output)
-        with Store(jobs.plan.path) as store:
-            run_logs.write(store.db, jobs.running, [(total, more)], total + len(more))
-        await until(pilot, lambda: app.screen.output.total == total + len(more))
-        assert "the last one" not in shown(app)
-        await settle(pilot, "f")
-        assert "the last one" in shown(app)
-
-
-async def test_a_run_that_ends_says_how(jobs, make_app):
-    app = make_app(jobs.plan.path, pane="schedule")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "enter")
-        end = EndRun(jobs.running, "error", exit_code=3, result="the end", reason="no route to host")
-        by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
-        await until(pilot, lambda: "failed after 42s exit 3" in shown(app))
-        assert "failed 20:15 · no route to host" in shown(app)
-        await settle(pilot, "x")
-        assert "it has ended" in shown(app)
-
-
-async def test_a_run_is_ended_from_its_output(jobs, make_app):
-    app = make_app(jobs.plan.path, pane="schedule")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "enter", "x", "y")
-        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason == "stopped by human"
-
-
-async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):
-    app = make_app(jobs.plan.path, pane="schedule")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "enter", "G")
-        runs = queries_jobs.runs(app.bridge.db, jobs[2], 100)
-        assert app.screen.window.cursor == runs[-1].uid
-        await settle(pilot, "g")
-        assert app.screen.window.cursor == runs[0].uid
-
-
-async def test_the_log_tells_a_run_that_went_well_from_one_that_failed(jobs, make_app):
-    app = make_app(jobs.plan.path, pane="log")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        lines = [line for line in shown(app).split("\n") if "Server status" in line]
-        assert any("◷ run" in line and "ok 9s" in line for line in lines)
-        assert any("✗ fail" in line and "no answer" in line for line in lines)
-        assert not any("✗ fail" in line and "ok 9s" in line for line in lines)
-
-
-def test_output_is_read_as_a_terminal_would_leave_it():
-    assert readable("\x1b[31mred\x1b[0m\r\n10%\r20%\r\nend\r") == "red\n20%\nend"
-    assert readable("\x1b]0;title\x07text") == "text"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import by_agent, opened, press, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, shown, until
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
@@ -16,7 +16,6 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui import charts
 from tui_tasks.tui.stats import bounds
 
-SIZES = [(120, 40), (80, 24), (40, 12)]
 MINUTE = 60_000_000
 
 

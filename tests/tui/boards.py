@@ -1,0 +1,20 @@
+"""How the tests look at the board."""
+
+from tui_tasks.core import queries
+
+
+def board_of(app):
+    return app.query_one("#board")
+
+
+def columns(app) -> dict[str, list[str]]:
+    """The names of the cards on screen, by column."""
+    return {
+        column.plan.name: [row.name for row in column.window._held.on_screen]
+        for column in board_of(app).columns
+        if column.display
+    }
+
+
+def status(app, uid: str) -> str:
+    return queries.task(app.bridge.db, uid).status

@@ -1,0 +1,111 @@
+"""The board's pages and cards: every card once in its order, and within its lines and columns."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tui.plan import NOW, at
+from tui_tasks.core import board_pages, pages
+from tui_tasks.core.board_pages import PARTS
+from tui_tasks.core.operations import (
+    AddTask,
+    CreatePlan,
+    OpenAsk,
+)
+from tui_tasks.core.store import Store
+from tui_tasks.core.wanted import ALL, Filter, Term
+from tui_tasks.tui.board_cards import Face, lines_of, wrapped
+from tui_tasks.tui.board_columns import CardsOfColumn
+from tui_tasks.tui.format import cell_len
+
+# The pages of a column
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A plan with tasks in every part, in no order."""
+    with Store(str(tmp_path / "many.db")) as store:
+        home = store.commit(CreatePlan("Many"), actor="human", now=NOW)[0]
+        for number in range(60):
+            word = PARTS[number * 3 % len(PARTS)]
+            part = "in_progress" if word == "needs_you" else word
+            wish = AddTask(f"t{number} {'xy'[number % 2]}", home.uid, status=part)
+            task = store.commit(wish, actor="a", now=at(9, 0))[0]
+            if word == "needs_you":
+                store.commit(OpenAsk("?", (), task.uid), OpenAsk("??", (), task.uid), actor="a", now=NOW)
+        yield store.db, home.id
+
+
+PLANS = [PARTS, ("failed", "done", "skipped", "cancelled"), ("pending",), ("in_progress", "needs_you")]
+
+
+@pytest.mark.parametrize("parts", PLANS)
+@pytest.mark.parametrize("only", [ALL, Filter((Term("word", "x"),))])
+def test_pages_forwards_and_backwards_give_each_card_once_in_the_same_order(many, parts, only, monkeypatch):
+    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
+    db, list_id = many
+    whole = [
+        card
+        for part in parts
+        for card in board_pages.page(db, list_id, part, pages.FIRST, 100)
+        if not only or card.name.endswith("x")
+    ]
+    assert len({card.uid for card in whole}) == len(whole) > 2
+    source = CardsOfColumn(db, list_id, parts, only)
+    for limit in (1, 3, 100):
+        there = read_on(source.first(limit), lambda cards, n=limit: source.after(cards[-1], n), source.first, limit)
+        assert [card.uid for card in there] == [card.uid for card in whole]
+        back = list(source.last(limit))
+        while True:
+            more = source.before(back[0], limit) if back else source.last(limit)
+            back[:0] = more
+            if len(more) < limit and not more.cut:
+                break
+        assert [card.uid for card in back] == [card.uid for card in whole]
+    assert source.find([card.uid for card in whole]).keys() == {card.uid for card in whole}
+    assert [source.order(card) for card in whole] == sorted(source.order(card) for card in whole)
+
+
+def read_on(page, after, first, limit):
+    found = list(page)
+    while page.cut or len(page) == limit:
+        page = after(found) if found else first(limit)
+        found += page
+    return found
+
+
+def test_counts_of_what_is_wanted_agree_with_the_pages(many):
+    db, list_id = many
+    only = Filter((Term("word", "y"),))
+    for part in PARTS:
+        found = board_pages.page(db, list_id, part, pages.FIRST, 100, only)
+        assert board_pages.count(db, list_id, part, only) == (len(found), False)
+
+
+# How a card is laid out
+
+
+def test_a_word_that_no_line_holds_is_broken():
+    assert wrapped("a" * 25, 10, 3) == ["a" * 10, "a" * 10, "a" * 5]
+    assert wrapped("a" * 25, 10, 2) == ["a" * 10, "a" * 9 + "…"]
+
+
+words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
+
+
+@given(name=words, note=words, who=words, room=st.integers(8, 40), most=st.integers(1, 5), first=st.booleans())
+@settings(max_examples=300)
+def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
+    standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
+    face = Face(name, standing, note, ("?", ""), note_first=first)
+    laid = lines_of(face, room, most)
+    assert 1 <= len(laid) <= most
+    for line in laid:
+        assert sum(cell_len(text) for text, _ in line) <= room
+
+
+def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
+    standing = (("⊘ after 5", ""),)
+    face = Face("Write integration tests", standing)
+    assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after 5"]
+    assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after 5", "")]]
