@@ -57,6 +57,12 @@ def test_the_journal_cannot_be_altered_unnoticed() -> None:
     assert "40 of 40 random changes" in soak("journal")
 
 
+def test_each_due_time_is_decided_once_by_eight_schedulers() -> None:
+    told = soak("scheduler")
+    assert "none double" in told
+    assert "2 of 2 stubborn runs gone" in told
+
+
 def test_ages_and_times_are_right_across_midnight_and_the_end_of_summer_time() -> None:
     told = soak("days")
     assert "right at 4 of 4 looks" in told

@@ -16,7 +16,10 @@ from pathlib import Path
 from tests.soak.budget import Budget
 from tests.soak.native import NotHere
 
-SOAKS = ("kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "days", "payloads")
+SOAKS = (
+    "kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "scheduler", "days",
+    "payloads",
+)  # fmt: skip
 QUICK = 0.004
 
 

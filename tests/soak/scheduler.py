@@ -1,26 +1,22 @@
-"""The scheduler for hours in minutes: `python -m tests.soak_scheduler [PART ...]`, all parts unless named.
+"""Each due time of a job is decided once and run to its end, whatever the clock does: hours of a scheduler in minutes.
 
-    many      8 scheduler processes, a clock that is set forward and back, 50,000 nominal times: one record each, no
-              double start
-    stubborn  a command that ignores TERM and leaves `setsid` children, timed out 100 times: nothing is left, ever
-    flood     1 GB of output: memory and database stay bounded
-    clocks    libfaketime: two hours back repeat nothing, 40 days forward run once and count the rest
-
-Each part prints its figures, and fails with an AssertionError. `--quick` does a hundredth of it.
+many      8 scheduler processes, a clock that is set forward and back, 50,000 nominal times: one record each, no
+          double start
+stubborn  a command that ignores TERM and leaves `setsid` children, timed out 100 times: nothing is left, ever
+flood     1 GB of output: memory and database stay bounded
+clocks    libfaketime: two hours back repeat nothing, 40 days forward run once and count the rest
 """
 
-import argparse
+import contextlib
 import json
 import mmap
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -28,6 +24,8 @@ from pathlib import Path
 from tests.core.job_steps import EVERY_MINUTE, Jobs, beat
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
+from tests.soak.budget import Budget
+from tests.soak.speaking import memory
 from tui_tasks import clock
 from tui_tasks.core import beats, journal, queries_jobs
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
@@ -39,6 +37,7 @@ MINUTE = 60 * SECOND
 BEGIN = 1_767_352_980 * SECOND  # a full minute
 PROCESSES = 8
 JOBS = 25
+TIMES = 50_000
 
 
 class SharedClock:
@@ -83,9 +82,9 @@ def _schedule(folder: str, number: int) -> None:
             time.sleep(random.random() / 200)
 
 
-def many(folder: Path, scale: int) -> None:
+def many(folder: Path, budget: Budget) -> str:
     """50,000 nominal times, most of them a minute apart, some missed in a stretch; now and then the clock goes back."""
-    total = 50_000 // scale
+    total = budget.of(TIMES)
     shared = SharedClock(folder / "clock")
     shared.set(BEGIN - 1)
     store = Store(f"{folder}/t.db")
@@ -93,12 +92,11 @@ def many(folder: Path, scale: int) -> None:
     uids = _jobs_of_each_kind(jobs)
     spawn = multiprocessing.get_context("spawn")
     processes = [spawn.Process(target=_schedule, args=(str(folder), n)) for n in range(PROCESSES)]
-    began = time.monotonic()
     for process in processes:
         process.start()
     chance = random.Random(4)
     minute, backwards = 0, 0
-    while minute * JOBS < total:
+    while minute * JOBS < total and not (minute and budget.is_over):
         minute += chance.choice([1] * 30 + [7, 45])
         shared.set(BEGIN + (minute - 1) * MINUTE)
         _settled(store, uids, shared())
@@ -111,7 +109,6 @@ def many(folder: Path, scale: int) -> None:
     shared.end()
     for process in processes:
         process.join(60)
-    took = time.monotonic() - began
     runs = [jobs.runs(uid) for uid in uids]
     for times in ([run.scheduled_for for run in of_job] for of_job in runs):
         assert sorted(times) == [BEGIN + at * MINUTE for at in range(minute)], "a time lost, or decided twice"
@@ -121,8 +118,10 @@ def many(folder: Path, scale: int) -> None:
     assert len(starts) == len(set(starts)), "a double start"
     assert set(starts) == ran
     assert journal.broken_link(store.db) is None
-    print(f"many: {minute * JOBS:,} nominal times, {PROCESSES} processes, {took:.0f} s: {dict(decisions)}, "
-          f"{len(starts):,} starts, none double, the clock set back {backwards} times")  # fmt: skip
+    return (
+        f"{minute * JOBS:,} nominal times by {PROCESSES} processes: {dict(decisions)}, {len(starts):,} starts, none "
+        f"double, the clock set back {backwards} times"
+    )
 
 
 def _jobs_of_each_kind(jobs: Jobs) -> list[str]:
@@ -143,14 +142,13 @@ def _settled(store: Store, uids: list[str], now: int) -> None:
     until(done, "all decided and done", 120)
 
 
-def stubborn(folder: Path, scale: int) -> None:
+def stubborn(folder: Path, budget: Budget) -> str:
     """Timed out again and again; each time everything that it has started is gone."""
-    times = max(4, 100 // scale)
+    times = budget.of(100, 2)
     store = Store(f"{folder}/t.db")
     host = Host(store)
     text = STUBBORN.replace("PIDS", f"{folder}/pids-$TUI_TASKS_RUN_ID")
     table = runners(**shell(text), max_parallel=4)
-    began = time.monotonic()
     gone, processes = 0, 0
     with hosted(f"{folder}/t.db", table):
         runs = [host.start(f"stubborn {at}", timeout=2) for at in range(times)]
@@ -162,25 +160,24 @@ def stubborn(folder: Path, scale: int) -> None:
             left = [pid for pid in held if alive(pid)]
             assert not left, f"left: {left}"
             gone, processes = gone + 1, processes + len(held)
-    print(f"stubborn: gone {gone} of {times}, {processes} processes, {time.monotonic() - began:.0f} s")
+    return f"{gone} of {times} stubborn runs gone with their {processes} processes"
 
 
-def flood(folder: Path, scale: int) -> None:
+def flood(folder: Path, budget: Budget) -> str:
     """A gigabyte of output, and what its supervisor and the database come to."""
-    size = 1_000_000_000 // scale
+    size = budget.of(1_000) * 1_000_000
     store = Store(f"{folder}/t.db")
     host = Host(store)
     command = f"import sys\nfor _ in range({size // 1_000_000}): sys.stdout.write('x' * 999_999 + chr(10))"
-    began = time.monotonic()
     peak = 0
     with hosted(f"{folder}/t.db", runners(command=[sys.executable, "-c", command])):
         run = host.start("flood", timeout=600)
         while host.run(run.uid).state != "final":
             held = beats.find(store.db, run.uid)
             if held is not None and held.supervised:
-                peak = max(peak, _peak_memory(held.pid))
+                with contextlib.suppress(OSError, StopIteration):  # it has just ended
+                    peak = max(peak, memory(held.pid, "VmHWM"))
             time.sleep(0.05)
-    took = time.monotonic() - began
     ended, log = host.run(run.uid), queries_jobs.run_log(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
@@ -190,24 +187,17 @@ def flood(folder: Path, scale: int) -> None:
     assert "bytes left out" in log.text
     assert peak < 200 * 1024 * 1024
     assert database < 80 * 1024 * 1024
-    print(f"flood: {log.total:,} bytes in {took:.1f} s, {kept:,} kept; the supervisor's peak "
-          f"{peak / 2**20:.0f} MiB, the database with its log {database / 2**20:.1f} MiB")  # fmt: skip
+    return (
+        f"{log.total:,} bytes of output, {kept:,} kept, its supervisor at {peak / 2**20:.0f} MiB, the database with "
+        f"its log {database / 2**20:.1f} MiB"
+    )
 
 
-def _peak_memory(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
-
-
-def clocks(folder: Path, scale: int) -> None:
+def clocks(folder: Path, budget: Budget) -> str:
     """A scheduler process under libfaketime, its clock set while it serves."""
     library = next(Path("/usr/lib").glob("**/libfaketime.so.1"), None)
     if library is None:
-        print("clocks: not done, libfaketime is not installed (Debian: faketime)")
-        return
+        return "no clock was set: libfaketime is not installed (Debian: faketime)"
     offset = folder / "offset"
     offset.write_text("+0")
     database = f"{folder}/t.db"
@@ -239,8 +229,10 @@ def clocks(folder: Path, scale: int) -> None:
     assert len(times) == len(set(times))
     assert stretch["ran"] == 1, stretch
     assert 57_000 < stretch["coalesced"] <= 57_600, stretch
-    print(f"clocks: two hours back repeated nothing in 75 s; 40 days forward, noticed and done in {noticed:.1f} s: "
-          f"{dict(stretch)}, told as {new[at - 1].reason!r}")  # fmt: skip
+    return (
+        f"two hours back repeated nothing in 75 s; 40 days forward were noticed and done in {noticed:.1f} s: "
+        f"{dict(stretch)}, told as {new[at - 1].reason!r}"
+    )
 
 
 def _under(library: Path, offset: Path, database: str) -> subprocess.Popen:
@@ -252,7 +244,7 @@ def _under(library: Path, offset: Path, database: str) -> subprocess.Popen:
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
-    argv = [sys.executable, "-m", "tests.soak_scheduler", "--host", database, json.dumps({"command": ["true"]})]
+    argv = [sys.executable, "-m", "tests.soak.scheduler", database, json.dumps({"command": ["true"]})]
     return subprocess.Popen(argv, cwd=ROOT, env=environ)
 
 
@@ -268,27 +260,16 @@ def serve(database: str, table: str) -> None:
     service.run()
 
 
-PARTS = {"many": many, "stubborn": stubborn, "flood": flood, "clocks": clocks}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak_scheduler", description=__doc__.partition("\n")[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which (all)")
-    parser.add_argument("--quick", action="store_true", help="a hundredth of it")
-    parser.add_argument("--host", nargs=2, metavar=("DATABASE", "RUNNER"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.host:
-        serve(*options.host)
-        return
-    for name in options.parts or PARTS:
-        # In memory where there is such a place: it is not the disk that is tried here.
-        place = "/dev/shm" if Path("/dev/shm").is_dir() else None
-        folder = Path(tempfile.mkdtemp(prefix="soak-scheduler-", dir=place))
-        try:
-            PARTS[name](folder, 100 if options.quick else 1)
-        finally:
-            shutil.rmtree(folder)
+def soak(folder: Path, budget: Budget) -> str:
+    # What waits for minutes of a real clock is left out of a short one.
+    parts = (many, stubborn, flood) if budget.share < 1 else (many, stubborn, flood, clocks)
+    told = []
+    for part in parts:
+        place = folder / part.__name__
+        place.mkdir()
+        told.append(part(place, budget))
+    return "; ".join(told)
 
 
 if __name__ == "__main__":
-    main()
+    serve(*sys.argv[1:])
