@@ -109,7 +109,7 @@ class Terminal:
         deadline = time.monotonic() + WAIT
         while not what():
             assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
-            time.sleep(0.01)
+            time.sleep(0.01)  # another process's work is waited for
 
     def shows(self, text: str) -> bool:
         return any(text in line for line in self.screen.display)

@@ -12,9 +12,9 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from mcp.client.stdio import stdio_client  # noqa: E402
+from mcp.client.stdio import stdio_client  # noqa: E402 - an extra, which may be missing
 
-from tui_tasks.dialects.table import TABLE  # noqa: E402
+from tui_tasks.dialects.table import TABLE  # noqa: E402 - after what may be missing
 
 
 def driven(tmp_path: Path, script: Callable[[Any], Awaitable[None]]) -> None:

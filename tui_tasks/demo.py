@@ -112,7 +112,7 @@ def _agent() -> None:
 
     try:
         for _ in _script(send):
-            time.sleep(PACE)
+            time.sleep(PACE)  # for people to follow
     except (BrokenPipeError, KeyboardInterrupt):
         return
 

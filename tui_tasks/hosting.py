@@ -45,7 +45,7 @@ def hosted(path: str, *, wanted: bool) -> Iterator[None]:
     def serve() -> None:
         try:
             service.run()
-        except Exception:
+        except Exception:  # the front end goes on without it
             _log.exception("the scheduler has ended")
 
     thread = threading.Thread(target=serve, name="scheduler", daemon=True)

@@ -168,7 +168,7 @@ class _Engine(threading.Thread):
                 self._channel = Channel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()
-        except Exception:
+        except Exception:  # the screen goes on without it
             _log.exception("the channel has ended")
         finally:
             self._ready.set()

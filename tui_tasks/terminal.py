@@ -143,7 +143,7 @@ def _reopen_streams() -> None:
     """Give Python the standard streams that it did not make, because their descriptors were closed at the start."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, f"__{name}__") is None:
-            stream = open(fd, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            stream = open(fd, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 - never closed
             setattr(sys, f"__{name}__", stream)
             setattr(sys, name, stream)
 
@@ -310,4 +310,4 @@ def _give_back(screen: int, before: list[Any]) -> None:
         with contextlib.suppress(OSError):
             os.write(screen, _LEAVE)
             return
-        time.sleep(0.01)
+        time.sleep(0.01)  # the terminal may take it in a moment

@@ -204,8 +204,7 @@ class TodoTool:
         event = {"event": "todos_updated", **asdict(response.metadata), "count": len(response.todos or ())}
         try:
             self.callback(event)
-        except Exception:
-            # The todos are written; what the callback makes of it is its own affair.
+        except Exception:  # the todos are written; what the callback makes of it is its own affair
             self.logger.exception("the callback failed")
 
     def _update(self, merge: bool, todos: Any) -> list[Task]:

@@ -78,7 +78,7 @@ class Waits:
             _log.warning("%s", failure.message)
             waiting.not_before = now + RETRY
             return None
-        except Exception:
+        except Exception:  # the others are still to be answered
             _log.exception("a wait failed")
             return self._session.refused(waiting.job, Refusal(DEFECT))
 

@@ -115,10 +115,10 @@ class Author:
         return line, lambda: self.nodes.append(node)
 
     def merge(self) -> tuple[Any, Callable[[], None]]:
-        ids = [f"{self.name}-{n}" for n in self.chance.sample(range(6), 2)]
+        keys = [f"{self.name}-{n}" for n in self.chance.sample(range(6), 2)]
         text = self.text()
-        items = [{"id": id, "content": text, "status": "pending"} for id in ids]  # noqa: A001 - it is one
-        return request("todo", merge=True, todos=items), lambda: self.items.update(dict.fromkeys(ids, text))
+        items = [{"id": key, "content": text, "status": "pending"} for key in keys]
+        return request("todo", merge=True, todos=items), lambda: self.items.update(dict.fromkeys(keys, text))
 
     def plan(self) -> tuple[Any, Callable[[], None]]:
         title = self.text()

@@ -28,7 +28,7 @@ def until(condition: Callable[[], object], what: str, patience: float = PATIENCE
     deadline = time.monotonic() + patience
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
+        time.sleep(0.01)  # another process's work is waited for
     return found
 
 

@@ -44,7 +44,7 @@ def taken(load: Load, database: Path, target: Path) -> int:
 def killed(database: Path, target: Path, chance: random.Random) -> None:
     """Kill a backup at some moment: under its name there is nothing, or all of it."""
     with subprocess.Popen(program("backup", "--db", database, target), stdout=subprocess.DEVNULL) as backup:
-        time.sleep(chance.uniform(0.1, 1.0))
+        time.sleep(chance.uniform(0.1, 1.0))  # any moment of it
         backup.kill()
     if target.exists():
         found(target, replay=False)

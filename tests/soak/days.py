@@ -96,7 +96,7 @@ def _comes(seen: Callable[[], bool]) -> bool:
     """Whether something is seen within the time that a human looks for it."""
     deadline = time.monotonic() + 10
     while not (came := seen()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.01)  # another process's work is waited for
     return came
 
 
@@ -232,7 +232,7 @@ class Times:
         while not right():
             shown = "\n".join(self._screen.screen.display)
             assert time.monotonic() < deadline, f"{what} at {self._clock.time_of_day()}:\n{shown}"
-            time.sleep(0.1)
+            time.sleep(0.1)  # another process's work is waited for
 
     def _ages(self) -> bool:
         return all(self._age(name) in self._may_be(born) for name, born in self._born.items())
@@ -292,7 +292,7 @@ def spend(house: Household, held: Held, seconds: float) -> None:
             house.ask()
             ask_at = time.monotonic() + 10
         held.look()
-        time.sleep(0.2)
+        time.sleep(0.2)  # the pace of a household
 
 
 def soak(folder: Path, budget: Budget) -> str:

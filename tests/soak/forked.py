@@ -62,10 +62,10 @@ def _become(run: Callable[[], int], reading: int, writing: int) -> None:
         os.dup2(reading, 0)
         os.dup2(writing, 1)
         os.closerange(3, 256)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
         status = run()
-    except BaseException:
+    except BaseException:  # nothing may get back into the code of the process that forked
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -17,6 +17,7 @@ import shutil
 import signal
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ from tests.soak.budget import Budget
 from tests.soak.forked import Forked
 from tests.soak.ledger import Author, Tally, Write
 from tests.soak.soundness import found
+from tui_tasks import cli
 
 # Imported once here, so that what is forked need not.
-from tui_tasks import channel, cli, hosting, mcp_server, screen, session  # noqa: F401
-from tui_tasks.dialects import table  # noqa: F401
-from tui_tasks.tui import app  # noqa: F401
+for _name in ("channel", "hosting", "mcp_server", "screen", "session", "dialects.table", "tui.app"):
+    import_module(f"tui_tasks.{_name}")
 
 KILLS = 10_000
 A_ROUND = 250

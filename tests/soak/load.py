@@ -53,7 +53,7 @@ class Load:
     def wait_for(self, writes: int) -> None:
         """Wait until so many were acknowledged, or it has ended by itself."""
         while self.is_on() and self.done < writes:
-            time.sleep(0.05)
+            time.sleep(0.05)  # the writes are another thread's
 
     def check(self, there: Found) -> Tally:
         """Hold what was acknowledged against what is there, when all has ended."""
@@ -67,7 +67,7 @@ class Load:
         try:
             while not self._over.is_set() and (self._most is None or self.done < self._most):
                 self._round()
-        except BaseException as error:
+        except BaseException as error:  # told by the thread that looks after it
             self._failure = error
 
     def _round(self) -> None:

@@ -198,7 +198,7 @@ class Walk:
         while time.monotonic() - since < (QUIET if length != painted else NOTHING):
             if len(self.terminal.raw) != length:
                 length, since = len(self.terminal.raw), time.monotonic()
-            time.sleep(0.01)
+            time.sleep(0.01)  # looked at a hundred times a second
 
     def look(self) -> None:
         """Nothing may have moved, and nothing may have ended."""

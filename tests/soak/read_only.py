@@ -144,7 +144,7 @@ def followed(database: Path, writes: int, budget: Budget) -> tuple[Load, int, in
                 size = max(size, Path(f"{database}-wal").stat().st_size)
                 for name in ("list", "log"):
                     watching[name].type(next(steps))
-                time.sleep(0.05)
+                time.sleep(0.05)  # as fast as a person types
         newest = found(database, replay=False).seq
         plain = watching["plain"]
         plain.wait_for(lambda: plain.lines - 1 == newest - first)

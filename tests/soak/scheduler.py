@@ -79,7 +79,7 @@ def _schedule(folder: str, number: int) -> None:
     with Store(f"{folder}/t.db") as store:
         while not shared.ended:
             service._safely(store)
-            time.sleep(random.random() / 200)
+            time.sleep(random.random() / 200)  # the processes meet in any order
 
 
 def many(folder: Path, budget: Budget) -> str:
@@ -104,7 +104,7 @@ def many(folder: Path, budget: Budget) -> str:
             backwards += 1
             before = journal.newest(store.db)
             shared.set(BEGIN + (minute - 121) * MINUTE)
-            time.sleep(0.05)
+            time.sleep(0.05)  # ten turns of each process, in which nothing may happen
             assert journal.newest(store.db) == before, "a clock set back was no quiet time"
     shared.end()
     for process in processes:
@@ -177,7 +177,7 @@ def flood(folder: Path, budget: Budget) -> str:
             if held is not None and held.supervised:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))
-            time.sleep(0.05)
+            time.sleep(0.05)  # looked at 20 times a second
     ended, log = host.run(run.uid), queries_jobs.run_log(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
@@ -209,7 +209,7 @@ def clocks(folder: Path, budget: Budget) -> str:
         first = until(lambda: _done(jobs, job.uid), "the first run", 90)
         before = len(jobs.runs(job.uid))
         offset.write_text("-2h")
-        time.sleep(75)
+        time.sleep(75)  # a minute and more, in which nothing may happen
         assert len(jobs.runs(job.uid)) == before, "something was repeated"
         offset.write_text("+0")
         until(lambda: len(_done(jobs, job.uid)) > len(first), "a run after the clock is right again", 90)
@@ -218,7 +218,7 @@ def clocks(folder: Path, budget: Budget) -> str:
         began = time.monotonic()
         until(lambda: _done(jobs, job.uid)[0].scheduled_for > clock.now() + 39 * 24 * 60 * MINUTE, "40 days on", 120)
         noticed = time.monotonic() - began
-        time.sleep(5)
+        time.sleep(5)  # what is too much would come now
         new = jobs.runs(job.uid)[: len(jobs.runs(job.uid)) - back]
     finally:
         process.send_signal(signal.SIGTERM)

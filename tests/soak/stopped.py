@@ -11,9 +11,9 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
+from tests.runner.hosting import until
 from tests.soak.budget import Budget
 from tests.soak.native import Faults, preloaded
 from tests.soak.soundness import found
@@ -156,7 +156,7 @@ def _stop_writing(speaker: Speaker, name: str) -> None:
     """Have it write until it stops."""
     while not _is_stopped(speaker.pid):
         speaker.send(_add(name))
-        _wait_for(lambda: _is_stopped(speaker.pid) or _has_line(speaker), "the writer to stop")
+        until(lambda: _is_stopped(speaker.pid) or _has_line(speaker), "the writer to stop", PATIENCE)
 
 
 def _is_stopped(pid: int) -> bool:
@@ -169,13 +169,6 @@ def _has_line(speaker: Speaker) -> bool:
         return speaker.line(0.0) is not None
     except TimeoutError:
         return False
-
-
-def _wait_for(what: Callable[[], bool], told: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < deadline, f"waited in vain for {told}"
-        time.sleep(0.005)
 
 
 def terminal(folder: Path, budget: Budget) -> str:

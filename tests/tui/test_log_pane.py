@@ -259,7 +259,10 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
 
 def test_every_kind_of_entry_has_words(tmp_path):
     with Store(str(tmp_path / "a.db")) as store:
-        do = lambda *operations, actor="human": store.commit(*operations, actor=actor, now=NOW)  # noqa: E731
+
+        def do(*operations, actor="human"):
+            return store.commit(*operations, actor=actor, now=NOW)
+
         home = do(CreatePlan("Plan"))[0]
         one, two = (do(AddTask(name, home.uid))[0] for name in ("one", "two"))
         do(EditTask(one.uid, {"priority": 1, "agent": "a", "name": "uno"}))

@@ -49,7 +49,7 @@ class Agent(threading.Thread):
                     made = store.commit(*steps, actor="claude-9", now=NOW + number)
                     own.insert(0, made[0].uid)
                     self.changes += len(steps)
-        except BaseException as error:
+        except BaseException as error:  # told by the test, which looks at it
             self.failed = error
 
     def want(self) -> int:

@@ -28,7 +28,7 @@ class Database:
         # Once: what stands beside the file, the log above all, stands beside what a link leads to.
         self.path = os.path.realpath(path) if self._is_file else path
         # Not by a Path, which raises where a name is too long.
-        if self._is_file and os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114
+        if self._is_file and os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114 - as said above
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
         if self._is_file:
@@ -190,7 +190,7 @@ class Database:
             except sqlite3.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise
-            time.sleep(0.002)
+            time.sleep(0.002)  # SQLite itself does not wait here
 
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can fail alone."""
@@ -257,7 +257,7 @@ def _which_file(path: str) -> tuple[int, int] | None:
     """What tells a file from any other; None where there is none."""
     try:
         # Before every transaction, and twice as fast as a Path.
-        found = os.stat(path)  # noqa: PTH116
+        found = os.stat(path)  # noqa: PTH116 - as said above
     except OSError:
         return None
     return found.st_dev, found.st_ino

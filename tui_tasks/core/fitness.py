@@ -73,7 +73,7 @@ def refuse_unopened(path: str) -> None:
             return
     except OSError:
         return
-    if not os.path.exists(path) or not os.path.getsize(path):  # noqa: PTH110, PTH202
+    if not os.path.exists(path) or not os.path.getsize(path):  # noqa: PTH110, PTH202 - at every start
         raise DatabaseRefused(
             f"{path} is empty or gone, and {log} holds what was written to it: put the file back, or move the log away"
         )

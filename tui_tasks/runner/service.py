@@ -96,7 +96,7 @@ class SchedulerService:
             return self.turn(store)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
-        except Exception:
+        except Exception:  # one bad turn is not to end the scheduler
             _log.exception("a defect of the scheduler")
         return self._clock() + int(RETRY * 1_000_000)
 

@@ -196,7 +196,7 @@ def carry_out(given: Assignment) -> None:
             ending = _looked_after(store, given, run, job, signals)
         except OSError as error:
             ending = Ending("error", reason=f"cannot start {given.command[0]}: {error.strerror or error}")
-        except Exception as error:
+        except Exception as error:  # the run is to get an end, whatever happens
             _log.exception("a defect of the supervisor")
             processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
             ending = Ending("interrupted", reason=f"a defect of the supervisor: {error!r}")
@@ -240,7 +240,7 @@ def _looked_after(store: Store, given: Assignment, run: Run, job: Job, signals: 
         _private_folder(cwd)
     else:
         # Not `Path.expanduser`, which raises where there is no such user.
-        cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111
+        cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111 - as said above
         if not cwd.is_dir():
             return Ending("error", reason=f"the runner's cwd is no folder: {given.cwd}")
     argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in given.command)
@@ -270,7 +270,7 @@ def _patiently(write: Any) -> Any:
         except StorageFailed:
             if time.monotonic() >= give_up_at:
                 raise
-            time.sleep(1)
+            time.sleep(1)  # the disk may have room again
 
 
 def main() -> None:

@@ -50,7 +50,8 @@ class AgentWindow(RowWindow[Person]):
 
     screen_: Agents
 
-    def draw(self, row: Person, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
+    def draw(self, row: Person, look_: RowLook, line: int) -> Sequence[Part]:
+        """Who, state, task, last word, when last seen."""
         host, width = self.host, look_.width
         now = host.now()
         state = self.screen_.look_of(row)
@@ -85,7 +86,8 @@ class AgentWindow(RowWindow[Person]):
             (seen, "$muted"),
         )
 
-    def draw_empty(self, line: int) -> Sequence[Part]:  # noqa: D102
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """How an agent comes here."""
         text = ("   No agent has spoken yet.", "", "   tui-tasks setup claude     let an agent use this list")
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
 
@@ -93,7 +95,8 @@ class AgentWindow(RowWindow[Person]):
 class AgentHead(Line):
     """The titles of the columns."""
 
-    def left(self, width: int) -> Sequence[Part]:  # noqa: D102
+    def left(self, width: int) -> Sequence[Part]:
+        """A title over each column."""
         assert isinstance(self.screen, Agents)
         who, state, about, last = self.screen.columns(width)
         return [(f"   {'who':<{who}}{'state':<{state}}{'task':<{about}}{'last word':<{last}}seen", "$muted")]
@@ -102,7 +105,8 @@ class AgentHead(Line):
 class AgentNote(Lines):
     """What the agent under the cursor said of late, and what `quiet` means."""
 
-    def lines(self, width: int) -> list[Drawn]:  # noqa: D102
+    def lines(self, width: int) -> list[Drawn]:
+        """Its words, the newest last."""
         assert isinstance(self.screen, Agents)
         screen, now = self.screen, self.host.now()
         person = screen.person
@@ -240,5 +244,6 @@ class Agents(AgentActions, RowActions, Overlay):
 class Title(Line):
     """` Agents`."""
 
-    def left(self, width: int) -> Sequence[Part]:  # noqa: D102
+    def left(self, width: int) -> Sequence[Part]:
+        """The name of the screen."""
         return [(" Agents", "bold")]

@@ -181,7 +181,8 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
         cursor = found.cursor and self.current
         return found._replace(cursor=cursor, focused=cursor and self._focused, place=self._number(row))
 
-    def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
+    def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:
+        """One line of a card, which is laid out whole at its first."""
         if line == 0:
             self._laid = self._lay(row, look_)
         return self._laid[line] if line < len(self._laid) else ()

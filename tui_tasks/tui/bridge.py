@@ -290,7 +290,7 @@ class _Writer:
             try:
                 store = store or Store(self._path)
                 result = work(store)
-            except BaseException as error:
+            except BaseException as error:  # it is the caller's, who waits for the future
                 _settle(future, error=error)
             else:
                 _settle(future, result)

@@ -43,7 +43,8 @@ class AskWindow(RowWindow[Ask]):
 
     inbox: Inbox
 
-    def draw(self, row: Ask, look_: RowLook, line: int) -> Sequence[Part]:  # noqa: D102
+    def draw(self, row: Ask, look_: RowLook, line: int) -> Sequence[Part]:
+        """Who asks, what, and since when."""
         now, width = self.host.now(), look_.width
         state = look(wording.ask_state(row))
         mark = state.mark(ascii_only=self.host.ascii_only)
@@ -87,7 +88,8 @@ class AskWindow(RowWindow[Ask]):
             return question
         return task.name
 
-    def draw_empty(self, line: int) -> Sequence[Part]:  # noqa: D102
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """How a question comes here."""
         text = ("   Nothing needs you.", "", "   Agents ask here with the tool `ask`; the Now line then shows it.")
         at = line if self.inbox.small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
@@ -96,7 +98,8 @@ class AskWindow(RowWindow[Ask]):
 class InboxHead(Line):
     """` Needs you   2 waiting, oldest first`."""
 
-    def left(self, width: int) -> Sequence[Part]:  # noqa: D102
+    def left(self, width: int) -> Sequence[Part]:
+        """How many wait."""
         waiting = len(self.host.situation.asks)
         told = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
         return [(" Needs you", "bold"), (f"   {told}", "$muted")]
