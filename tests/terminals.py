@@ -12,10 +12,11 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import pyte
+from wcwidth import wcwidth
 
 WAIT = 30.0
 """Seconds after which something that has not happened never will."""
@@ -30,11 +31,29 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class Emulator(pyte.Screen):
-    """A terminal that notes which modes are on, the alternate screen among them."""
+    """A terminal that notes which modes are on, the alternate screen among them.
+
+    It is fed on a thread: whoever looks at more than one of its lines holds `lock`.
+    """
 
     def __init__(self, columns: int, lines: int) -> None:
         self.modes_on: set[int] = set()
+        self.lock = threading.RLock()
         super().__init__(columns, lines)
+
+    @property
+    def display(self) -> list[str]:
+        """The lines as text; of a wide letter that was half drawn over a space is left, as on any terminal."""
+        with self.lock:
+            return ["".join(self._letters(row)) for row in range(self.lines)]
+
+    def _letters(self, row: int) -> Iterator[str]:
+        second_half = False
+        for column in range(self.columns):
+            held = self.buffer[row][column].data
+            if held or not second_half:
+                yield held or " "
+            second_half = bool(held) and wcwidth(held[0]) == 2
 
     def set_mode(self, *modes: int, **kwargs: Any) -> None:
         self.modes_on |= set(modes)
@@ -94,7 +113,8 @@ class Terminal:
     def take(self, data: bytes) -> None:
         """Have what came from the program."""
         self.raw += data
-        self.stream.feed(data)
+        with self.screen.lock:
+            self.stream.feed(data)
 
     def stop_draining(self) -> None:
         self.draining = False

@@ -203,10 +203,15 @@ class Walk:
     def look(self) -> None:
         """Nothing may have moved, and nothing may have ended."""
         assert self.terminal.process.poll() is None, self.terminal.screen.display
-        assert not spills(self.terminal.screen), "\n".join(self.terminal.screen.display)
+        # It may be in the midst of painting.
+        self.terminal.wait_for(lambda: not self._spills())
         self.screens += 1
         for line in self.terminal.screen.display:
             self.seen |= {field for _, field in _MARKER.findall(line)}
+
+    def _spills(self) -> list[str]:
+        with self.terminal.screen.lock:
+            return spills(self.terminal.screen)
 
     def click_all(self) -> int:
         """Click on everything that looks as if it did something; return how often."""

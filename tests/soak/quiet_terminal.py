@@ -19,4 +19,5 @@ class QuietTerminal(Terminal):
 
     def take(self, data: bytes) -> None:
         self.lines += data.count(b"\n")
-        self.stream.feed(data)
+        with self.screen.lock:
+            self.stream.feed(data)
