@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core import compaction, journal, log_pages, queries_jobs
+from tui_tasks.core import log_pages, queries_jobs
 from tui_tasks.core.log_pages import KINDS, LogLine
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Action, bindings
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.dialogs import Choice, Menu, Prompt
 from tui_tasks.tui.filter_bar import FilterBar
 from tui_tasks.tui.filters import Language
-from tui_tasks.tui.format import cell_len, count, moment, safe_line, sign
+from tui_tasks.tui.format import cell_len, count, moment, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.log_entry import EntryDetail
-from tui_tasks.tui.log_export import JSON_LINES, MARKDOWN, Export, Stopped
+from tui_tasks.tui.log_files import Exports, compact
 from tui_tasks.tui.log_lines import EntriesOfJournal, LogWindow
 from tui_tasks.tui.log_words import SEEN, text_of, who_of
 from tui_tasks.tui.now_line import Line
@@ -31,8 +27,6 @@ from tui_tasks.tui.pane import Pane, RowActions
 from tui_tasks.tui.window import RowMessage, RowWindow
 
 OF_LOG: Final = Language(("who", "kind", "list"), {"kind": tuple(KINDS)})
-# Seconds between two words about how far an export has come.
-_TELL_EVERY: Final = 0.5
 
 
 class LogRule(Line):
@@ -83,7 +77,7 @@ class LogPane(RowActions, Pane):
         self.following = True
         self.below = 0
         self._told_until = 0
-        self._export: threading.Event | None = None
+        self._exports = Exports(self.host)
 
     def compose(self) -> ComposeResult:
         """Rule, filter, entries, the entry that was opened."""
@@ -101,8 +95,7 @@ class LogPane(RowActions, Pane):
 
     def on_unmount(self) -> None:
         """Leave no half of a file."""
-        if self._export is not None:
-            self._export.set()
+        self._exports.end()
 
     def _source(self) -> EntriesOfJournal:
         return EntriesOfJournal(self.host.bridge.db, self.host.situation, self.only)
@@ -225,8 +218,8 @@ class LogPane(RowActions, Pane):
 
     def do_back(self) -> None:
         """One layer: an export, the entry, the filter."""
-        if self._export is not None:
-            self._export.set()
+        if self._exports.is_writing:
+            self._exports.end()
         elif self.is_open:
             self.remove_class("-open")
             self._follow(self.window.on_last)
@@ -304,65 +297,13 @@ class LogPane(RowActions, Pane):
         self._show(ALL)
         self.window.focus()
 
+    # The whole log
+
     async def do_log_compact(self) -> None:
         """Drop the journal's oldest entries, once the human has seen how many."""
-        age = await self.host.push_screen_wait(
-            Prompt("Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
-        )
-        if age is None or not age.strip():
-            return
-        before = compaction.instant(age.strip(), self.host.now())
-        db = self.host.bridge.db
-        old = count(compaction.first_since(db, before) - journal.oldest(db), "entry", "entries")
-        drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
-        if (
-            await self.host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")]))
-            == "d"
-        ):
-            dropped = await self.host.bridge.compact(before)
+        if await compact(self.host):
             self._show(self.only)
-            self.host.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
-
-    # In a file
 
     async def do_log_export(self) -> None:
         """Write what is shown into a file."""
-        if self._export is not None:
-            self.host.say("An export is being written; Esc ends it.")
-            return
-        choices = [Choice("m", "Markdown, for people"), Choice("j", "JSON lines, as the channel sends them")]
-        what = "what the filter shows" if self.only else "the whole log"
-        key = await self.host.push_screen_wait(Menu(f"Export {what} as", choices))
-        if key is None:
-            return
-        form = MARKDOWN if key == "m" else JSON_LINES
-        name = await self.host.push_screen_wait(Prompt("Into the file", self._file_name(form), done="Write"))
-        if name is not None and name.strip():
-            assert self.host.zone is not None
-            file = Path(name.strip()).expanduser().absolute()
-            await self._write(Export(file, self.host.bridge.path, form, self.host.zone, self.only))
-
-    def _file_name(self, form: str) -> str:
-        assert self.host.zone is not None
-        _, day, month, at = moment(self.host.now(), self.host.zone).split(" ")
-        return str(Path.cwd() / f"tui-tasks-log-{day}-{month}-{at.replace(':', '')}.{form}")
-
-    async def _write(self, export: Export) -> None:
-        """Write in a thread, telling now and then how far it is."""
-        self._export = threading.Event()
-        written = [0]
-        work = asyncio.create_task(
-            asyncio.to_thread(export.run, lambda done: written.__setitem__(0, done), self._export)
-        )
-        try:
-            while not (await asyncio.wait({work}, timeout=_TELL_EVERY))[0]:
-                self.host.say(f"Writing: {count(written[0], 'entry', 'entries')} so far. Esc ends it.")
-            self.host.say(f"Wrote {count(await work, 'entry', 'entries')} to {export.file}")
-        except Stopped:
-            self.host.say("The export was ended; nothing of it is left.")
-        except FileExistsError:
-            self.host.say(f"{safe_line(str(export.file), 60)} is there already; nothing was written.")
-        except OSError as error:
-            self.host.say(f"Cannot write {safe_line(str(export.file), 60)}: {error.strerror}")
-        finally:
-            self._export = None
+        await self._exports.ask(self.only)

@@ -1,0 +1,98 @@
+"""What the human does with the log as a whole: it is written into a file, or its oldest entries are dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core import compaction, journal
+from tui_tasks.core.wanted import Filter
+from tui_tasks.tui.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.format import count, moment, safe_line
+from tui_tasks.tui.log_export import JSON_LINES, MARKDOWN, Export, Stopped
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app import TaskApp
+
+# Seconds between two words about how far an export has come.
+_TELL_EVERY: Final = 0.5
+
+
+async def compact(host: TaskApp) -> bool:
+    """Drop the journal's oldest entries, once the human has seen how many; False where they think better of it."""
+    prompt = Prompt("Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+    age = await host.push_screen_wait(prompt)
+    if age is None or not age.strip():
+        return False
+    before = compaction.instant(age.strip(), host.now())
+    db = host.bridge.db
+    old = count(compaction.first_since(db, before) - journal.oldest(db), "entry", "entries")
+    drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
+    if await host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")])) != "d":
+        return False
+    dropped = await host.bridge.compact(before)
+    host.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
+    return True
+
+
+class Exports:
+    """Writes the log into a file that the human names, one at a time, and tells how far it is."""
+
+    def __init__(self, host: TaskApp) -> None:
+        self._host = host
+        self._ending: threading.Event | None = None
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether one is being written."""
+        return self._ending is not None
+
+    def end(self) -> None:
+        """End what is being written, and leave no half of a file."""
+        if self._ending is not None:
+            self._ending.set()
+
+    async def ask(self, only: Filter) -> None:
+        """Ask for form and file, and write the entries that are wanted."""
+        host = self._host
+        if self.is_writing:
+            host.say("An export is being written; Esc ends it.")
+            return
+        choices = [Choice("m", "Markdown, for people"), Choice("j", "JSON lines, as the channel sends them")]
+        what = "what the filter shows" if only else "the whole log"
+        key = await host.push_screen_wait(Menu(f"Export {what} as", choices))
+        if key is None:
+            return
+        form = MARKDOWN if key == "m" else JSON_LINES
+        name = await host.push_screen_wait(Prompt("Into the file", self._file_name(form), done="Write"))
+        if name is not None and name.strip():
+            assert host.zone is not None
+            file = Path(name.strip()).expanduser().absolute()
+            await self._write(Export(file, host.bridge.path, form, host.zone, only))
+
+    def _file_name(self, form: str) -> str:
+        assert self._host.zone is not None
+        _, day, month, at = moment(self._host.now(), self._host.zone).split(" ")
+        return str(Path.cwd() / f"tui-tasks-log-{day}-{month}-{at.replace(':', '')}.{form}")
+
+    async def _write(self, export: Export) -> None:
+        """Write in a thread, telling now and then how far it is."""
+        host, self._ending = self._host, threading.Event()
+        written = [0]
+        work = asyncio.create_task(
+            asyncio.to_thread(export.run, lambda done: written.__setitem__(0, done), self._ending)
+        )
+        try:
+            while not (await asyncio.wait({work}, timeout=_TELL_EVERY))[0]:
+                host.say(f"Writing: {count(written[0], 'entry', 'entries')} so far. Esc ends it.")
+            host.say(f"Wrote {count(await work, 'entry', 'entries')} to {export.file}")
+        except Stopped:
+            host.say("The export was ended; nothing of it is left.")
+        except FileExistsError:
+            host.say(f"{safe_line(str(export.file), 60)} is there already; nothing was written.")
+        except OSError as error:
+            host.say(f"Cannot write {safe_line(str(export.file), 60)}: {error.strerror}")
+        finally:
+            self._ending = None
