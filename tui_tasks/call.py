@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tui_tasks import oneshot, strictjson
+from tui_tasks import oneshot, shown_json, strictjson
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.table import TABLE
@@ -42,9 +42,9 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Exit status 0 or 1."""
     reply = oneshot.ask(session, {"tool": tool, "arguments": arguments})
     if not reply["ok"]:
-        print(strictjson.shown(reply["error"]), file=sys.stderr)
+        print(shown_json.shown(reply["error"]), file=sys.stderr)
         return 1
-    print(strictjson.shown(reply["result"], indent=2))
+    print(shown_json.shown(reply["result"], indent=2))
     return 0
 
 
@@ -69,7 +69,7 @@ def describe(name: str) -> int:
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
         print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
-    print("\nAs JSON Schema:\n" + strictjson.shown(made))
+    print("\nAs JSON Schema:\n" + shown_json.shown(made))
     return 0
 
 

@@ -267,10 +267,18 @@ def _add(options: argparse.Namespace, session: Session) -> None:
     verbs.add(session, options.name, options.description, as_json=options.json)
 
 
-def _ls(options: argparse.Namespace, session: Session) -> None:
+def _ls(options: argparse.Namespace) -> int:
+    if options.json:
+        # It needs neither Peewee nor the tools, whose import would take longer than 10,000 tasks do.
+        from tui_tasks import listing, paths
+
+        listing.print_json(paths.database(options.db), options.list, options.status, read_only=options.read_only)
+        return 0
     from tui_tasks import verbs
 
-    verbs.ls(session, options.status, as_json=options.json)
+    with open_store(options) as store:
+        verbs.ls(session_of(options, store), options.status)
+    return 0
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
@@ -339,7 +347,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("call", "one tool call from a shell", _declare_call, _call),
     ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
     ("add", "add a task", _declare_add, _verb(_add)),
-    ("ls", "list tasks", _declare_ls, _verb(_ls)),
+    ("ls", "list tasks", _declare_ls, _ls),
     ("show", "show a task and its log", _declare_task, _verb(_show)),
     ("next", "show the task to take up next", _declare_json, _verb(_next)),
     ("log", "add to a task's log", _declare_log, _verb(_log)),

@@ -114,20 +114,3 @@ def _load_plain(line: bytes) -> Any:
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _pack = msgspec.msgpack.Encoder().encode
-
-
-# Valid in JSON as they are, and yet orders to a terminal or invisible there.
-_UNSEEN: Final = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
-
-
-def readable(text: str) -> str:
-    """JSON for a terminal: the same value, with an escape for each character that would do more than be read."""
-    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
-
-
-def shown(value: Any, indent: int | None = None) -> str:
-    """A value as `readable` JSON."""
-    return readable(json.dumps(value, ensure_ascii=False, indent=indent))

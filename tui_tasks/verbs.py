@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tui_tasks import oneshot, strictjson
+from tui_tasks import oneshot, shown_json
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, NotFound, Refusal
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
@@ -27,7 +27,7 @@ def _request(session: Session, tool: str, **arguments: Any) -> Any:
 
 
 def _tell(text: str, held: Any, *, as_json: bool) -> None:
-    print(strictjson.shown(held) if as_json else text)
+    print(shown_json.shown(held) if as_json else text)
 
 
 def _found(session: Session, reference: str) -> Task:
@@ -51,16 +51,10 @@ def add(session: Session, name: str, description: str, *, as_json: bool) -> None
     _tell(f"added {made['uid'][:SHORT]}  {safe_line(name)}", made, as_json=as_json)
 
 
-def ls(session: Session, statuses: list[str], *, as_json: bool) -> None:
+def ls(session: Session, statuses: list[str]) -> None:
     """Print the tasks in order: of the list that is named, else of all lists."""
-    db, homes = session.store.db, _lists(session)
-    if as_json:
-        from tui_tasks.core import written_out
-
-        texts = (text for home in homes for text in written_out.tasks(db, home, statuses))
-        print(strictjson.readable(f"[{', '.join(texts)}]"))
-        return
-    for home in homes:
+    db = session.store.db
+    for home in _lists(session):
         for place, task in _numbered(db, home):
             if not statuses or task.status in statuses:
                 print(_line(task, home, place, session.clock()))
@@ -97,7 +91,7 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
     held = full_task(task, home.handle)
     held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
-        print(strictjson.shown(held))
+        print(shown_json.shown(held))
         return
     print(f"{safe_line(task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
     if task.description:

@@ -12,8 +12,8 @@ import pytest
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
 from tui_tasks.core import journal
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, CreatePlan
-from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store, replay
 
 NOW = 1_767_352_934_000_000

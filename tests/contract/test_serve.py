@@ -16,8 +16,8 @@ from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, prog
 from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core import queries
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AnswerAsk
-from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
 
 

@@ -14,10 +14,10 @@ import pytest
 from tui_tasks.core import database, fitness, journal, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.database import refuse_faulty_library
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.fitness import APPLICATION_ID
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList
-from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.watch import Watch
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import EnsureList
-from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.core.turns import Turns
 

@@ -51,8 +51,8 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
             uids.append(task.uid)
         tasks = queries.tasks(store.db, home.id)
         plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
-        written = written_out.tasks(store.db, home)
+        written = written_out.tasks(store.db, home.handle)
         assert [json.loads(text) for text in written] == [json.loads(text) for text in plain]
         assert [list(json.loads(text)) for text in written] == [list(json.loads(text)) for text in plain]
         done = [task.uid for task in tasks if task.status == "done"]
-        assert [json.loads(text)["uid"] for text in written_out.tasks(store.db, home, ["done"])] == done
+        assert [json.loads(text)["uid"] for text in written_out.tasks(store.db, home.handle, ["done"])] == done

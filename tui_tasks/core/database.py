@@ -8,13 +8,16 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
-from tui_tasks.core.orm import PeeweeException, Query, SqliteDatabase, sqlite3
-from tui_tasks.core.statements import Statement
 from tui_tasks.core.turns import Turns
+
+if TYPE_CHECKING:
+    from tui_tasks.core.orm import Query
+    from tui_tasks.core.statements import Statement
 
 BUSY_SECONDS: Final = 5.0
 
@@ -39,18 +42,17 @@ class Database:
 
     def _open(self) -> None:
         uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
-        opened = SqliteDatabase(
-            uri if self._is_file else self.path,
-            pragmas=_pragmas(self.read_only),
-            lock_type="IMMEDIATE",
-            timeout=BUSY_SECONDS,
-            thread_safe=False,
-            uri=True,
-            cached_statements=512,
-        )
-        with contextlib.ExitStack() as failed, refusing(self.path):
-            failed.callback(opened.close)
-            connection: Any = opened.connection()  # type: ignore[no-untyped-call]  # Peewee's stubs
+        with refusing(self.path), contextlib.ExitStack() as failed:
+            connection = sqlite3.connect(
+                uri if self._is_file else self.path,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                uri=True,
+                cached_statements=512,
+            )
+            failed.callback(connection.close)
+            for name, value in _pragmas(self.read_only):
+                connection.execute(f"PRAGMA {name} = {value}")
             connection.create_function("casefold", 1, _casefold, deterministic=True)
             connection.create_function("has_tag", 2, _has_tag, deterministic=True)
             fitness.refuse_other(fitness.head_of(connection), self.path)
@@ -58,7 +60,6 @@ class Database:
                 fitness.refuse_cut_short(connection, self.path)
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
-        self._peewee = opened
         self._connection = connection
         self._cursor = connection.cursor()
         self._file = _which_file(self.path)
@@ -76,7 +77,7 @@ class Database:
         if self._is_file and file is None:
             raise StorageFailed(f"{self.path} is gone: put it back; nothing was written", retryable=True)
         if file != self._file or self._has_failed:
-            before, turns = self._peewee, self._turns
+            before, turns = self._connection, self._turns
             try:
                 fitness.refuse_unopened(self.path)
                 self._open()
@@ -110,7 +111,7 @@ class Database:
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
-        """Run SQL that Peewee does not write (pragmas, schema steps)."""
+        """Run SQL that Peewee does not write (pragmas, schema steps, `written_out`)."""
         return self._connection.execute(text, params)
 
     def scalar(self, text: str) -> Any:
@@ -235,7 +236,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        self._peewee.close()
+        self._connection.close()
         if self._turns is not None:
             self._turns.close()
             self._turns = None
@@ -351,7 +352,7 @@ def refusing(path: str) -> Iterator[None]:
     """Turn what SQLite says while a database is opened into a refusal for people."""
     try:
         yield
-    except (sqlite3.Error, PeeweeException) as error:
+    except sqlite3.Error as error:
         if not os.path.exists(path):  # noqa: PTH110 - as above
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error

@@ -12,8 +12,8 @@ import struct
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.orm import sqlite3
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 1

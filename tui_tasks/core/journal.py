@@ -17,9 +17,10 @@ import msgspec
 from tui_tasks.core import compaction, models
 from tui_tasks.core.compaction import Base
 from tui_tasks.core.database import Database
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
-from tui_tasks.core.orm import fn, sqlite3
+from tui_tasks.core.orm import fn
 from tui_tasks.core.snapshots import Entry, Task, full_task, reader
 from tui_tasks.core.statements import Statement, slot
 

@@ -1,4 +1,4 @@
-"""Peewee, and the SQLite driver that it uses: whatever the core has of them comes from here.
+"""Peewee: whatever the core has of it comes from here. It builds SQL; `database` runs it.
 
 Peewee looks at Python's own SQLite even where it goes on with pysqlite3. Not to load that one saves 0.8 MB in every
 process, and a twentieth of the start of a command.
@@ -10,7 +10,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any
 
 
 @contextlib.contextmanager
@@ -28,7 +27,6 @@ def _without_another_driver() -> Iterator[None]:
 
 
 with _without_another_driver():
-    import peewee
     from peewee import (
         JOIN,
         SQL,
@@ -39,16 +37,12 @@ with _without_another_driver():
         Field,
         IntegerField,
         Model,
-        PeeweeException,
         Query,
         SqliteDatabase,
         TextField,
         Value,
         fn,
     )
-
-# The newer of the drivers that Peewee has found.
-sqlite3: Any = peewee.sqlite3  # type: ignore[attr-defined]  # Peewee's stubs leave it out
 
 __all__ = [
     "JOIN",
@@ -60,11 +54,9 @@ __all__ = [
     "Field",
     "IntegerField",
     "Model",
-    "PeeweeException",
     "Query",
     "SqliteDatabase",
     "TextField",
     "Value",
     "fn",
-    "sqlite3",
 ]

@@ -1,0 +1,23 @@
+"""`tui-tasks ls --json`: every task, for programs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+
+from tui_tasks.core import migrations, written_out
+from tui_tasks.core.database import storage_errors
+from tui_tasks.shown_json import readable
+
+
+def print_json(database: str, handle: str | None, statuses: Collection[str], *, read_only: bool) -> None:
+    """Print the tasks of one list, or of all, as one JSON array (contract, section 7).
+
+    Raises:
+        DatabaseRefused: the database cannot be used.
+        NotFound: there is no such list.
+        StorageFailed: the database cannot be read.
+    """
+    with contextlib.closing(migrations.opened(database, read_only=read_only)) as db, storage_errors(db.path):
+        texts = written_out.tasks(db, handle, statuses)
+    print(readable(f"[{', '.join(texts)}]"))
