@@ -5,6 +5,7 @@ Ids are names such as `task-3`, given in order of making; whoever compares the m
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ class Model:
         self.changes: list[Change] = []
         self.now = 0
         self.actor = ""
+        self.steps = 0
         self._touched: set[str] = set()
         self._current = Change([], {}, {}, (0, 0))
         # Where the contract leaves it open which place a task has: after an undo.
@@ -52,19 +54,20 @@ class Model:
     def begin(self, now: int) -> None:
         """A line has come: leases that are over end first."""
         self.now, self.loose, self.exact = now, set(), {}
-        self.serve([(SYSTEM, self.lapse)], (0, 0))
+        self.serve([(SYSTEM, self.lapse)], {})
 
-    def serve(self, calls: list[tuple[str, Callable[[], Any]]], seqs: tuple[int, int]) -> list[Any]:
-        """Run (actor, function) pairs as one change, whole or not at all, and return their results.
+    def serve(self, calls: list[tuple[str, Callable[[], Any]]], seqs: dict[str, tuple[int, int]]) -> list[Any]:
+        """Run (actor, function) pairs, whole or not at all, and return their results: of each actor it is one change.
 
-        `seqs` are the first and the last of the change's entries. A `Refused` has the index of its request as `at`.
+        `seqs` are the first and the last of each actor's entries. A `Refused` has the index of its request as `at`.
         """
         before, stood = self.state.copy(), [change.stands for change in self.changes]
-        change = self._current = Change([], orders(before), {}, seqs)
+        whole = self._current = Change([], {}, {}, (0, 0))
+        parts: dict[str, Change] = {}
         results = []
         for at, (actor, run) in enumerate(calls):
             self.actor, self._touched = actor, set()
-            was, undone = self.state.copy(), len(change.undoes)
+            was, undone = self.state.copy(), len(whole.undoes)
             try:
                 results.append(run())
             except Refused as refused:
@@ -73,10 +76,17 @@ class Model:
                     known.stands = stands
                 refused.at = at
                 raise
-            change.steps.append(Step(actor, differences(was, self.state), len(change.undoes) > undone))
-        change.after = orders(self.state)
-        if change.touched():
-            self.changes.append(change)
+            self.steps += 1
+            step = Step(actor, differences(was, self.state), len(whole.undoes) > undone, self.steps)
+            part = parts.setdefault(actor, Change([], {}, {}, seqs.get(actor, (0, 0))))
+            part.undoes += whole.undoes[undone:]
+            for change in (whole, part):
+                change.steps.append(step)
+        made = [part for part in parts.values() if part.touched()]
+        if len(made) == 1:
+            # Where several took part, the orders around are those of no one's part.
+            made[0].before, made[0].after = orders(before), orders(self.state)
+        self.changes += made
         return results
 
     # What the rules stand on
@@ -290,13 +300,13 @@ class Model:
 
     def _refuse_if_touched(self, change: Change) -> None:
         keys = change.touched()
-        whole = {uid for kind, uid, name in keys if kind == "task" and name in ("made", "deleted")}
-        later = [*self.changes[self.changes.index(change) + 1 :], self._current]
         problems: list[str] = []
-        for step in (step for other in later if other.stands for step in other.steps):
-            if step.actor != self.actor and not step.is_undo:
+        others = [step for other in (*self.changes, self._current) if other.stands for step in other.steps]
+        for own, step in itertools.product(change.steps, others):
+            if step.number > own.number and step.actor != self.actor and not step.is_undo:
+                whole = {uid for kind, uid, name in own.diff if kind == "task" and name in ("made", "deleted")}
                 about = {uid for kind, uid, _ in step.diff if kind != "home"}
-                problems += ["conflict"] if step.diff.keys() & keys or about & whole else []
+                problems += ["conflict"] if step.diff.keys() & own.diff.keys() or about & whole else []
         for uid in {uid for kind, uid, _ in keys if kind in ("task", "log", "saved")}:
             task = self.state.tasks[uid]
             if task.deleted and not {("task", uid, "deleted"), ("task", uid, "made")} & keys:

@@ -177,11 +177,16 @@ class Step:
     actor: str
     diff: Diff
     is_undo: bool
+    # Steps are numbered one after the other, whatever they are part of.
+    number: int
 
 
 @dataclass(eq=False)
 class Change:
-    """A request or a batch as history has it, with the orders of lists around it and what it has taken back."""
+    """One actor's request, or part of a batch, as history has it, with what it has taken back.
+
+    `before` and `after` are the orders of lists around it, where they are known.
+    """
 
     steps: list[Step]
     before: dict[int, list[str]]
