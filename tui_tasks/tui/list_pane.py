@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core import pages
-from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Opening, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.filter_bar import FilterBar
-from tui_tasks.tui.format import count
 from tui_tasks.tui.list_lines import ListFoot, ListHead, ListRule, SideFoot, TaskWindow, side_width
+from tui_tasks.tui.list_moves import ListMoves
+from tui_tasks.tui.matches import Matches
 from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.sources import TasksOfList
-from tui_tasks.tui.task_words import TaskWords
 from tui_tasks.tui.window import RowMessage, RowWindow
 
 
-class ListPane(TaskWords):
+class ListPane(ListMoves):
     """Pane 1. On a small screen the detail takes the list's place (`-open`)."""
 
     NAME = "list"
@@ -56,7 +54,7 @@ class ListPane(TaskWords):
         """Show the App's list."""
         self._before_filter: str | None = None
         self._asking: set[str] = set()
-        self._counting: Any = None
+        self._matches = Matches(self)
         self._lay_out()
         self.refreshed()
         if not self.host.is_compact:
@@ -153,34 +151,6 @@ class ListPane(TaskWords):
         event.stop()
         self.do_open()
 
-    def on_row_window_dragged(self, event: RowWindow.Dragged) -> None:
-        """The window shows it."""
-        event.stop()
-
-    def on_row_window_dropped(self, event: RowWindow.Dropped) -> None:
-        """Put the dragged row where it was let go of."""
-        event.stop()
-        region = self.window.region
-        over = self.window.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
-        dragged = pages.line(self.host.bridge.db, event.key)
-        if over is None or dragged is None or over.uid == dragged.uid:
-            return
-        move = (
-            MoveTask(dragged.uid, after=over.uid)
-            if over.rank > dragged.rank
-            else MoveTask(dragged.uid, before=over.uid)
-        )
-        self._write(move)
-
-    def _write(self, move: MoveTask) -> None:
-        if self.host.bridge.read_only:
-            self.host.say("Moving a task: read only")
-        else:
-            self.host.flow(self._move(move))
-
-    async def _move(self, move: MoveTask) -> None:
-        await self.host.bridge.commit(move)
-
     # Opening and going back
 
     def do_open(self) -> None:
@@ -244,22 +214,7 @@ class ListPane(TaskWords):
     def show_wanted(self, only: Filter) -> None:
         """Show what is wanted, from the first on."""
         self.window.refilter(self._source(only))
-        self._count(only)
-
-    def _count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
-        """Count what matches, a stretch at a time, so that keys come through."""
-        if self._counting is not None:
-            self._counting.stop()
-        self._counting = None
-        found, bar = self.host.current_list, self.query_one(FilterBar)
-        if not only or found is None:
-            bar.say(f"{count(found.total, 'task')}" if found is not None else "")
-            return
-        more, end = pages.count_on(self.host.bridge.db, self.host.list_id, rank, only)
-        so_far += more
-        bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
-        if end is not None:
-            self._counting = self.set_timer(0.005, lambda: self._count(only, end, so_far))
+        self._matches.count(only)
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
         """Back to the rows, with the filter."""
@@ -299,18 +254,6 @@ class ListPane(TaskWords):
         event.stop()
         self._show_head()
         self.screen.set_focus(self.window)
-
-    async def do_move_down(self) -> None:
-        """One place down."""
-        below = self.window.neighbour(1)
-        if below is not None and self.window.cursor is not None:
-            await self.host.bridge.commit(MoveTask(self.window.cursor, after=below.uid))
-
-    async def do_move_up(self) -> None:
-        """One place up."""
-        above = self.window.neighbour(-1)
-        if above is not None and self.window.cursor is not None:
-            await self.host.bridge.commit(MoveTask(self.window.cursor, before=above.uid))
 
 
 def _renumbers(changes: Changes) -> bool:
