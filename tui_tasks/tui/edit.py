@@ -142,11 +142,7 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         """Write the description elsewhere."""
         from tui_tasks.tui import editor
 
-        try:
-            text = editor.edit(self.host, self.query_one(LongText).value)
-        except editor.NoEditor as none:
-            self.host.say(str(none))
-            return
+        text = editor.edit(self.host, self.query_one(LongText).value)
         if text is not None:
             self.query_one(LongText).value = text
 
@@ -316,6 +312,23 @@ async def save(app: TaskApp, base: Task, changes: dict[str, Any]) -> bool:
             changes = {name: value for name, value in changes.items() if name not in both}
             if not changes:
                 return True
+
+
+async def edit_outside(app: TaskApp, task: Task) -> None:
+    """Let the human edit title and description in their own editor, until what they wrote can be saved."""
+    from tui_tasks.tui import editor
+
+    text = editor.edit(app, editor.as_document(task.name, task.description))
+    while text is not None:
+        name, description = editor.from_document(text, task.description)
+        changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
+        if description != task.description:
+            changes["description"] = description
+        if not name:
+            app.say("A task needs a title; nothing was saved.")
+        if not name or await save(app, task, changes):
+            return
+        text = editor.edit(app, text) or text
 
 
 def _shown(app: TaskApp, name: str, value: Any) -> str:

@@ -42,8 +42,17 @@ def _is_there(program: str, path: str) -> bool:
     return any(os.access(Path(folder) / program, os.X_OK) for folder in path.split(os.pathsep) if folder)
 
 
-def edit(app: TaskApp, text: str, suffix: str = ".md") -> str | None:
-    """Let the human change a text; return it, or None where it was left as it was.
+def edit(app: TaskApp, text: str) -> str | None:
+    """Let the human change a text; return it, or None where it was left as it was, or no editor could be run."""
+    try:
+        return _edited(app, text)
+    except NoEditor as none:
+        app.say(str(none))
+        return None
+
+
+def _edited(app: TaskApp, text: str) -> str | None:
+    """Return the changed text, or None.
 
     Raises:
         NoEditor: none could be run, or it ended with an error; nothing is changed.
@@ -51,7 +60,7 @@ def edit(app: TaskApp, text: str, suffix: str = ".md") -> str | None:
     argv = command()
     with contextlib.ExitStack() as kept:
         try:
-            file = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tui-tasks-"))) / f"task{suffix}"
+            file = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tui-tasks-"))) / "task.md"
             # As bytes: what reads and writes text makes one of all ends of line.
             file.write_bytes(text.encode())
         except OSError as error:

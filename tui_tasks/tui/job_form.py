@@ -330,11 +330,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
         """Write the prompt that has the cursor elsewhere, else the prompt."""
         focused = self.focused
         area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
-        try:
-            text = editor.edit(self.host, area.value)
-        except editor.NoEditor as none:
-            self.host.say(str(none))
-            return
+        text = editor.edit(self.host, area.value)
         if text is not None:
             area.value = safe_text(text, 2 * len(text) + 1)
 

@@ -132,7 +132,7 @@ class TaskActions(RowActions, Pane):
             return
         description = ""
         if event.describe:
-            text = self._in_editor(editor.as_document(wish.draft.name, ""))
+            text = editor.edit(self.host, editor.as_document(wish.draft.name, ""))
             if text is not None:
                 _, description = editor.from_document(text, "")
         await self.add(wish, description)
@@ -161,30 +161,10 @@ class TaskActions(RowActions, Pane):
 
     async def do_edit_in_editor(self) -> None:
         """Edit title and description in $EDITOR."""
-        from tui_tasks.tui import editor
-        from tui_tasks.tui.edit import save
+        from tui_tasks.tui.edit import edit_outside
 
         for task in self._tasks()[:1]:
-            text = self._in_editor(editor.as_document(task.name, task.description))
-            while text is not None:
-                name, description = editor.from_document(text, task.description)
-                changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
-                if description != task.description:
-                    changes["description"] = description
-                if not name:
-                    self.host.say("A task needs a title; nothing was saved.")
-                if not name or await save(self.host, task, changes):
-                    return
-                text = self._in_editor(text) or text
-
-    def _in_editor(self, text: str) -> str | None:
-        from tui_tasks.tui import editor
-
-        try:
-            return editor.edit(self.host, text)
-        except editor.NoEditor as none:
-            self.host.say(str(none))
-            return None
+            await edit_outside(self.host, task)
 
     # The rest
 
