@@ -5,22 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
+from tests.todo_tool.calls import SEED_CREATE, item
 from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, EditTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.todo import TODO
-
-SEED_CREATE = [
-    {"id": "1", "content": "Implement user authentication", "status": "in_progress"},
-    {"id": "2", "content": "Add password reset feature", "status": "pending"},
-    {"id": "3", "content": "Write unit tests", "status": "pending"},
-]
-
-
-def item(id: str, content: str = "Do it", status: str = "pending") -> dict:
-    return {"id": id, "content": content, "status": status}
 
 
 def replace(talk: Talk, *items: dict) -> list[dict]:
