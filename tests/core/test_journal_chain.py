@@ -6,8 +6,8 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks.core import journal
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.orm import sqlite3
 from tui_tasks.core.store import Store
 
 

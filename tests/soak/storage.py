@@ -15,7 +15,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from tests.core import test_database
+from tests.core import databases
 from tests.soak.budget import Budget
 from tests.soak.ledger import Author, Tally
 from tests.soak.native import FOR_EVER, Faults, preloaded
@@ -226,7 +226,7 @@ def vanished(folder: Path) -> list[str]:
         speaker.ok("tasklist:add_task", name="three")
         for path in database.parent.iterdir():
             path.unlink()
-        test_database.foreign(database)
+        databases.foreign(database)
         foreign = refused("another program's database")
         database.unlink()
         shutil.copy(copy, database)
@@ -245,11 +245,11 @@ def unfit(folder: Path, budget: Budget) -> int:
         ["backup", str(folder / "x.db")],
     )
     tried = 0
-    for at, (what, make) in enumerate(test_database.UNFIT.items()):
+    for at, (what, make) in enumerate(databases.UNFIT.items()):
         place = folder / f"unfit-{at}"
         place.mkdir()
         make(place / "tasks.db")
-        before = test_database.contents(place)
+        before = databases.contents(place)
         for command in commands[: budget.of(len(commands))]:
             done = subprocess.run(
                 program(*command, "--db", place / "tasks.db"), stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -257,7 +257,7 @@ def unfit(folder: Path, budget: Budget) -> int:
             assert done.returncode == 1, f"{command} took {what}: {done}"
             assert "Traceback" not in done.stderr, done.stderr
             assert len(done.stderr.splitlines()) == 1, done.stderr
-            assert test_database.contents(place) == before, f"{command} changed {what}"
+            assert databases.contents(place) == before, f"{command} changed {what}"
             tried += 1
     return tried
 
