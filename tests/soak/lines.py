@@ -29,6 +29,8 @@ BETWEEN_LOOKS: Final = 1_000
 WINDOW: Final = 32
 """So many lines are on their way at once, each with a request after it."""
 SERVED_WITHIN: Final = 0.1
+TRIES: Final = 4
+"""What came late is sent again so often, and was late if it is so each time: the machine may have stood still."""
 GROWTH: Final = 16 << 20
 """What the process may grow by once it is warm, after a quarter of the lines."""
 ENDLESS: Final = 100 << 20
@@ -205,11 +207,15 @@ class Talk:
             late += self._hear()
         self.stalls += len(late)
         for line in late:
-            # What is late twice is not the machine's fault.
-            began = time.monotonic()
-            self._send([line])
-            self._hear()
-            self.slowest = max(self.slowest, time.monotonic() - began)
+            # What is late each time is not the machine's fault.
+            self.slowest = max(self.slowest, min(self._alone(line) for _ in range(TRIES)))
+
+    def _alone(self, line: bytes) -> float:
+        """Send one line when nothing else is on its way; how long the request after it took."""
+        began = time.monotonic()
+        self._send([line])
+        self._hear()
+        return time.monotonic() - began
 
     def _send(self, lines: list[bytes]) -> None:
         now = time.monotonic()
@@ -267,12 +273,12 @@ def soak(folder: Path, budget: Budget) -> str:
     assert grown < GROWTH, f"{grown:,} bytes more after {sent:,} lines"
     # The ordinary tests measure no time.
     is_timely = budget.share < 1 or talk.slowest < SERVED_WITHIN
-    assert is_timely, f"a request was served {talk.slowest:.3f} s after a line, twice"
+    assert is_timely, f"a request was served {talk.slowest:.3f} s after a line, each time"
     found(database)
     codes = ", ".join(f"{number:,} {code}" for code, number in talk.codes.most_common())
     return (
         f"{sent:,} fuzzed lines and {len(corpus())} known shapes, one reply each ({codes}), {WINDOW} on their way at "
-        f"once; the request after each served within {talk.slowest * 1000:.0f} ms ({talk.stalls} of them at the second "
+        f"once; the request after each served within {talk.slowest * 1000:.0f} ms ({talk.stalls} of them at a later "
         f"try: the machine stood still); {grown / 2**20:.1f} MiB more memory after the first quarter, and "
         f"{endless / 2**20:.1f} MiB for a line of 100 MiB"
     )
