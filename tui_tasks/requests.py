@@ -103,8 +103,13 @@ def _version(version: Any) -> int | None:
     return version
 
 
-# The screen calls the human "you".
-_RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN}
+# The screen calls the human "you", and who starts jobs "scheduler".
+_RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
+# Letters of other scripts (Cyrillic, Greek, Armenian) that look like those of the reserved names.
+_ALIKE: Final = str.maketrans(
+    "аеосуѕһіԁнмтАЕОСУЅНМТυοαΥΟΑΕΗΜΝТսօհ",
+    "aeocyshidhmtaeocyshmtuoayoaehmntuoh",
+)
 
 
 def agent_name(given: str | None, tool: str = "") -> str | None:
@@ -122,6 +127,7 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
 
 @lru_cache(1024)
 def _seen(name: str) -> str:
-    """A name as a person reads it: what has no width, and the shapes of letters, make no other name of it."""
+    """A name as a person reads it: what has no width, and the script of a letter, make no other name of it."""
     plain = unicodedata.normalize("NFKC", name)
-    return "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN).strip().casefold()
+    seen = "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN).strip()
+    return seen.translate(_ALIKE).casefold()

@@ -29,7 +29,7 @@ HUMANS = {
     "control:compact": {"before": 100},
     "control:config": {"runner": {"command": ["sh", "-c", "id"]}},
 }
-NAMES = ("human", " Human", "You", "system", "hu\u200bman", "ｈｕｍａｎ")
+NAMES = ("human", " Human", "You", "system", "hu\u200bman", "ｈｕｍａｎ", "y\u043eu", "\u041dUM\u0410N", "Scheduler")
 
 
 @pytest.fixture
