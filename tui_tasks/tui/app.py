@@ -29,12 +29,12 @@ from tui_tasks.tui.app_actions import AppActions
 from tui_tasks.tui.ascii_only import Letters
 from tui_tasks.tui.away import Away
 from tui_tasks.tui.bridge import Bridge, Changes
-from tui_tasks.tui.filters import quoted
 from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
 from tui_tasks.tui.overlay import Overlay
-from tui_tasks.tui.pane import Pane, Unseen
+from tui_tasks.tui.pane import Unseen
+from tui_tasks.tui.showing import Showing
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.type_ahead import TypeAhead
 from tui_tasks.tui.wardrobe import Wardrobe
@@ -44,7 +44,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
+class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
     """The screen of one database, for the thread that made the bridge to it, which it closes.
 
     `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
@@ -172,7 +172,7 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         self.situation.take(changes)
         self.call_for(changes)
         self._follow(changes)
-        for pane in self._panes():
+        for pane in self.made_panes():
             if pane is self.pane:
                 pane.changed(changes)
             else:
@@ -197,11 +197,6 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
             self.screen_stack[0].query_one(line).again()
 
     # What panes ask for
-
-    @property
-    def pane(self) -> Pane:
-        """The pane on screen."""
-        return self.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
 
     @cached_property
     def zone(self) -> tzinfo | None:
@@ -297,77 +292,6 @@ class TaskApp(AppActions, Wardrobe, Away, TypeAhead):
         today = moment(self.now(), self._zone)[:-5]
         told = moment(instant, self._zone)
         return time_of_day(instant, self._zone) if told.startswith(today) else told
-
-    def show_list(self, list_id: int) -> None:
-        """Let the list and the board show another list."""
-        self.list_id = list_id
-        for pane in self._panes():
-            pane.stale = True
-        self._wake()
-        for screen in self.screen_stack[1:]:
-            if isinstance(screen, Overlay):
-                screen.list_turned()
-
-    def filter_by(self, text: str) -> None:
-        """Show what a saved filter wants, in the list."""
-        self.flow(self._filter_by(text))
-
-    async def _filter_by(self, text: str) -> None:
-        await self._show_pane("list")
-        self.pane.filter_by(text)
-
-    async def go_to(self, uid: str) -> None:
-        """Show a task in the list, wherever it is."""
-        task = pages.line(self.bridge.db, uid)
-        if task is None or task.deleted:
-            self.say("That task is gone.")
-            return
-        if self.pane_name not in ("list", "board"):
-            await self._show_pane("list")
-        if task.list_id != self.list_id:
-            self.show_list(task.list_id)
-        self.pane.go_to(uid)
-
-    def show_pane(self, name: str) -> None:
-        """Show a pane, making it at the first time."""
-        self.close_overlays()
-        self.flow(self._show_pane(name))
-
-    async def show_log(self, who: str) -> None:
-        """Show the log of one agent alone."""
-        self.close_overlays()
-        await self._show_pane("log")
-        self.pane.filter_by(f"who:{quoted(who)}")
-
-    def close_overlays(self) -> None:
-        """Go back to the pane."""
-        while isinstance(self.screen, Overlay):
-            self.pop_screen()
-
-    async def _show_pane(self, name: str) -> None:
-        if name == self.pane_name:
-            return
-        held = self.screen_stack[0].query_one("#panes")
-        if not held.query(f"#{name}"):
-            made = panes.pane(name)
-            made.display = False
-            await held.mount(made)
-        self.pane.left()
-        with self.batch_update():
-            self.pane.display = False
-            self.pane_name = name
-            self.pane.display = True
-        self._wake()
-        self.pane.focus_target().focus()
-
-    def _panes(self) -> list[Pane]:
-        return list(self.screen_stack[0].query(Pane))
-
-    def _wake(self) -> None:
-        if self.pane.stale:
-            self.pane.stale = False
-            self.pane.refreshed()
-        self.frame_again()
 
     def _first_list(self, name: str | None) -> int:
         lists = self.situation.lists

@@ -1,0 +1,97 @@
+"""The App's part with what is on screen: which pane and which list, and going to a task wherever it is."""
+
+from __future__ import annotations
+
+from textual.app import App
+
+from tui_tasks.core import pages
+from tui_tasks.tui import panes
+from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.filters import quoted
+from tui_tasks.tui.overlay import Overlay
+from tui_tasks.tui.pane import Pane
+
+
+class Showing(Hosted, App[None]):
+    """Mixed into the App. A pane that is not on screen is only marked as stale, and looks when it is shown."""
+
+    list_id: int
+    """The list that the list and the board show."""
+    pane_name: str
+
+    @property
+    def pane(self) -> Pane:
+        """The pane on screen."""
+        return self.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
+
+    def show_list(self, list_id: int) -> None:
+        """Let the list and the board show another list."""
+        self.list_id = list_id
+        for pane in self.made_panes():
+            pane.stale = True
+        self._wake()
+        for screen in self.screen_stack[1:]:
+            if isinstance(screen, Overlay):
+                screen.list_turned()
+
+    def filter_by(self, text: str) -> None:
+        """Show what a saved filter wants, in the list."""
+        self.host.flow(self._filter_by(text))
+
+    async def _filter_by(self, text: str) -> None:
+        await self._show_pane("list")
+        self.pane.filter_by(text)
+
+    async def go_to(self, uid: str) -> None:
+        """Show a task in the list, wherever it is."""
+        task = pages.line(self.host.bridge.db, uid)
+        if task is None or task.deleted:
+            self.host.say("That task is gone.")
+            return
+        if self.pane_name not in ("list", "board"):
+            await self._show_pane("list")
+        if task.list_id != self.list_id:
+            self.show_list(task.list_id)
+        self.pane.go_to(uid)
+
+    def show_pane(self, name: str) -> None:
+        """Show a pane, making it at the first time."""
+        self.close_overlays()
+        self.host.flow(self._show_pane(name))
+
+    async def show_log(self, who: str) -> None:
+        """Show the log of one agent alone."""
+        self.close_overlays()
+        await self._show_pane("log")
+        self.pane.filter_by(f"who:{quoted(who)}")
+
+    def close_overlays(self) -> None:
+        """Go back to the pane."""
+        while isinstance(self.screen, Overlay):
+            self.pop_screen()
+
+    async def _show_pane(self, name: str) -> None:
+        if name == self.pane_name:
+            return
+        held = self.screen_stack[0].query_one("#panes")
+        if not held.query(f"#{name}"):
+            made = panes.pane(name)
+            made.display = False
+            await held.mount(made)
+        self.pane.left()
+        with self.batch_update():
+            self.pane.display = False
+            self.pane_name = name
+            self.pane.display = True
+        self._wake()
+        self.pane.focus_target().focus()
+
+    def made_panes(self) -> list[Pane]:
+        """The panes that were on screen once, or are."""
+        return list(self.screen_stack[0].query(Pane))
+
+    def _wake(self) -> None:
+        if self.pane.stale:
+            self.pane.stale = False
+            self.pane.refreshed()
+        self.host.frame_again()
