@@ -36,6 +36,7 @@ _LIST_BY_NAME = Statement(
 )
 _LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
 _TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
+_STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid"))))
 _TASK_BY_KEY = Statement(
     TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
 )
@@ -143,6 +144,12 @@ def any_task(db: Database, uid: str) -> Task | None:
     """The task with that uid, deleted ones too."""
     row = db.one(_TASK_BY_UID, uid=uid)
     return read_task(row) if row else None
+
+
+def status(db: Database, uid: str) -> str | None:
+    """The status of the task with that uid; None where there is none, or it was deleted."""
+    row = db.one(_STATUS, uid=uid)
+    return row[0] if row else None
 
 
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:

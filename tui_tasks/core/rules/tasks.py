@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -85,17 +86,18 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
     _refuse_same_key(tx, home.id, op.key)
-    for on in op.depends_on:
-        if (found := queries.any_task(tx.db, on)) is None or found.deleted:
+    statuses = {on: queries.status(tx.db, on) for on in op.depends_on}
+    for on, status in statuses.items():
+        if status is None:
             raise InvalidArgument("depends_on", f"no task {on}", id=on)
-    task = _new_task(tx, op, home, rank)
+    task = _new_task(tx, op, home, rank, _holding(statuses.values()))
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
     _remember(tx, task)
     return task
 
 
-def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str) -> Task:
+def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int) -> Task:
     return Task(
         id=tx.next_id("task"),
         uid=tx.new_uid(),
@@ -123,7 +125,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str) -> Task:
         finished_at=tx.now if op.status in vocab.CLOSED else None,
         deleted=False,
         solo=home.one_in_progress,
-        waiting_on=_holding(tx, op.depends_on),
+        waiting_on=waiting_on,
         claimed_by=None,
         fenced=(),
     )
@@ -135,11 +137,9 @@ def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
         raise Conflict(f"{key!r} is task {same.uid} of this list already", id=same.uid)
 
 
-def _holding(tx: Transaction, depends_on: tuple[str, ...]) -> int:
-    if not depends_on:
-        return 0
-    found = [queries.any_task(tx.db, on) for on in dict.fromkeys(depends_on)]
-    return sum(1 for on in found if on and not on.deleted and on.status not in vocab.RELEASING)
+def _holding(statuses: Iterable[str | None]) -> int:
+    """How many dependencies of these statuses hold a task up; one that is gone does not."""
+    return sum(status is not None and status not in vocab.RELEASING for status in statuses)
 
 
 def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
@@ -174,7 +174,8 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         new["claimed_by"] = None
     changed = _replace(task, **new)
     if "depends_on" in new:
-        changed = _replace(changed, waiting_on=_holding(tx, new["depends_on"]))
+        statuses = [queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])]
+        changed = _replace(changed, waiting_on=_holding(statuses))
     tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
     if was_held and ends:
         _end_claim(tx, changed)
