@@ -6,11 +6,9 @@ of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can 
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from textual.binding import Binding
 
@@ -182,21 +180,6 @@ def bindings(*scopes: str) -> list[Binding]:
     ]
 
 
-class Opening:
-    """What an action gives back that makes a widget first: the next key is looked at once `then` was done with it."""
-
-    def __init__(self, made: Awaitable[object], then: Callable[[], object]) -> None:
-        self._work = asyncio.ensure_future(self._do(made, then))
-
-    @staticmethod
-    async def _do(made: Awaitable[object], then: Callable[[], object]) -> None:
-        await made
-        then()
-
-    def __await__(self) -> Generator[Any, None, None]:
-        return self._work.__await__()
-
-
 class Hosted:
     """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type."""
 
@@ -226,14 +209,13 @@ class Actor(Hosted):
         """Return what keeps the action from being done now, for people, or None."""
         return READ_ONLY if action.writes and self.host.bridge.read_only else None
 
-    def action_act(self, id: str) -> Opening | None:
-        """Do an action by its id, or say why it cannot be done. What it opens may take a moment to be there."""
+    def action_act(self, id: str) -> None:
+        """Do an action by its id, or say why it cannot be done."""
         action = ACTIONS[id]
         why = self.why_not(action)
         if why is not None:
             self.host.say(f"{action.title}: {why}")
-            return None
+            return
         done = getattr(self, f"do_{id}")()
         if inspect.iscoroutine(done):
             self.host.flow(done)
-        return done if isinstance(done, Opening) else None

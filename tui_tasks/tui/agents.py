@@ -238,7 +238,7 @@ class Agents(AgentActions, RowActions, Overlay):
         """Show the log, of this agent alone."""
         name = self.agent_here()
         if name is not None:
-            self.host.flow(self.host.show_log(name))
+            self.host.show_log(name)
 
 
 class Title(Line):

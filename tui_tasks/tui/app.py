@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -233,16 +233,6 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
     def hint(self, *hints: tuple[str, str, str]) -> None:
         """Tell of these in the footer: (key, word, id of an action or empty). None at all: the pane's own again."""
         self.screen_stack[0].query_one(FootLine).hint(*hints)
-
-    def flow(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run an action that waits (for a write, for an answer); a refusal is told."""
-        self.run_worker(self._flow(work), exit_on_error=True)
-
-    async def _flow(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except Refusal as refusal:
-            self.say(refusal.message)
 
     def actors(self) -> Iterator[Actor]:
         """Who does actions now: what has the focus, what that stands in, the pane, the App."""

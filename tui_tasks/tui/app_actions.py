@@ -164,7 +164,7 @@ class AppActions(Actor):
         here = host.pane.target()
         uids = [task.uid for task in wanting]
         task = wanting[(uids.index(here) + 1) % len(uids)] if here in uids else wanting[0]
-        host.flow(host.go_to(task.uid))
+        host.go_to(task.uid)
         shown = look(host.situation.status_of(task))
         host.say(
             f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{host.place(task)} {safe_line(task.name, 60)}"

@@ -273,7 +273,7 @@ class ColumnHead(Line):
     def on_click(self, event: events.Click) -> None:
         """Back to the cards; the board has gone to the column already."""
         event.stop()
-        self.screen.query_one("#columns").focus()
+        self.screen.set_focus(self.screen.query_one("#columns"))
 
 
 class Column(Vertical):

@@ -102,6 +102,7 @@ class Bridge:
         self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path) if not read_only else None
+        self._newest: asyncio.Future[Any] | None = None
         # Called now and then while a write takes long enough to be noticed, and with None once it is over.
         self.writing: Callable[[Writing | None], None] = lambda writing: None
         # Called after a commit: the screen takes in at once what it was told.
@@ -181,9 +182,17 @@ class Bridge:
         if not self.read_only:
             await self._write(lambda store: views.put(store.db, key, value), Writing(1))
 
+    async def written(self) -> bool:
+        """Wait for the newest write, once and no longer than a human would not notice; False where there is none."""
+        newest, self._newest = self._newest, None
+        if newest is None or newest.done():
+            return False
+        await asyncio.wait({newest}, timeout=NOTICED)
+        return True
+
     async def _write(self, work: _Work, writing: Writing) -> Any:
         assert self._writer is not None, "a read-only screen offers no writes"
-        written = asyncio.wrap_future(self._writer.put(work))
+        written = self._newest = asyncio.wrap_future(self._writer.put(work))
         done, _ = await asyncio.wait({written}, timeout=NOTICED)
         if done:
             return await written

@@ -210,7 +210,7 @@ class Picker(Hosted, ModalScreen[None]):
             self._undo_looks()
         self.dismiss()
         if entry.run is not None:
-            self.host.call_later(entry.run)
+            entry.run()
 
     def action_leave(self) -> None:
         """Choose nothing."""

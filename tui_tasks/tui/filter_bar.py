@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Static
 
-from tui_tasks.tui.actions import Hosted, Opening
+from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.filters import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
@@ -47,7 +47,11 @@ class FilterBar(Hosted, Horizontal):
         """The typing is over, the filter stays."""
 
     class Cleared(Message):
-        """There is no filter any more."""
+        """There is no filter any more; `typing`: it was still being typed."""
+
+        def __init__(self, typing: bool) -> None:
+            super().__init__()
+            self.typing = typing
 
     class Save(Message):
         """The filter is to be kept under a name."""
@@ -83,19 +87,24 @@ class FilterBar(Hosted, Horizontal):
         """Whether there is a filter, or one is being typed."""
         return self.has_class("-open")
 
-    def open(self, text: str | None = None) -> Opening | None:
-        """Begin typing, or go on; with other words where some are given. The first time it takes a moment."""
+    def open(self, text: str | None = None, *, kept: bool = False) -> None:
+        """Begin typing, or go on, or keep the words that are given. The first time it takes a moment."""
         if self._words is not None:
-            self._begin(text)
-            return None
+            self._begin(text, kept=kept)
+        else:
+            self.host.opening(self._make(text, kept=kept))
+
+    async def _make(self, text: str | None, *, kept: bool) -> None:
         from tui_tasks.tui.word_line import FilterWords
 
-        keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save, "down": self.keep, "enter": self.keep}
-        self._words = FilterWords(keys=keys)
-        made = self.mount(Static(plain(" /", "$changed bold")), self._words, FilterCount())
-        return Opening(made, lambda: self._begin(text))
+        if self._words is None:
+            keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
+            words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
+            await self.mount(Static(plain(" /", "$changed bold")), words, FilterCount())
+            self._words = words
+        self._begin(text, kept=kept)
 
-    def _begin(self, text: str | None) -> None:
+    def _begin(self, text: str | None, *, kept: bool) -> None:
         assert self._words is not None
         self.add_class("-open")
         if text is not None:
@@ -103,6 +112,8 @@ class FilterBar(Hosted, Horizontal):
         self._words.focus()
         self._words.action_end()
         self._tell()
+        if kept:
+            self.keep()
 
     def say(self, text: str) -> None:
         """Show at the right how many match."""
@@ -123,11 +134,13 @@ class FilterBar(Hosted, Horizontal):
 
     def clear(self) -> None:
         """Take the filter away."""
+        # What is hidden loses the focus soon.
+        typing = self.has_focus_within
         self.remove_class("-open")
         if self._words is not None:
             self._words.value = ""
         self._said = Parsed()
-        self.post_message(self.Cleared())
+        self.post_message(self.Cleared(typing))
 
     def keep(self) -> None:
         """End the typing; an empty filter is none."""

@@ -324,7 +324,7 @@ class Inbox(AgentActions, RowActions, Overlay):
             self._next()
         elif ask.task_uid is not None and self.task_of(ask) is not None:
             self.do_back()
-            self.host.flow(self.host.go_to(ask.task_uid))
+            self.host.go_to(ask.task_uid)
         else:
             self.host.say("This question is about no task.")
 

@@ -277,7 +277,7 @@ class JobForm(Hosted, ModalScreen[str | None]):
         """Tell what is missing, with the cursor there."""
         for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt: what is to be done")):
             if not getattr(typed, name).strip():
-                self.query_one(f"#{name}").focus()
+                self.set_focus(self.query_one(f"#{name}"))
                 self.host.say(text)
                 return True
         if typed.runs.strip() not in (RUNNER, CONVERSATION):

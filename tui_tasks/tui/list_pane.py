@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.wanted import ALL, Filter
-from tui_tasks.tui.actions import Opening, bindings
+from tui_tasks.tui.actions import bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.filter_bar import FilterBar
@@ -194,18 +194,17 @@ class ListPane(ListMoves):
         source = self.window.source
         return source.only if isinstance(source, TasksOfList) else ALL
 
-    def do_filter(self) -> Opening | None:
+    def do_filter(self) -> None:
         """Begin to filter, or go on."""
-        return self.filter_by(None)
+        self.filter_by(None)
 
-    def filter_by(self, text: str | None) -> Opening | None:
+    def filter_by(self, text: str | None) -> None:
         """As `Pane.filter_by`."""
         bar = self.query_one(FilterBar)
         if not bar.is_open:
             self._before_filter = self.window.cursor
-        opening = bar.open(text)
+        bar.open(text)
         self.query_one(ListHead).display = False
-        return opening
 
     def nearby(self) -> Sequence[TaskLine]:
         """As `TaskWords.nearby`."""
@@ -224,8 +223,7 @@ class ListPane(ListMoves):
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """All rows again, with the cursor where it was before, or where it is if the human moved it."""
         event.stop()
-        was_typing = self.query_one(FilterBar).has_focus_within
-        cursor = self._before_filter if was_typing else self.window.cursor
+        cursor = self._before_filter if event.typing else self.window.cursor
         self._show_head()
         self.window.refilter(self._source(ALL), cursor)
         self.screen.set_focus(self.window)
@@ -237,17 +235,17 @@ class ListPane(ListMoves):
         """What is typed takes the head's place."""
         self.query_one(ListHead).display = not (self.query_one(FilterBar).is_open or self.query_one(QuickAdd).is_open)
 
-    def do_new(self) -> Opening | None:
+    def do_new(self) -> None:
         """Add below the cursor."""
-        return self._add_at(above=False)
+        self._add_at(above=False)
 
-    def do_new_above(self) -> Opening | None:
+    def do_new_above(self) -> None:
         """Add above the cursor."""
-        return self._add_at(above=True)
+        self._add_at(above=True)
 
-    def _add_at(self, *, above: bool) -> Opening | None:
+    def _add_at(self, *, above: bool) -> None:
         self.query_one(ListHead).display = False
-        return self.query_one(QuickAdd).open(self.window.cursor, above=above)
+        self.query_one(QuickAdd).open(self.window.cursor, above=above)
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Back to the rows."""

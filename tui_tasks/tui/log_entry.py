@@ -143,7 +143,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
 
     def focus_text(self) -> None:
         """Give the keys to the text, to scroll it."""
-        self.query_one("#entry-scroll").focus()
+        self.screen.set_focus(self.query_one("#entry-scroll"))
 
     @property
     def page_rows(self) -> int:

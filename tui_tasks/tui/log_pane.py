@@ -201,7 +201,7 @@ class LogPane(RowActions, Pane):
         """Open the entry; where it is open, go to its task."""
         row, detail = self.window.row, self.query_one(EntryDetail)
         if self.is_open and row is not None and row.task is not None:
-            self.host.flow(self.host.go_to(row.task))
+            self.host.go_to(row.task)
             return
         self.add_class("-open")
         # What is being read stays, whatever comes in.
@@ -249,9 +249,7 @@ class LogPane(RowActions, Pane):
 
     def filter_by(self, text: str) -> None:
         """As `Pane.filter_by`."""
-        bar = self.query_one(FilterBar)
-        bar.open(text)
-        bar.keep()
+        self.query_one(FilterBar).open(text, kept=True)
 
     def _known(self) -> Mapping[str, Sequence[str]]:
         """What Tab completes to."""

@@ -220,7 +220,7 @@ class NowLine(Line):
         at = self.part_number(event.x)
         act = self._acts[at] if at is not None and at < len(self._acts) else ""
         if act == "active" and self.host.situation.active is not None:
-            self.host.flow(self.host.go_to(self.host.situation.active.uid))
+            self.host.go_to(self.host.situation.active.uid)
         elif act not in ("", "active"):
             self.host.do(act)
 

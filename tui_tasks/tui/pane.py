@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.tui.actions import Action, Actor, Opening
+from tui_tasks.tui.actions import Action, Actor
 from tui_tasks.tui.bridge import Changes
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ class Pane(Actor, Unseen):
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
 
-    def filter_by(self, text: str) -> Opening | None:
+    def filter_by(self, text: str) -> None:
         """Show what a filter wants."""
-        return None
 
     def why_not(self, action: Action) -> str | None:
         """As `Actor.why_not`; what needs a task needs one here."""

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.tui.actions import Hosted, Opening
+from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.drafts import Draft, parse, priority_word
 from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.ink import Part
@@ -82,17 +82,22 @@ class QuickAdd(Hosted, Vertical):
         """Whether something is being typed."""
         return self.has_class("-open")
 
-    def open(self, beside: str | None, *, above: bool) -> Opening | None:
+    def open(self, beside: str | None, *, above: bool) -> None:
         """Begin a task below or above another, or at the end of the list. The first time it takes a moment."""
         if self._words is not None:
             self._begin(beside, above)
-            return None
+        else:
+            self.host.opening(self._make(beside, above))
+
+    async def _make(self, beside: str | None, above: bool) -> None:
         from tui_tasks.tui.word_line import AddWords
 
-        keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
-        self._words = AddWords(keys=keys)
-        made = self.mount(Horizontal(Static(plain(" +", "$changed bold")), self._words), AddPreview())
-        return Opening(made, lambda: self._begin(beside, above))
+        if self._words is None:
+            keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
+            words = AddWords(keys=keys)
+            await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), AddPreview())
+            self._words = words
+        self._begin(beside, above)
 
     def _begin(self, beside: str | None, above: bool) -> None:
         assert self._words is not None

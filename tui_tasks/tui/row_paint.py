@@ -105,6 +105,8 @@ class RowPainter(OwnLines, Generic[R]):
             self._told = held.cursor
             self.post_message(self.moved(held.cursor))
         if not self.size.height or not self.is_attached:
+            # Not on screen: drawn anew once it is painted.
+            self._drawn = []
             return
         tall, width = self.row_height, self.size.width
         known = {drawn.key: drawn for drawn in self._drawn}

@@ -36,14 +36,17 @@ class Showing(Hosted, App[None]):
 
     def filter_by(self, text: str) -> None:
         """Show what a saved filter wants, in the list."""
-        self.host.flow(self._filter_by(text))
+        self.host.opening(self._filter_by(text))
 
     async def _filter_by(self, text: str) -> None:
         await self._show_pane("list")
         self.pane.filter_by(text)
 
-    async def go_to(self, uid: str) -> None:
+    def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is."""
+        self.host.opening(self._go_to(uid))
+
+    async def _go_to(self, uid: str) -> None:
         task = pages.line(self.host.bridge.db, uid)
         if task is None or task.deleted:
             self.host.say("That task is gone.")
@@ -57,11 +60,14 @@ class Showing(Hosted, App[None]):
     def show_pane(self, name: str) -> None:
         """Show a pane, making it at the first time."""
         self.close_overlays()
-        self.host.flow(self._show_pane(name))
+        self.host.opening(self._show_pane(name))
 
-    async def show_log(self, who: str) -> None:
+    def show_log(self, who: str) -> None:
         """Show the log of one agent alone."""
         self.close_overlays()
+        self.host.opening(self._show_log(who))
+
+    async def _show_log(self, who: str) -> None:
         await self._show_pane("log")
         self.pane.filter_by(f"who:{quoted(who)}")
 
@@ -84,7 +90,8 @@ class Showing(Hosted, App[None]):
             self.pane_name = name
             self.pane.display = True
         self._wake()
-        self.pane.focus_target().focus()
+        # At once, before the next key is looked at: `Widget.focus` waits its turn.
+        self.screen_stack[0].set_focus(self.pane.focus_target())
 
     def made_panes(self) -> list[Pane]:
         """The panes that were on screen once, or are."""

@@ -94,7 +94,7 @@ class Stats(KeyScrolling, Overlay):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        self.query_one(VerticalScroll).focus()
+        self.set_focus(self.query_one(VerticalScroll))
         self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
         self._begin()
 
