@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import pytest
@@ -50,6 +51,14 @@ async def blur(app, pilot):
     await pilot.pause()
 
 
+@contextlib.asynccontextmanager
+async def unattended(app):
+    """The app on a terminal that somebody has turned away from."""
+    async with opened(app) as pilot:
+        await blur(app, pilot)
+        yield pilot
+
+
 async def commit(app, pilot, agent, *operations, **options):
     """Have an agent write, and the screen take it in."""
     made = agent(*operations, **options)
@@ -60,8 +69,7 @@ async def commit(app, pilot, agent, *operations, **options):
 
 async def test_a_question_rings_and_notifies_while_the_terminal_has_no_focus(plan, make_app, calls, agent):
     app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("Ship it now?", ("yes",), plan[5]))
         await until(pilot, lambda: calls)
     assert calls == ["bell", "\x1b]9;tui-tasks: claude-1 asks: Ship it now?\x1b\\"]
@@ -83,8 +91,7 @@ async def test_with_the_focus_nothing_is_heard(plan, make_app, calls, agent):
 async def test_what_is_gathered_is_forgotten_once_the_human_is_back(plan, make_app, calls, agent, monkeypatch):
     monkeypatch.setattr(alerts, "GATHER", 3600)
     app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("Seen by now?"))
         await pilot.press("j")
         monkeypatch.setattr(alerts, "GATHER", 0.02)
@@ -96,8 +103,7 @@ async def test_what_is_gathered_is_forgotten_once_the_human_is_back(plan, make_a
 
 async def test_what_needs_nobody_is_not_told(plan, make_app, calls, agent):
     app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         done = EditTask(plan[5], {"status": "done"})
         await commit(app, pilot, agent, LogTask(plan[5], "nearly there"), done, LogTask(plan[3], "failed as before"))
         await commit(app, pilot, agent, EditTask(plan[3], {"name": "It failed before"}))
@@ -110,8 +116,7 @@ async def test_what_needs_nobody_is_not_told(plan, make_app, calls, agent):
 async def test_a_failed_task_and_a_failed_run_are_told(plan, make_app, calls, agent, monkeypatch):
     monkeypatch.setattr(alerts, "HOLD", 0.02)
     app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, EditTask(plan[5], {"status": "failed"}))
         await until(pilot, lambda: len(calls) == 2)
         (job,) = await commit(app, pilot, agent, job_named("Digest mail"))
@@ -127,8 +132,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
     job = job_named("Drill", "planned", plan=("2026-11-21T19:15:43",))
     agent(job)
     app = TaskApp(Bridge(plan.path, read_only=False, clock=lambda: clock[0]))
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, job_named("Other"))
         clock[0] += 1_000_000 + ON_TIME
         await commit(app, pilot, agent, job_named("Third"))
@@ -141,8 +145,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
 async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_app, calls, agent, monkeypatch):
     monkeypatch.setattr(alerts, "HOLD", 0.5)
     app = make_app(plan.path)
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         fail = [EditTask(plan[number], {"status": "failed"}) for number in (4, 5, 7)]
         await commit(app, pilot, agent, *fail, OpenAsk("What now?"))
         await until(pilot, lambda: calls)
@@ -156,8 +159,7 @@ async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_a
 
 async def test_settings_say_how(plan, make_app, calls, agent):
     app = make_app(plan.path, config=Config(bell=False, notify="osc777"))
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("One; two?"))
         await until(pilot, lambda: calls)
     assert calls == ["\x1b]777;notify;tui-tasks;tui-tasks: claude-1 asks: One, two?\x1b\\"]
@@ -180,8 +182,7 @@ async def test_the_humans_program_gets_the_text_as_one_argument_and_no_shell(pla
     out = tmp_path / "told"
     program = (sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write(repr(sys.argv[2:]))", str(out))
     app = make_app(plan.path, config=Config(bell=False, notify="off", notify_command=list(program)))
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("$(touch /tmp/x); `id` 'quoted' --help?"))
         await until(pilot, lambda: out.exists() and out.read_text())
     assert out.read_text() == repr(["tui-tasks: claude-1 asks: $(touch /tmp/x); `id` 'quoted' --help?"])
@@ -201,8 +202,7 @@ async def test_a_program_that_fails_is_told_once_and_stops_nothing(
     monkeypatch.setattr(alerts, "PATIENCE", 0.2 if "sleep" in command[-1] else 10.0)
     monkeypatch.setattr(alerts, "HOLD", 0.02)
     app = make_app(plan.path, config=Config(notify_command=command))
-    async with opened(app) as pilot:
-        await blur(app, pilot)
+    async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("One?"))
         await until(pilot, lambda: said(app))
         assert said(app) == f"notify_command {command[0]}: {why}"

@@ -76,11 +76,6 @@ class BoardWords(TaskWords, BoardMoves):
         """The detail below the columns, or on a small screen in their place."""
         return self.query_one(Detail)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the detail is shown."""
-        return self.has_class("-open")
-
     def do_open(self) -> None:
         """Show the detail; where it is shown, go into it."""
         if self.is_open or self.host.is_compact:

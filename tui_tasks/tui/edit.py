@@ -20,6 +20,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.drafts import Draft, can_write, fields, parse, priority_word
+from tui_tasks.tui.form_screen import FormScreen
 from tui_tasks.tui.format import block, plain, safe_line
 from tui_tasks.tui.long_text import LongText
 from tui_tasks.tui.now_line import FootLine, Rule
@@ -47,15 +48,10 @@ class Form:
     description: str = ""
 
 
-class EditScreen(Hosted, ModalScreen[Form | None]):
+class EditScreen(FormScreen[Form]):
     """Title, fields and description. Result: what was typed, once `check` has nothing against it; None: left."""
 
     AUTO_FOCUS = "WordLine"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", show=False, priority=True),
-        Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
-        Binding("escape", "leave", "Back", show=False, priority=True),
-    ]
 
     def __init__(
         self, title: str, form: Form, check: Callable[[Form], str], *, task: Task | None = None, focus: str = "name"
@@ -68,7 +64,6 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         self._check = check
         self._editing = task
         self._first = focus
-        self._asked = False
 
     def compose(self) -> ComposeResult:
         """The three fields, each a line but the last."""
@@ -146,13 +141,10 @@ class EditScreen(Hosted, ModalScreen[Form | None]):
         if text is not None:
             self.query_one(LongText).value = text
 
-    def action_leave(self) -> None:
-        """Leave; what was typed is given up at the second time."""
-        if self.form != self._form and not self._asked:
-            self._asked = True
-            self.host.say("Esc again gives up what you typed; ^s saves it.")
-        else:
-            self.dismiss(None)
+    @property
+    def has_changes(self) -> bool:
+        """As `FormScreen.has_changes`."""
+        return self.form != self._form
 
 
 class ConflictScreen(Hosted, ModalScreen[str | None]):

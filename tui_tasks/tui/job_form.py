@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui_tasks.core import queries_jobs
@@ -19,9 +17,9 @@ from tui_tasks.core.operations_jobs import CreateJob, EditJob
 from tui_tasks.core.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import Job
 from tui_tasks.tui import editor, job_drafts, job_words
-from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.edit import ConflictScreen
+from tui_tasks.tui.form_screen import FormScreen
 from tui_tasks.tui.format import plain, safe_line, safe_text
 from tui_tasks.tui.job_drafts import Times
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
@@ -108,15 +106,10 @@ class FormLine(WordLine):
         return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
 
 
-class JobForm(Hosted, ModalScreen[str | None]):
+class JobForm(FormScreen[str]):
     """Makes a job, or changes the one that it is given. Result: the job's uid once it is saved; None: left."""
 
     AUTO_FOCUS = "FormLine"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Save", show=False, priority=True),
-        Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
-        Binding("escape", "leave", "Back", show=False, priority=True),
-    ]
     DEFAULT_CSS = """
     JobForm #job-head { height: 1; }
     JobForm #job-fields { height: 1fr; }
@@ -132,7 +125,6 @@ class JobForm(Hosted, ModalScreen[str | None]):
         super().__init__()
         self._job = job
         self._was = form_of(job) if job is not None else Typed()
-        self._asked = False
 
     def compose(self) -> ComposeResult:
         """A line for each field, the prompts below, then the preview."""
@@ -334,13 +326,10 @@ class JobForm(Hosted, ModalScreen[str | None]):
         if text is not None:
             area.value = safe_text(text, 2 * len(text) + 1)
 
-    def action_leave(self) -> None:
-        """Leave; what was typed is given up at the second time."""
-        if self.typed != self._was and not self._asked:
-            self._asked = True
-            self.host.say("Esc again gives up what you typed; ^s saves it.")
-        else:
-            self.dismiss(None)
+    @property
+    def has_changes(self) -> bool:
+        """As `FormScreen.has_changes`."""
+        return self.typed != self._was
 
 
 def _dedicated(runs: str) -> bool:

@@ -72,11 +72,6 @@ class ListPane(ListMoves):
         """The detail beside the list."""
         return self.query_one(Detail)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the detail is in the list's place."""
-        return self.has_class("-open")
-
     def footer(self, small: bool) -> tuple[str, ...]:
         """As `Pane.footer`; for the detail and an empty list there are other things to tell."""
         if self.is_open or self.detail.has_focus_within:

@@ -192,11 +192,6 @@ class LogPane(RowActions, Pane):
 
     # One entry
 
-    @property
-    def is_open(self) -> bool:
-        """Whether an entry is open."""
-        return self.has_class("-open")
-
     def do_log_open(self) -> None:
         """Open the entry; where it is open, go to its task."""
         row, detail = self.window.row, self.query_one(EntryDetail)

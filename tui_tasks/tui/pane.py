@@ -61,6 +61,11 @@ class Pane(Actor, Unseen):
         """Whether the human is typing or has chosen something here, so that nothing else may be shown in its place."""
         return False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether what the cursor is on was opened: its detail is shown, or stands in the pane's place."""
+        return self.has_class("-open")
+
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
 
