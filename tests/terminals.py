@@ -137,6 +137,9 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())
 
+    def type_bytes(self, data: bytes) -> None:
+        os.write(self.master, data)
+
     def ends(self) -> int:
         """Return the exit status, once all that was written has been seen."""
         status = self.process.wait(WAIT)

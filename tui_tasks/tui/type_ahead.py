@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
@@ -44,6 +45,15 @@ class TypeAhead(App[None]):
         self._opening_now = asyncio.Lock()
 
     bridge: Bridge
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver for the terminal, reading keys in our way."""
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from tui_tasks.tui.keyboard import Keyboard
+
+        return Keyboard
 
     def say(self, text: str) -> None:
         """Tell the human something."""
