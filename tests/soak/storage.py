@@ -23,7 +23,9 @@ from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, program, serve
 
 FAULTS = 5_000
-CHECK_EVERY = 250
+A_ROUND = 250
+"""Each begins with no database: to look at a large one takes long."""
+CHECK_EVERY = 50
 ERRORS = {"ENOSPC": ("write", "truncate"), "EIO": ("write", "sync", "truncate", "read", "open", "unlink")}
 ERRORS |= {"EROFS": ("write", "truncate", "open"), "EDQUOT": ("write",)}
 FILES = ("tasks.db", "tasks.db-wal", "tasks.db-shm", "")
@@ -78,8 +80,9 @@ class Client:
 class Failing:
     """Faults of every kind, one after the other."""
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, folder: Path, chance: random.Random, tally: Tally) -> None:
+        folder.mkdir()
+        self.chance, self.tally = chance, tally
         self.database = folder / "state" / "tasks.db"
         self.faults = Faults(folder / "faults")
         env = preloaded(folder, self.database.parent, faults=self.faults.file)
@@ -87,7 +90,6 @@ class Failing:
         self.clients = [Client(self.database, author, env, folder / f"{author.name}.log") for author in authors]
         self.hits: Counter[str] = Counter()
         self.killed = 0
-        self.tally = Tally()
         for client in self.clients:
             client.write(5)
 
@@ -124,9 +126,12 @@ class Failing:
             assert not kept, f"refused, and yet there: {kept[:5]}"
 
     def end(self) -> None:
+        """Look once more, let both end in order, and hold it all to be as the journal tells."""
+        self.check()
         for client in self.clients:
             assert client.speaker.end() == 0
         found(self.database)
+        self.tally.close(client.author for client in self.clients)
 
 
 def unsynced(folder: Path) -> None:
@@ -263,20 +268,24 @@ def unfit(folder: Path, budget: Budget) -> int:
 
 
 def soak(folder: Path, budget: Budget) -> str:
-    failing = Failing(folder, random.Random(13))
-    for number in budget.times(FAULTS, 30):
-        failing.fail()
-        if number % CHECK_EVERY == 0:
-            failing.check()
-    failing.check()
-    failing.end()
+    chance, tally = random.Random(13), Tally()
+    hits: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    killed = done = 0
+    for _ in budget.times(FAULTS // A_ROUND):
+        failing = Failing(folder / "round", chance, tally)
+        for number in range(min(A_ROUND, budget.of(FAULTS, 30))):
+            failing.fail()
+            if number % CHECK_EVERY == 0:
+                failing.check()
+        failing.end()
+        done, killed, hits = done + number + 1, killed + failing.killed, hits + failing.hits
+        refused += sum((client.codes for client in failing.clients), Counter())
+        shutil.rmtree(folder / "round")
     unsynced(folder)
-    failed = sum(failing.hits.values())
-    refused = sum((client.codes for client in failing.clients), Counter())
-    failing.tally.close(client.author for client in failing.clients)
     parts = [
-        f"{failed:,} failing calls ({_listed(failing.hits)}), {refused.total():,} writes refused ({_listed(refused)}), "
-        f"{failing.killed} kills, {failing.tally.acknowledged:,} acknowledged: {failing.tally.lost} lost, none refused "
+        f"{done:,} faults, {hits.total():,} failing calls ({_listed(hits)}), {refused.total():,} writes refused "
+        f"({_listed(refused)}), {killed} kills, {tally.acknowledged:,} acknowledged: {tally.lost} lost, none refused "
         "and yet there, on by itself each time"
     ]
     parts += full_for_real(folder) + vanished(folder)
