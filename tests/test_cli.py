@@ -73,6 +73,20 @@ def test_wrong_usage_ends_with_2_and_no_traceback(run, arguments) -> None:
     assert done.stderr
 
 
+HARMFUL = "no\ufe0f\u200b\x1b[2J\u202e"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help", HARMFUL), ("control:task", HARMFUL), ("control:task", f"{HARMFUL}=1", f"{HARMFUL}=2")],
+    ids=["no tool", "no value", "twice"],
+)
+def test_what_a_call_was_given_is_told_as_text_alone(run, arguments) -> None:
+    done = run("call", *arguments)
+    assert done.returncode in (1, 2)
+    assert "no␛[2J\ufffd" in done.stderr
+
+
 def test_a_refusal_ends_with_1_and_goes_to_standard_error(run) -> None:
     done = run("call", "tasklist:get_task", "uid=nobody")
     assert (done.returncode, done.stdout) == (1, "")

@@ -10,6 +10,7 @@ from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.session import Session
+from tui_tasks.tui.format import safe_line
 
 
 def words(given: list[str]) -> dict[str, Any]:
@@ -28,9 +29,9 @@ def words(given: list[str]) -> dict[str, Any]:
     for word in given:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise ValueError(f"{word!r} is not name=value")
+            raise ValueError(f"{safe_line(word, 60)} is not name=value")
         if name in arguments:
-            raise ValueError(f"{name} is given twice")
+            raise ValueError(f"{safe_line(name, 60)} is given twice")
         try:
             arguments[name] = strictjson.loads(value)
         except ParseError:
@@ -62,7 +63,7 @@ def describe(name: str) -> int:
     """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
     found = TABLE.find(name)
     if found is None or found.human:
-        print(f"tui-tasks call: no tool {name!r}; `tui-tasks call` lists them", file=sys.stderr)
+        print(f"tui-tasks call: no tool {safe_line(name, 60)}; `tui-tasks call` lists them", file=sys.stderr)
         return 1
     made = schema(found.arguments)
     print(f"{found.name}\n\n{found.description}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.tui.driving import by_agent, settle, shown
 from tui_tasks.core import queries
 from tui_tasks.core.operations import EditTask
@@ -44,3 +46,8 @@ async def test_a_description_that_was_not_changed_is_kept_to_the_letter(plan, ma
 def test_marks_beyond_the_third_on_a_letter_are_told_and_not_drawn():
     assert one_to_one("e" + "\u0301" * 5 + "n\u0303") == "e" + "\u0301" * 3 + "\ufffd" * 2 + "n\u0303"
     assert one_to_one("\u0301x") == "\ufffdx"
+
+
+@pytest.mark.parametrize("code", [0x200B, 0xFE0E, 0xFE0F, 0x20E3, 0x1F3FD, 0xE0041, 0x202E, 0x9B])
+def test_nothing_that_terminals_disagree_on_or_obey_is_shown_where_it_is_typed(code):
+    assert one_to_one(f"a{chr(code)}\u0301b") == "a\ufffd\u0301b"

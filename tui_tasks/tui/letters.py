@@ -18,10 +18,14 @@ def one_to_one(text: str) -> str:
     shown: list[str] = []
     marks = MAX_MARKS
     for letter in text:
-        is_mark = unicodedata.category(letter).startswith("M")
-        marks = marks + 1 if is_mark else 0
-        shown.append(letter if is_mark and marks <= MAX_MARKS else _shown(letter))
+        marks = marks + 1 if _is_mark(letter) else 0
+        shown.append(letter if 0 < marks <= MAX_MARKS else _shown(letter))
     return "".join(shown)
+
+
+def _is_mark(letter: str) -> bool:
+    """Whether it is a mark on the letter before it that terminals agree on: a variation selector is none."""
+    return unicodedata.category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
 
 
 def _shown(letter: str) -> str:
