@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tui_tasks
+from tui_tasks import shown_json
 from tui_tasks.dialects.table import TABLE
 
 
@@ -180,6 +181,14 @@ def test_what_an_agent_wrote_reaches_the_terminal_as_text_alone(run) -> None:
         told = run(*command).stdout
         assert "x" in told
         assert not set(told) & set("\x1b\x07\x9b\u202e")
+
+
+def test_json_escapes_what_terminals_disagree_on_and_is_the_same_value() -> None:
+    unread = "\x7f\x9b\ue0b0\U000f0000\u0378\uffff\U0010ffff\ufe0f\U000e0100\u200b\U000e0041\u202e"
+    told = shown_json.shown({"a": f"x{unread}\n数\u0301👩"}, indent=1)
+    assert not set(told) & set(unread)
+    assert "数\u0301👩" in told
+    assert json.loads(told) == {"a": f"x{unread}\n数\u0301👩"}
 
 
 def test_prime_tells_the_rules_and_the_next_task_in_under_a_thousand_tokens(run) -> None:

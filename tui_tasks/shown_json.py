@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
-# Valid in JSON as they are, and yet orders to a terminal or invisible there.
-_UNSEEN: Final = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
+# Variation selectors count as printable, and change the width of what is before them as the terminal pleases.
+_SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 
 def readable(text: str) -> str:
-    """JSON with an escape for each character that would do more than be read."""
-    if text.isascii() and "\x7f" not in text:
-        # Nearly all is, and a long text is told so in a hundredth of the time.
+    """JSON with an escape for each character that would do more than be read, or that terminals disagree on."""
+    # Nearly all is read, and a long text is told so in a hundredth of the time.
+    if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
         return text
-    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return "".join(char if char == "\n" or _is_read(char) else json.dumps(char)[1:-1] for char in text)
+
+
+def _is_read(char: str) -> bool:
+    return char.isprintable() and char not in _SELECTORS
 
 
 def shown(value: Any, indent: int | None = None) -> str:
