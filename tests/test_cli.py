@@ -361,3 +361,10 @@ def test_compact_drops_old_entries_when_the_human_agrees_and_refuses_what_it_doe
     assert (told["event"], told["actor"]) == ("journal.compacted", "human")
     expired = run("call", "control:history", "since=1")
     assert json.loads(expired.stderr)["code"] == "cursor_expired"
+
+
+def test_the_folder_of_somebody_unknown_is_refused_plainly(run) -> None:
+    for done in (run("ls", "--db", "~nobody-here/t.db"), run("config", TUI_TASKS_CONFIG="~nobody-here/c.toml")):
+        assert done.returncode != 0
+        assert "nobody of that name has a folder here" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -15,7 +15,7 @@ def database(given: str | None) -> str:
     """The database's path: what was given, else `TUI_TASKS_DB`, else a file in the user's data directory.
 
     Raises:
-        DatabaseRefused: it is the URL of a database that is no SQLite file.
+        DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of somebody unknown.
     """
     named = given or os.environ.get("TUI_TASKS_DB")
     if not named:
@@ -23,7 +23,7 @@ def database(given: str | None) -> str:
 
         return str(platformdirs.user_data_path(NAME, appauthor=False) / "tasks.db")
     if "://" not in named:
-        return str(Path(named).expanduser())
+        return str(expanded(named))
     url = urlsplit(named)
     if url.scheme not in ("sqlite", "file") or url.netloc:
         raise DatabaseRefused(f"{url.scheme} databases are not supported: name a file, or sqlite:///PATH")
@@ -31,10 +31,26 @@ def database(given: str | None) -> str:
 
 
 def configuration() -> Path:
-    """The configuration file: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration directory."""
+    """The configuration file: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration directory.
+
+    Raises:
+        DatabaseRefused: it is `~` of somebody unknown.
+    """
     named = os.environ.get("TUI_TASKS_CONFIG")
     if named:
-        return Path(named).expanduser()
+        return expanded(named)
     import platformdirs
 
     return platformdirs.user_config_path(NAME, appauthor=False) / "config.toml"
+
+
+def expanded(named: str) -> Path:
+    """The path with `~` and `~NAME` as the folders that they mean.
+
+    Raises:
+        DatabaseRefused: there is no such user, or no folder of theirs.
+    """
+    try:
+        return Path(named).expanduser()
+    except RuntimeError as unknown:
+        raise DatabaseRefused(f"{named}: nobody of that name has a folder here") from unknown

@@ -375,3 +375,9 @@ def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
 def test_a_bar_is_full_only_when_all_is_done(progress: float, cells: int, shown: str) -> None:
     assert fmt.bar(progress, cells) == shown
     assert fmt.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("█░", "#."))
+
+
+def test_names_that_differ_at_their_ends_alone_look_different_where_there_is_little_room():
+    one, other = (fmt.fit_ends(f"claude-code-worker-{number}", 12) for number in (1, 2))
+    assert (one, other) == ("claude…ker-1", "claude…ker-2")
+    assert fmt.fit_ends("short", 12) == "short       "

@@ -91,3 +91,9 @@ async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(
     assert told[0] == "config.toml:3: what"
     assert told[1].startswith(f"{where}:1: Expected")
     assert told[1].endswith("(and 2 more: tui-tasks config)")
+
+
+def test_keys_are_told_as_they_are_typed():
+    named = [each.shown for each in ACTIONS.values() if each.keys]
+    assert "+" in named
+    assert "plus" not in named

@@ -107,3 +107,10 @@ async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing
             await until(pilot, lambda said=said: said in shown(app))
     with Store(plan.path) as store:
         assert journal.oldest(store.db) == 1
+
+
+async def test_the_folder_of_somebody_unknown_is_refused_plainly(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await export(pilot, "j", "~nobody-here/log.jsonl")
+        assert "nobody of that name has a folder here" in shown(app)

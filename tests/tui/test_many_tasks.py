@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core import pages
+from tui_tasks.core import board_pages, pages
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask
 from tui_tasks.core.store import Store, Transaction
@@ -96,6 +96,18 @@ async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, mo
         await press(app, pilot, "enter", "V")
         assert app.pane.window.marks == [plan[1], plan[2], plan[3], plan[7]]
         assert said(app) == "4 tasks marked."
+
+
+async def test_all_cards_of_a_column_that_match_are_marked_though_looking_takes_long(plan, make_app, monkeypatch):
+    agents = ["far", *[None] * 10, "far", *[None] * 5]
+    by_agent(plan, "claude-1", *(AddTask(f"t{n}", plan.list_uid, agent=who) for n, who in enumerate(agents)))
+    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
+    app = make_app(plan.path, pane="board")
+    async with opened(app) as pilot:
+        await press(app, pilot, "h", "slash")
+        await write(pilot, "who:far")
+        await press(app, pilot, "enter", "V")
+        assert said(app) == "2 cards marked."
 
 
 async def test_a_filter_that_changes_while_it_is_looked_for_marks_nothing(app, plan, monkeypatch):

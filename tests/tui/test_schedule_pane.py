@@ -286,6 +286,18 @@ async def test_an_edit_writes_what_was_changed_and_nothing_else(jobs, make_app):
         assert job(app, jobs[4]).schedule == DAILY
 
 
+async def test_controls_in_a_prompt_stay_what_they_are_when_it_is_edited(jobs, make_app):
+    by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"prompt": "two\x1b[31m lines\nand\ttabs"}))
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "j", "j", "j", "e")
+        app.screen.set_focus(app.screen.query_one("#prompt"))
+        assert "\x1b" not in shown(app)
+        await settle(pilot, "X", "ctrl+s")
+        await settle(pilot)
+        assert job(app, jobs[4]).prompt == "Xtwo\x1b[31m lines\nand\ttabs"
+
+
 async def test_a_field_that_somebody_else_changed_meanwhile_is_the_humans_to_choose(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:

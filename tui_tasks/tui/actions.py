@@ -45,6 +45,7 @@ _SHOWN: Final = {
     "colon": ":",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
+    "plus": "+",
     "enter": "Enter",
     "escape": "Esc",
     "tab": "Tab",

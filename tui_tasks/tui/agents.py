@@ -15,7 +15,20 @@ from tui_tasks.tui import wording
 from tui_tasks.tui.actions import bindings
 from tui_tasks.tui.agent_actions import AgentActions
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.format import LOOKS, SECOND, WEEK, Look, age, age_lasts, duration, fit, look, safe_line, sign
+from tui_tasks.tui.format import (
+    LOOKS,
+    SECOND,
+    WEEK,
+    Look,
+    age,
+    age_lasts,
+    duration,
+    fit,
+    fit_ends,
+    look,
+    safe_line,
+    sign,
+)
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, Lines
 from tui_tasks.tui.listed import Listed
@@ -64,7 +77,7 @@ class AgentWindow(RowWindow[Person]):
         old = "$muted" if now - row.at > WEEK else ""
         task = self.screen_.task_of(row)
         if width < 60:
-            name = fit(row.name, 12)
+            name = fit_ends(row.name, 12)
             room = max(1, width - 4 - 13 - len(seen))
             told = f"#{host.place(task)} " if task is not None else ""
             return (
@@ -79,7 +92,7 @@ class AgentWindow(RowWindow[Person]):
         return (
             head,
             (mark, state.color),
-            (f" {fit(row.name, who)}", old),
+            (f" {fit_ends(row.name, who)}", old),
             (fit(state.word, word_of_state), state.color),
             (fit(titled, about - 1) + " ", old),
             (fit(said(row.word) or "-", last - 1) + " ", "$muted"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, ClassVar, Final, Self
 
 import humanize
@@ -336,14 +336,30 @@ class BoardPane(BoardWords):
         if self.at < len(self.plans) - 1:
             self.go(self.at + 1)
 
-    def do_mark_all(self) -> None:
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
         """Mark all cards of the column; where some are marked, none."""
-        source = self.window.source
-        if self.window.marks or source is None:
+        if self.window.marks:
             self.window.clear_marks()
-            return
-        self.window.mark((card.uid for card in source.first(MOST_MARKED)), on=True)
-        self.host.say(f"{count(len(self.window.marks), 'card')} marked.")
+            return None
+        return self._mark_all(self.columns[self.at])
+
+    async def _mark_all(self, column: Column) -> None:
+        """Look a stretch at a time, so that keys come through; then mark them at once."""
+        only = self.only
+        source = CardsOfColumn(self.host.bridge.db, self._list_id, column.plan.parts, only)
+        read = source.first(MOST_MARKED)
+        cards = list(read)
+        while read.cut and len(cards) < MOST_MARKED:
+            self.host.say(f"Looking for all that match…  {count(len(cards), 'card')}")
+            await asyncio.sleep(0.005)
+            if self.only != only or self.host.list_id != source.list_id:
+                self.host.say("The filter has changed; nothing was marked.")
+                return
+            rest = MOST_MARKED - len(cards)
+            read = source.after(cards[-1], rest) if cards else source.first(rest)
+            cards += read
+        column.window.mark((card.uid for card in cards), on=True)
+        self.host.say(f"{count(len(cards), 'card')} marked.")
 
 
 def _display(widget: Widget, display: bool) -> None:

@@ -174,6 +174,15 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, asci
     return line + padding if align == "left" else padding + line
 
 
+def fit_ends(text: str, cells: int) -> str:
+    """As `fit`, but what is too long is cut in the middle: names often differ at their ends alone."""
+    line = safe_line(text, None)
+    if cell_len(line) <= cells:
+        return fit(line, cells)
+    tail = line[-(cells // 2 - 1) :]
+    return fit(safe_line(line, cells - cell_len(tail)) + tail, cells)
+
+
 def plain(text: str, style: str = "", limit_cells: int | None = None) -> Content:
     """Return one safe line as Content in one style (`"$state-done"`); none of it is markup."""
     from textual.content import Content

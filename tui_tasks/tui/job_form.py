@@ -20,7 +20,7 @@ from tui_tasks.tui import editor, job_drafts, job_words
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.edit import ConflictScreen
 from tui_tasks.tui.form_screen import FormScreen
-from tui_tasks.tui.format import plain, safe_line, safe_text
+from tui_tasks.tui.format import plain, safe_line
 from tui_tasks.tui.job_drafts import Times
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
 from tui_tasks.tui.long_text import LongText
@@ -64,15 +64,15 @@ class Typed:
 
 
 def form_of(job: Job) -> Typed:
-    """The form of a job as it is, safe to be shown: controls are pictures."""
+    """The form of a job as it is. Controls are pictures in its lines; the long texts only show them so."""
     return Typed(
         name=safe_line(job.name, None),
         times=job_drafts.written(job),
         timezone=safe_line(job.timezone, None),
         runs=RUNNER if job.dedicated_context else CONVERSATION,
         settings=safe_line(job_drafts.written_settings(job), None),
-        system_prompt=safe_text(job.system_prompt, 2 * len(job.system_prompt) + 1),
-        prompt=safe_text(job.prompt, 2 * len(job.prompt) + 1),
+        system_prompt=job.system_prompt,
+        prompt=job.prompt,
     )
 
 
@@ -324,7 +324,7 @@ class JobForm(FormScreen[str]):
         area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
         text = editor.edit(self.host, area.value)
         if text is not None:
-            area.value = safe_text(text, 2 * len(text) + 1)
+            area.value = text
 
     @property
     def has_changes(self) -> bool:

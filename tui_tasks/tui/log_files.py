@@ -7,7 +7,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks import paths
 from tui_tasks.core import compaction, journal
+from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.wanted import Filter
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt
 from tui_tasks.tui.format import count, moment, safe_line
@@ -69,7 +71,11 @@ class Exports:
         name = await host.push_screen_wait(Prompt("Into the file", self._file_name(form), done="Write"))
         if name is not None and name.strip():
             assert host.zone is not None
-            file = Path(name.strip()).expanduser().absolute()
+            try:
+                file = paths.expanded(name.strip()).absolute()
+            except DatabaseRefused as refused:
+                host.say(f"{refused}; nothing was written")
+                return
             await self._write(Export(file, host.bridge.path, form, host.zone, only))
 
     def _file_name(self, form: str) -> str:
