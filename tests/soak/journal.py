@@ -19,7 +19,7 @@ from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.speaking import program
 from tui_tasks import clock, doctor
-from tui_tasks.core.errors import Refusal
+from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 
 CHANGES: Final = 1_000
@@ -105,7 +105,7 @@ class Changer:
         try:
             with Store(str(self.database), read_only=True) as store:
                 return bool(list(doctor.findings(store, self.database.with_name("none.toml"), clock.now())))
-        except Refusal:
+        except (Refusal, DatabaseRefused):
             return True
 
     def clean(self) -> None:
