@@ -275,7 +275,8 @@ class Held:
             warm = slice(len(held) // 2, len(held) // 2 + part)
             end = slice(-part, None)
             mib = [statistics.median(held[at]) / 2**20 for at in (warm, end)]
-            yield name, *mib, max(self._handles[name][warm]), max(self._handles[name][end])
+            # The least: a scheduler that starts a run has some more for a moment.
+            yield name, *mib, min(self._handles[name][warm]), min(self._handles[name][end])
 
 
 def spend(house: Household, held: Held, seconds: float) -> None:
