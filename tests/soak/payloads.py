@@ -99,6 +99,8 @@ AROUND = (
 BOARD = (Step("2"), Step("l"), Step("\r"), Step("\x1b\x1b"), Step("llll"), Step("\r"), Step("\x1b\x1b"), Step("hhhhh"))
 LOG = (
     Step("3g"),
+    # At the end of an entry stands why it was made.
+    *(step for _ in range(2) for step in (Step("\r"), Step("G"), Step("\x1bj"))),
     Step("\x04"),
     Step("\x04"),
     *(step for _ in range(12) for step in (Step("\r"), Step("\x1bj"))),
