@@ -155,7 +155,6 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
         super().__init__()
         self.plan = WIDE[0]
         self.current = False
-        self._focused = False
         self._number = number
         self._laid: list[list[Part]] = []
 
@@ -179,7 +178,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def _look(self, row: Card, number: int) -> RowLook:
         found = super()._look(row, number)
         cursor = found.cursor and self.current
-        return found._replace(cursor=cursor, focused=cursor and self._focused, place=self._number(row))
+        return found._replace(cursor=cursor, focused=cursor and self.takes_keys, place=self._number(row))
 
     def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:
         """One line of a card, which is laid out whole at its first."""
@@ -219,11 +218,6 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
             2: [(f"   {self.host.key_of('new')}", "$changed"), ("  add one", "$muted")],
         }
         return words.get(line, ())
-
-    def set_focused(self, focused: bool) -> None:
-        """Say whether keys come to the board."""
-        self._focused = focused
-        self._repaint()
 
     def set_current(self, current: bool) -> None:
         """Say whether this is the column that keys are about: it alone shows its cursor."""

@@ -27,6 +27,7 @@ from tui_tasks.tui.format import count, look
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.now_line import Line, Rule
+from tui_tasks.tui.own_lines import Unasked
 from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.task_actions import MOST_MARKED
 from tui_tasks.tui.window import RowWindow
@@ -80,20 +81,21 @@ class BoardKeys(Line):
         return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
 
 
-class CardArea(Horizontal, can_focus=True):
+class CardArea(Horizontal, Unasked, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
     def on_focus(self) -> None:
         """The cursor is drawn stronger."""
-        self._look_again()
+        self.look_again()
 
     def on_blur(self) -> None:
         """The cursor is drawn weaker."""
-        self._look_again()
+        self.look_again()
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """Draw anew what the focus makes different."""
         for window in self.query(ColumnWindow):
-            window.set_focused(self.has_focus)
+            window.again()
 
 
 class BoardPane(BoardWords):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
@@ -14,7 +15,17 @@ from tui_tasks.tui.format import cell_len
 from tui_tasks.tui.ink import Ink, Part
 
 
-class OwnLines(Hosted, Widget):
+class Unasked(Widget):
+    """Has nothing painted for its sake while it is not on screen: whoever shows it has all of it painted."""
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As `Widget.refresh`, where there is anything to see of it."""
+        if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+class OwnLines(Hosted, Unasked):
     """Gives its lines to the screen as `render_line` makes them.
 
     Textual would ask of each line for borders, padding, tints and links, most of the time that a key takes. A line

@@ -90,6 +90,12 @@ class RowPainter(OwnLines, Generic[R]):
 
     # Drawing
 
+    @property
+    def takes_keys(self) -> bool:
+        """Whether the focus is here, or on what this is a part of: at once, and not when the widget is told of it."""
+        focused = self.screen.focused
+        return focused is not None and focused in self.ancestors_with_self
+
     def again(self) -> None:
         """Draw again what is on screen: something that all rows show has changed. Equal lines are not painted."""
         self._epoch += 1
@@ -144,7 +150,7 @@ class RowPainter(OwnLines, Generic[R]):
         return RowLook(
             cursor=key == held.cursor,
             marked=key in self._marks,
-            focused=self.has_focus,
+            focused=self.takes_keys,
             dragged=key == self._dragging,
             drop=key == self._drop and self._dragging not in (None, key),
             place=held.base + held.top + number + 1 if held.base >= 0 else 0,
