@@ -26,6 +26,15 @@ def test_a_file_that_is_not_fit_is_refused_and_left_byte_for_byte_as_it_was(tmp_
     assert contents(tmp_path) == before
 
 
+def test_another_programs_in_write_ahead_mode_is_given_no_log_by_a_reader(tmp_path):
+    path = tmp_path / "tasks.db"
+    UNFIT["one in write-ahead mode"](path)
+    before = contents(tmp_path)
+    with pytest.raises(DatabaseRefused):
+        Store(str(path), read_only=True)
+    assert contents(tmp_path) == before
+
+
 def locks() -> list[list[str]]:
     """The locks of this process."""
     lines = Path("/proc/locks").read_text().splitlines()

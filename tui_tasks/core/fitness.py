@@ -60,7 +60,7 @@ def refuse_other(head: Head, path: str) -> None:
 
 
 def refuse_unopened(path: str) -> None:
-    """Refuse what has left a log and is plainly not ours.
+    """Refuse what is plainly not ours: to open it would make a log beside it, or write one into it.
 
     `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells.
 
@@ -68,19 +68,24 @@ def refuse_unopened(path: str) -> None:
         DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone.
     """
     log = f"{path}-wal"
-    try:
-        if not os.path.getsize(log):  # noqa: PTH202 - at every start
-            return
-    except OSError:
-        return
-    if not os.path.exists(path) or not os.path.getsize(path):  # noqa: PTH110, PTH202 - at every start
+    has_log, is_there = _size(log) > 0, _size(path) > 0
+    if has_log and not is_there:
         raise DatabaseRefused(
             f"{path} is empty or gone, and {log} holds what was written to it: put the file back, or move the log away"
         )
+    if not is_there:
+        return
     with contextlib.suppress(OSError, sqlite3.Error):
         with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection:
             head = head_of(connection)
-        refuse_other((_head_in_log(log) or head) if head.is_empty else head, path)
+        refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)  # noqa: PTH202 - at every start
+    except OSError:
+        return 0
 
 
 def _head_in_log(log: str) -> Head | None:
