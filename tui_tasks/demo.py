@@ -93,28 +93,42 @@ def _work(send: _Send, uid: str, log: list[str], end: str) -> Iterator[None]:
 
 def _agent() -> None:
     """Play the script on standard output, reading the replies on standard input; end when the pipe does."""
+    sent: list[str] = []
+    held: list[str] = []
 
     def send(tool: str, *, wait: bool = True, why: str = "", **arguments: Any) -> Any:
-        request = {"id": tool, "agent": NAME, "tool": tool, "args": arguments}
+        number = len(sent)
+        request = {"id": number, "agent": NAME, "tool": tool, "args": arguments}
         if why:
             request["thoughts"] = [why]
-        sys.stdout.write(json.dumps(request) + "\n")
-        sys.stdout.flush()
-        while wait:
-            line = sys.stdin.readline()
-            if not line:
-                raise SystemExit
-            reply = json.loads(line)
-            if reply.get("id") == tool and "ok" in reply:
+        sent.append(json.dumps(request))
+        _say(sent[number])
+        return answer(number) if wait else None
+
+    def answer(number: int) -> Any:
+        for line in sys.stdin:
+            heard = json.loads(line)
+            if heard.get("event") == "agent.resumed":
+                while held:
+                    _say(held.pop(0))
+            elif (heard.get("error") or {}).get("code") == "paused":
+                # The human lets it go on when it is time; nothing is asked twice until then.
+                held.append(sent[heard["id"]])
+            elif heard.get("id") == number and "ok" in heard:
                 # The human may have changed the task meanwhile: a refusal is an answer, too.
-                return reply.get("result")
-        return None
+                return heard.get("result")
+        raise SystemExit
 
     try:
         for _ in _script(send):
             time.sleep(PACE)  # for people to follow
     except (BrokenPipeError, KeyboardInterrupt):
         return
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
