@@ -8,11 +8,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.conftest import Clock, Talk
 from tui_tasks import plain
 from tui_tasks.core import journal
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
 
@@ -56,6 +61,27 @@ def test_what_an_agent_wrote_stays_in_its_sentence_as_text_alone(store: Store, t
     (said,) = told(store)
     assert "\n" not in said
     assert not set(said) & set("\x1b\x07\u202e")
+
+
+def test_a_database_that_cannot_be_read_is_told_once_and_what_came_meanwhile_once_it_can(
+    store: Store, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails, told, read = [3], [], journal.since
+
+    def tried(*arguments: Any) -> list[Entry]:
+        if fails[0]:
+            fails[0] -= 1
+            raise sqlite3.OperationalError("disk I/O error")
+        return read(*arguments)
+
+    monkeypatch.setattr(plain, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(journal, "since", tried)
+    said = plain.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
+    for number, name in enumerate(("one", "two"), 1):
+        talk.ok("tasklist:add_task", name=name)
+        assert next(said).endswith(f'agent added "{name}".')
+        assert told == [f"{store.path} cannot be read: disk I/O error"] * number
+        fails[0] = 2
 
 
 def test_a_follower_in_another_process_hears_of_each_change_as_it_happens(path: Path) -> None:

@@ -59,9 +59,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         status: int = options.run(options)
     except (DatabaseRefused, Refusal) as refused:
-        from tui_tasks.tui.format import safe_line
-
-        print(f"tui-tasks: {safe_line(str(refused))}", file=sys.stderr)
+        _tell_refused(refused)
         return REFUSED
     except BrokenPipeError:
         # Whoever read the output has stopped; nothing more can be said there.
@@ -70,6 +68,12 @@ def _run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
+
+
+def _tell_refused(refused: Exception) -> None:
+    from tui_tasks.tui.format import safe_line
+
+    print(f"tui-tasks: {safe_line(str(refused))}", file=sys.stderr)
 
 
 def parser(first: str | None = None) -> argparse.ArgumentParser:
@@ -178,7 +182,7 @@ def _watch_plain(options: argparse.Namespace) -> int:
         tell_who_else(options)
         newest = journal.newest(store.db)
         print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
-        for said in plain.follow(store, newest):
+        for said in plain.follow(store, newest, _tell_refused):
             print(said, flush=True)
     return 0
 

@@ -18,6 +18,9 @@ def print_json(database: str, handle: str | None, statuses: Collection[str], *, 
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
-    with contextlib.closing(migrations.opened(database, read_only=read_only)) as db, storage_errors(db.path):
+    with (
+        contextlib.closing(migrations.opened(database, read_only=read_only)) as db,
+        storage_errors(db.path, reading=True),
+    ):
         texts = written_out.tasks(db, handle, statuses)
     print(readable(f"[{', '.join(texts)}]"))

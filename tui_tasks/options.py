@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -71,16 +72,24 @@ def check_speaker(options: argparse.Namespace) -> None:
     speaker.check(options.agent, options.list, tool, lambda: paths.database(options.db), read_only=options.read_only)
 
 
-def open_store(options: argparse.Namespace) -> Store:
-    """The database that was asked for.
+@contextlib.contextmanager
+def open_store(options: argparse.Namespace) -> Iterator[Store]:
+    """The database that was asked for, open as long as it is worked with.
 
     Raises:
         DatabaseRefused: it cannot be used.
+        StorageFailed: it cannot be read.
     """
     from tui_tasks import paths
+    from tui_tasks.core.database import storage_errors
     from tui_tasks.core.store import Store
 
-    return Store(paths.database(options.db), read_only=options.read_only)
+    with (
+        Store(paths.database(options.db), read_only=options.read_only) as store,
+        # What writes tells of its own failures.
+        storage_errors(store.path, reading=True),
+    ):
+        yield store
 
 
 def tell_who_else(options: argparse.Namespace) -> None:

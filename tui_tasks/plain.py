@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from tui_tasks.core import journal
-from tui_tasks.core.database import Database
+from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -18,19 +19,44 @@ from tui_tasks.watch import Watch
 
 PAGE: Final = 200
 CELLS: Final = 200
+LOOK_AGAIN: Final = 1.0
+"""Seconds between two looks at a database that cannot be read."""
 
 
-def follow(store: Store, since: int) -> Iterator[str]:
-    """The sentences of what happens after `since`, as it happens, without end."""
-    watch = Watch(store.db)
+def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:
+    """The sentences of what happens after `since`, as it happens, without end.
+
+    Where the database cannot be read any more, `failed` is told so once, and it goes on when it can be read again.
+
+    Raises:
+        StorageFailed: the database cannot be read at the start.
+    """
+    watch, is_lost = Watch(store.db), False
     try:
         while True:
-            while entries := journal.since(store.db, max(since, journal.oldest(store.db) - 1), PAGE):
-                since = entries[-1].seq
-                yield from (sentence(store.db, entry) for entry in entries)
-            _wait(watch)
+            try:
+                if is_lost:
+                    store.db.open_again()
+                entries = _page(store.db, since)
+                is_lost = False
+            except StorageFailed as failure:
+                if not is_lost:
+                    failed(failure)
+                is_lost = True
+                time.sleep(LOOK_AGAIN)  # nothing tells when a disk is back
+                continue
+            if not entries:
+                _wait(watch)
+            for entry in entries:
+                since = entry.seq
+                yield sentence(store.db, entry)
     finally:
         watch.close()
+
+
+def _page(db: Database, since: int) -> list[Entry]:
+    with storage_errors(db.path, reading=True):
+        return journal.since(db, max(since, journal.oldest(db) - 1), PAGE)
 
 
 def _wait(watch: Watch) -> None:

@@ -87,6 +87,15 @@ class Database:
             if turns is not None:
                 turns.close()
 
+    def open_again(self) -> None:
+        """Open it anew, since a read has failed: the file may be another one by now, or on another disk.
+
+        Raises:
+            StorageFailed: it cannot be used; what was open is as it was.
+        """
+        self._has_failed = True
+        self._see_to_file()
+
     def run(self, statement: Statement, values: dict[str, Any]) -> None:
         """Run a compiled statement that writes."""
         self._cursor.execute(statement.sql, statement.bind(values))
@@ -363,12 +372,15 @@ def is_storage_error(error: BaseException) -> bool:
     return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError)
 
 
+READ_ERRORS: Final = (StorageFailed, sqlite3.DatabaseError)
+"""What is raised where the database cannot be read: by SQLite itself where nothing turns it into a refusal."""
+
 _WORTH_ANOTHER_TRY: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
 
 
 @contextlib.contextmanager
-def storage_errors(path: str) -> Iterator[None]:
-    """Turn what SQLite says at work into refusals."""
+def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
+    """Turn what SQLite says at work into refusals; `reading`: nothing was to be written."""
     try:
         yield
     except sqlite3.Error as error:
@@ -381,4 +393,5 @@ def storage_errors(path: str) -> Iterator[None]:
             # SQLite takes for damage what cannot be read.
             text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
         retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
-        raise StorageFailed(f"{path}: {text}; nothing was written", retryable=retryable) from error
+        told = f"{path} cannot be read: {text}" if reading else f"{path}: {text}; nothing was written"
+        raise StorageFailed(told, retryable=retryable) from error

@@ -1,0 +1,33 @@
+"""A database that cannot be read, at the command line: one line says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_tasks import cli
+from tui_tasks.core import journal, queries, written_out
+from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.store import Store
+
+
+@pytest.mark.parametrize(
+    ("command", "broken"),
+    [
+        (["ls"], (queries, "lists")),
+        (["ls", "--json"], (written_out, "tasks")),
+        (["show", "abc"], (queries, "tasks_beginning")),
+        (["next"], (queries, "ready")),
+        (["watch", "--plain"], (journal, "newest")),
+    ],
+    ids=str,
+)
+def test_a_database_that_cannot_be_read_is_told_in_one_line(path, monkeypatch, capsys, command, broken) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with Store(str(path)):
+        pass
+    monkeypatch.setattr(*broken, fail)
+    assert cli.main([*command, "--db", str(path)]) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"tui-tasks: {path} cannot be read: disk I/O error\n")
