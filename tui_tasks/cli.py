@@ -17,6 +17,7 @@ from tui_tasks.options import (
     USAGE,
     check_speaker,
     declare_shared,
+    help_format,
     hosts_scheduler,
     identity_of,
     open_store,
@@ -83,6 +84,7 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
     """
     made = argparse.ArgumentParser(
         prog="tui-tasks",
+        formatter_class=help_format,
         description="A human and AI agents work on the same live tasks, in a terminal.",
         epilog="With JSON lines on standard input, they are the control channel and the screen is the terminal.",
     )
@@ -92,7 +94,9 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
     for name, help_, declare, run in [one for one in _COMMANDS if one[0] == first] or _COMMANDS:
         # `call` tells of the tools in its help, which argparse cannot know.
-        command = commands.add_parser(name, help=help_, description=help_, add_help=name != "call")
+        command = commands.add_parser(
+            name, help=help_, description=help_, formatter_class=help_format, add_help=name != "call"
+        )
         declare_shared(command, argparse.SUPPRESS)
         if declare is not None:
             declare(command)
@@ -105,7 +109,7 @@ def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
     To make that one takes longer than all else that is done before the screen is.
     """
-    made = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_shared(made, None)
     made.set_defaults(run=_tui, pane=PANES[0])
     try:

@@ -21,6 +21,16 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 _PATHS: Final = frozenset({"db", "file"})
 
 
+def help_format(prog: str) -> argparse.HelpFormatter:
+    """Help as wide as the terminal. argparse would import shutil to learn the width, at every start."""
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
+    except OSError:
+        width = 80
+    return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
+
+
 def declare_shared(command: argparse.ArgumentParser, default: str | None) -> None:
     """Declare the options of every command (contract, section 1); a later one wins over an earlier one."""
     off = False if default is None else default

@@ -11,7 +11,10 @@ _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 
 
 def readable(text: str) -> str:
     """JSON with an escape for each character that would do more than be read, or that terminals disagree on."""
-    # Nearly all is read, and a long text is told so in a hundredth of the time.
+    # Nearly all is read, and a long text is told so in a hundredth of the time. Where it is ASCII, JSON has escaped
+    # every control character but one.
+    if text.isascii() and "\x7f" not in text:
+        return text
     if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
         return text
     return "".join(char if char == "\n" or _is_read(char) else json.dumps(char)[1:-1] for char in text)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import struct
 import time
 from collections.abc import Callable
@@ -91,7 +90,7 @@ class Turns:
                 self._sleep(_NEXT_SECONDS)
             else:
                 # At random, so that they do not ask in step.
-                self._sleep(_SECONDS * random.uniform(0.5, 1.5))
+                self._sleep(_SECONDS * (0.5 + os.urandom(1)[0] / 255))
             if not has_older:
                 return True
         return False

@@ -28,8 +28,8 @@ def _member(name: str) -> str:
     if name == "blocked":
         return "json(IIF(task.waiting_on > 0, 'true', 'false'))"
     if name.endswith("_at"):
-        # As `snapshots.iso` has it: whole milliseconds, cut off.
-        return f"strftime('%Y-%m-%dT%H:%M:%f+00:00', task.{name} / 1000 / 1000.0, 'unixepoch')"
+        # As `snapshots.iso` has it: whole milliseconds, cut off. strftime would take twice as long.
+        return f"replace(datetime(task.{name} / 1000 / 1000.0, 'unixepoch', 'subsec'), ' ', 'T') || '+00:00'"
     return f"json(task.{name})" if name in _JSON else f"task.{name}"
 
 
