@@ -16,7 +16,9 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from tui_tasks.config import Config
 from tui_tasks.core import glance, pages, views
@@ -42,6 +44,12 @@ from tui_tasks.tui.wardrobe import Wardrobe
 
 class Changed(Message):
     """Something was written."""
+
+
+class MainScreen(Screen[Any]):
+    """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
 class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
@@ -107,7 +115,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
         """The screen, with the classes of its size from the first: it is laid out once, and not again for them."""
         stops = (self.HORIZONTAL_BREAKPOINTS or [], self.VERTICAL_BREAKPOINTS or [])
         reached = (max(stop for stop in each if stop[0] <= cells) for cells, each in zip(self.size, stops, strict=True))
-        return Screen(classes=" ".join(name for _, name in reached))
+        return MainScreen(classes=" ".join(name for _, name in reached))
 
     def compose(self) -> ComposeResult:
         """Tabs, Now line, the pane, the footer."""
