@@ -42,6 +42,8 @@ def measure(place: Place) -> Iterator[Figure]:
 def _copied(place: Place, tasks: int, name: str = "live") -> Path:
     copy = place.folder / f"{name}-{tasks}.db"
     shutil.copyfile(place.filled(tasks), copy)
+    # A screen would warn, for a while, of a file that others can read.
+    copy.chmod(0o600)
     return copy
 
 
