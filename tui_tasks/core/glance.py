@@ -70,7 +70,18 @@ _TOUCHED_LAST = Statement(
     .order_by(J.seq.desc())
     .limit(1)
 )
-_RECENT = Statement(J.select(J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(slot("limit")))
+# An entry of long ago says nothing of what is being done now, and there may be millions.
+_NOT_LONG_AGO = 200
+_RECENT: Any = (
+    J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(_NOT_LONG_AGO).alias("recent")
+)
+_ACTIVE_OF_RECENT = Statement(
+    TaskRow.select(*LINE)
+    .join(_RECENT, on=(_RECENT.c.task == TaskRow.uid))
+    .where(LIVE & (TaskRow.status == SQL("'in_progress'")))
+    .order_by(_RECENT.c.seq.desc())
+    .limit(1)
+)
 _ACTIVE_LISTS = Statement(
     ListRow.select(ListRow.id)
     .where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
@@ -82,7 +93,6 @@ _ACTIVE_OF_LIST = Statement(
     .order_by(TaskRow.rank)
     .limit(1)
 )
-_LINE_BY_UID = Statement(TaskRow.select(*LINE).where(TaskRow.uid == slot("uid")))
 _DEPENDENTS = Statement(
     TaskRow.select(*LINE)
     .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
@@ -138,12 +148,10 @@ def list_touched_last(db: Database) -> int | None:
 
 def active(db: Database) -> TaskLine | None:
     """A task in progress, of any list: the one touched last, where that was not long ago."""
-    for (uid,) in db.all(_RECENT, limit=200):
-        row = db.one(_LINE_BY_UID, uid=uid)
-        if row and (found := read_line(row)).status == "in_progress" and not found.deleted:
-            return found
-    found_lists = db.all(_ACTIVE_LISTS)
-    row = db.one(_ACTIVE_OF_LIST, list=found_lists[0][0]) if found_lists else None
+    lists = db.all(_ACTIVE_LISTS)
+    if not lists:
+        return None
+    row = db.one(_ACTIVE_OF_RECENT) or db.one(_ACTIVE_OF_LIST, list=lists[0][0])
     return read_line(row) if row else None
 
 

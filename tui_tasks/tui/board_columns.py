@@ -178,7 +178,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def _look(self, row: Card, number: int) -> RowLook:
         found = super()._look(row, number)
         cursor = found.cursor and self.current
-        return found._replace(cursor=cursor, focused=cursor and self.takes_keys, place=self._number(row))
+        return found._replace(cursor=cursor, focused=cursor and self._has_keys, place=self._number(row))
 
     def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:
         """One line of a card, which is laid out whole at its first."""

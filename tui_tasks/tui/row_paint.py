@@ -62,6 +62,7 @@ class RowPainter(OwnLines, Generic[R]):
         self._thumb = range(0)
         self._epoch = 0
         self._fitted = Size(0, 0)
+        self._across, self._has_keys = 0, False
         self._told: str | None = None
         self._due: float | None = None
         self._alarm: Timer | None = None
@@ -115,6 +116,8 @@ class RowPainter(OwnLines, Generic[R]):
             self._drawn = []
             return
         tall, width = self.row_height, self.size.width
+        # Once for all rows: to ask for either goes through the whole tree of widgets.
+        self._across, self._has_keys = width, self.takes_keys
         known = {drawn.key: drawn for drawn in self._drawn}
         fresh: list[Drawn] = []
         dirty: set[int] = set()
@@ -150,11 +153,11 @@ class RowPainter(OwnLines, Generic[R]):
         return RowLook(
             cursor=key == held.cursor,
             marked=key in self._marks,
-            focused=self.takes_keys,
+            focused=self._has_keys,
             dragged=key == self._dragging,
             drop=key == self._drop and self._dragging not in (None, key),
             place=held.base + held.top + number + 1 if held.base >= 0 else 0,
-            width=self.size.width,
+            width=self._across,
         )
 
     def _thumb_now(self) -> range:
