@@ -37,13 +37,25 @@ class Keyboard(LinuxDriver):
     """Reads keys with `KeyParser`; bytes that are no text do not end the screen."""
 
     def run_input_thread(self) -> None:
-        """Read until the screen is left."""
+        """Read until the screen is left, or the terminal has gone: a signal tells of that."""
         parser = KeyParser(self._debug)
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         with selectors.SelectSelector() as waiting:
             waiting.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
+                text = ""
+                if waiting.select(_LOOK_EVERY):
+                    data = self._read()
+                    if not data:
+                        break
+                    text = decode(data)
                 # An empty text would end the parser.
-                text = decode(os.read(self.fileno, 4096)) if waiting.select(_LOOK_EVERY) else ""
                 for message in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(message)
+
+    def _read(self) -> bytes:
+        """What has been typed; nothing where the terminal has gone."""
+        try:
+            return os.read(self.fileno, 4096)
+        except OSError:
+            return b""
