@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks import clock, config, paths, privacy, terminal
+from tui_tasks.core.database import storage_errors
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.bridge import Bridge
@@ -34,6 +35,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
 
     Raises:
         DatabaseRefused: the database cannot be used.
+        StorageFailed: it cannot be read.
     """
     # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
     gc.disable()
@@ -57,16 +59,17 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
 
     problems += keymap.problems(file, settings.keys)
     with _once_painted(path, scheduler=scheduler) as painted:
-        app = TaskApp(
-            bridge,
-            config=settings,
-            user_themes=file.parent / "themes",
-            settings=file,
-            list_name=identity.list,
-            pane=pane,
-            problems=(*problems, *others),
-            painted=painted,
-        )
+        with storage_errors(path, reading=True):
+            app = TaskApp(
+                bridge,
+                config=settings,
+                user_themes=file.parent / "themes",
+                settings=file,
+                list_name=identity.list,
+                pane=pane,
+                problems=(*problems, *others),
+                painted=painted,
+            )
         with _channel(claimed, path, identity):
             return terminal.run(app)
 

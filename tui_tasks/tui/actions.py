@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from textual.binding import Binding
+from textual.message import Message
+
+from tui_tasks.core.database import READ_ERRORS
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -182,12 +185,22 @@ def bindings(*scopes: str) -> list[Binding]:
 
 
 class Hosted:
-    """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type."""
+    """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
+
+    What cannot be done since the database cannot be read is left undone, and what is shown stays.
+    """
 
     @property
     def host(self) -> TaskApp:
         """The App."""
         return cast("TaskApp", self.app)  # type: ignore[attr-defined]  # every widget, screen and App has it
+
+    async def _dispatch_message(self, message: Message) -> None:
+        # Textual ends the App for what comes out of here, and the widget takes no more messages.
+        try:
+            await super()._dispatch_message(message)  # type: ignore[misc]  # every widget, screen and App has it
+        except READ_ERRORS as error:
+            self.host.bridge.cannot_read(error)
 
 
 class Actor(Hosted):

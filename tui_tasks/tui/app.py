@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from textual.widget import Widget
 
 from tui_tasks.config import Config
 from tui_tasks.core import glance, pages, views
+from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
@@ -39,6 +41,7 @@ from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.showing import Showing
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.type_ahead import TypeAhead
+from tui_tasks.tui.unread import Unread
 from tui_tasks.tui.wardrobe import Wardrobe
 
 
@@ -46,13 +49,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class MainScreen(Screen[Any]):
-    """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
-
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-
-
-class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
+class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
     """The screen of one database, for the thread that made the bridge to it, which it closes.
 
     `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
@@ -130,6 +127,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
         self.bridge.writing = self.tell_of_writing
         self.bridge.settle = self.on_changed
         self.bridge.told = self._hear
+        self.bridge.unread_changed = self.tell_of_reading
         self.call_after_refresh(self._begin)
         for toasts in self.screen.query("ToastRack"):
             # Textual would take it off the screen after the first paint, and paint all again.
@@ -159,7 +157,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
         """Remember when the human last looked, and let what was begun be written."""
         # There is nowhere left to tell of it.
         self.bridge.writing = lambda writing: None
-        with contextlib.suppress(Refusal):
+        with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.situation.all_seen(self.now())
             await self.bridge.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.bridge.stop()
@@ -177,6 +175,14 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead):
         self._pending.clear()
         if changes is None:
             return
+        try:
+            self._take_in(changes)
+        except READ_ERRORS as error:
+            # Once it can be read again, all of it is.
+            self._pending.insert(0, replace(changes, all=True))
+            self.bridge.cannot_read(error)
+
+    def _take_in(self, changes: Changes) -> None:
         self.situation.take(changes)
         self.call_for(changes)
         self._follow(changes)

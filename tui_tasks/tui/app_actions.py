@@ -66,6 +66,7 @@ class AppActions(Actor):
         self._open("stats")
 
     def _open(self, name: str) -> None:
+        self.host.bridge.check()
         self.host.close_overlays()
         self.host.push_screen(screen(name))
 

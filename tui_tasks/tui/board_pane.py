@@ -17,7 +17,7 @@ from textual.widget import Widget
 from tui_tasks.core import board_pages
 from tui_tasks.core.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.wanted import ALL, Filter
-from tui_tasks.tui.actions import bindings
+from tui_tasks.tui.actions import Hosted, bindings
 from tui_tasks.tui.board_columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
 from tui_tasks.tui.board_words import BoardWords
 from tui_tasks.tui.bridge import Changes
@@ -81,7 +81,7 @@ class BoardKeys(Line):
         return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
 
 
-class CardArea(Horizontal, Unasked, can_focus=True):
+class CardArea(Hosted, Horizontal, Unasked, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
     def on_focus(self) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import glance, journal, migrations, views
-from tui_tasks.core.database import storage_errors
+from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.glance import Change
 from tui_tasks.core.vocab import HUMAN
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Between two looks at a database that others write to all the time: the screen is drawn no more often.
 PACE: Final = 0.03
+# Between two looks at a database that cannot be read.
+LOOK_AGAIN: Final = 1.0
 # With more entries than this to catch up with, what is on screen is read anew instead.
 MOST_ENTRIES: Final = 500
 
@@ -107,20 +109,64 @@ class Bridge:
         self.writing: Callable[[Writing | None], None] = lambda writing: None
         # Called after a commit: the screen takes in at once what it was told.
         self.settle: Callable[[], None] = lambda: None
+        # Why the database cannot be read, empty where it can; and what is called once that has changed.
+        self.unread = ""
+        self.unread_changed: Callable[[], None] = lambda: None
+        self._looking_again: asyncio.TimerHandle | None = None
+        self._is_stopped = False
 
     def watch(self) -> None:
         """Tell of what others commit from now on, by calls on the running loop."""
         # What a first screen needs none of is imported once it stands.
         from tui_tasks.watch import Watch
 
-        self._listener = _Listener(Watch(self.db), self.catch_up)
+        try:
+            self._listener = _Listener(Watch(self.db), self.catch_up)
+        except StorageFailed as failure:
+            self.cannot_read(failure)
+            return
         # What was committed since the panes first read, before the watch began.
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Look at once, and tell what there is. Where it cannot be read, the next look will tell."""
-        with contextlib.suppress(StorageFailed), storage_errors(self.path):
+        """Look at once, and tell what there is."""
+        try:
             self._catch_up()
+        except READ_ERRORS as error:
+            self.cannot_read(error)
+
+    def cannot_read(self, error: Exception) -> None:
+        """A read has failed, with one of `READ_ERRORS`: look each second whether all can be read anew."""
+        if self._is_stopped:
+            return
+        if self._looking_again is None:
+            self._looking_again = asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_again)
+        was, self.unread = self.unread, str(error.__cause__ or error)
+        if self.unread != was:
+            self.unread_changed()
+
+    def _look_again(self) -> None:
+        self._looking_again = None
+        try:
+            self.db.open_again()
+            newest = journal.newest(self.db)
+        except READ_ERRORS as error:
+            self.cannot_read(error)
+            return
+        since, self.seq, self.unread = self.seq, newest, ""
+        self.unread_changed()
+        self.told(Changes(since, newest, (), all=True))
+        self.settle()
+        if self._listener is None:
+            self.watch()
+
+    def check(self) -> None:
+        """Look whether the database can be read, before something is made that shows what is in it.
+
+        Raises:
+            READ_ERRORS: it cannot.
+        """
+        journal.newest(self.db)
 
     def _catch_up(self) -> None:
         entries = glance.changes(self.db, self.seq, MOST_ENTRIES + 1)
@@ -204,6 +250,9 @@ class Bridge:
 
     def stop(self) -> None:
         """Stop telling, let what was begun be written, and close."""
+        self._is_stopped = True
+        if self._looking_again is not None:
+            self._looking_again.cancel()
         if self._listener is not None:
             self._listener.stop()
         if self._writer is not None:

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from tui_tasks.core import glance, pages, queries, vocab
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
+from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.drafts import priority_word
 from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
@@ -161,7 +162,7 @@ class DetailText(ScrollLines):
         return lines
 
 
-class Detail(Vertical):
+class Detail(Hosted, Vertical):
     """Shows the task that it is given. `brief`: a few lines, for below a list."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -217,7 +218,7 @@ class Detail(Vertical):
     def show_now(self, uid: str | None) -> None:
         """Show a task before anything is painted, the part not being on screen yet too."""
         self._wanted = uid
-        app: TaskApp = self.text.host
+        app = self.host
         was = self._sheet.task.uid if self._sheet else None
         task = queries.any_task(app.bridge.db, self._wanted) if self._wanted else None
         line = pages.line(app.bridge.db, task.uid) if task is not None else None

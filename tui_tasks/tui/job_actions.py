@@ -126,4 +126,5 @@ class JobActions(RowActions, Pane):
         from tui_tasks.tui.run_view import RunView
 
         if self.line is not None:
+            self.host.bridge.check()
             self.host.push_screen(RunView(self.line.job.uid))

@@ -249,8 +249,9 @@ class FootLine(Line):
 
     @property
     def said(self) -> str:
-        """What it says now."""
-        return self._said
+        """What it says now: as long as the database cannot be read, that."""
+        unread = self.host.bridge.unread
+        return self._said or (f"The database cannot be read: {safe_line(unread)}" if unread else "")
 
     def hint(self, *hints: tuple[str, str, str]) -> None:
         """Show these in place of the pane's: (key, word, id of the action or empty). None at all: the pane's again."""
@@ -259,8 +260,8 @@ class FootLine(Line):
 
     def left(self, width: int) -> Sequence[Part]:
         """` ? Help  / Filter ...`, as many as there is room for."""
-        if self._said:
-            return [(" ", ""), (safe_line(self._said, width - 2), "$changed")]
+        if said := self.said:
+            return [(" ", ""), (safe_line(said, width - 2), "$changed")]
         hints = self._hints if self._hints is not None else self._of_pane(width)
         parts: list[Part] = [(" ", "")]
         used = 1
@@ -288,6 +289,6 @@ class FootLine(Line):
         for key, word, action in hints:
             x -= cell_len(key) + 1 + cell_len(word) + 2
             if x < 0:
-                if action and not self._said:
+                if action and not self.said:
                     self.host.do(action)
                 return

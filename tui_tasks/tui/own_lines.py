@@ -10,6 +10,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import cell_len
 from tui_tasks.tui.ink import Ink, Part
@@ -42,7 +43,11 @@ class OwnLines(Hosted, Unasked):
         if size != self.outer_size:
             # Where a theme or a layout has given it a border after all.
             return super().render_lines(crop)
-        lines = [self.render_line(y) for y in crop.line_range]
+        try:
+            lines = [self.render_line(y) for y in crop.line_range]
+        except READ_ERRORS as error:
+            self.host.bridge.cannot_read(error)
+            lines = [self._line_or_none(y) for y in crop.line_range]
         filters = self.get_line_filters()
         if filters:
             ground = Ink.of(self.app).ground
@@ -50,6 +55,13 @@ class OwnLines(Hosted, Unasked):
                 lines = [line.apply_filter(each, ground) for line in lines]
         first, end = crop.column_span
         return lines if (first, end) == (0, size.width) else [line.crop(first, end) for line in lines]
+
+    def _line_or_none(self, y: int) -> Strip:
+        """A line of what is held, where no more can be read."""
+        try:
+            return self.render_line(y)
+        except READ_ERRORS:
+            return Strip.blank(self.own_size.width, Ink.of(self.app).style(""))
 
 
 def strip_of(parts: Sequence[Part], width: int, ink: Ink, *, cursor: bool = False) -> Strip:

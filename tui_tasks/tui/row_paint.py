@@ -60,6 +60,7 @@ class RowPainter(OwnLines, Generic[R]):
         self._drawn: list[Drawn] = []
         self._ink: Ink | None = None
         self._thumb = range(0)
+        self._is_empty = False
         self._epoch = 0
         self._fitted = Size(0, 0)
         self._across, self._has_keys = 0, False
@@ -132,9 +133,9 @@ class RowPainter(OwnLines, Generic[R]):
         thumb = self._thumb_now()
         if thumb != self._thumb:
             dirty.update(y // tall for y in {*thumb} ^ {*self._thumb})
-        if bool(fresh) != bool(self._drawn):
+        if bool(fresh) != bool(self._drawn) or held.is_empty != self._is_empty:
             dirty.update(range(-(-self.size.height // tall)))
-        self._drawn, self._thumb = fresh, thumb
+        self._drawn, self._thumb, self._is_empty = fresh, thumb, held.is_empty
         if dirty and not painting:
             self.refresh(*(Region(0, number * tall, width, tall) for number in sorted(dirty)))
         self._set_alarm()
@@ -184,7 +185,7 @@ class RowPainter(OwnLines, Generic[R]):
             if strip is None:
                 strip = drawn.strips[line] = strip_of(drawn.lines[line], width, ink, cursor=on_cursor)
         else:
-            strip = strip_of(() if self._drawn else self.draw_empty(y), width, ink)
+            strip = strip_of(self.draw_empty(y) if self._held.is_empty else (), width, ink)
         if y in self._thumb:
             strip = Strip([*strip.crop(0, width - 1), Segment("▐", ink.style("$rule", cursor=on_cursor))], width)
         return strip
@@ -218,9 +219,8 @@ class RowPainter(OwnLines, Generic[R]):
     def _fit(self, size: Size, *, painting: bool = False) -> None:
         """Have as many rows as there is room for, drawn as wide as they may be."""
         if self._fitted != size:
-            self._fitted = size
+            self._fitted, self._drawn = size, []
             self._held.resize(size.height // self.row_height)
-            self._drawn = []
         if not self._drawn:
             self._repaint(painting=painting)
 

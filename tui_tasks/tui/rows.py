@@ -58,6 +58,11 @@ class Rows(HeldRows[R]):
         return self._cursor_row if at is None else self.rows[at]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows; what was not read yet is not known to be so."""
+        return self._loaded and not self.rows
+
+    @property
     def cursor_line(self) -> int | None:
         """How many rows the cursor is below the top of the screen; None where it is far off."""
         at = self._at.get(self.cursor) if self.cursor is not None else None
@@ -168,7 +173,7 @@ class Rows(HeldRows[R]):
         """Read the rows around the cursor, where none are read; the cursor goes to that line of the screen."""
         if self._loaded or self.source is None or not self.height:
             return
-        self._loaded, self.pending = True, False
+        self.pending = False
         row = self.source.find([self.cursor]).get(self.cursor) if self.cursor is not None else None
         if row is not None:
             self._cursor_row = row
@@ -176,6 +181,8 @@ class Rows(HeldRows[R]):
             self._take_edge()
         else:
             self._take_around(self._cursor_row, row)
+        # Where it cannot be read, the next one who wants rows tries again.
+        self._loaded = True
         self._seat()
         at = self._at.get(self.cursor, 0) if self.cursor is not None else 0
         self.top = at - (line if line is not None else self.height // 2)

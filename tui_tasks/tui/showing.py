@@ -26,6 +26,7 @@ class Showing(Hosted, App[None]):
 
     def show_list(self, list_id: int) -> None:
         """Let the list and the board show another list."""
+        self.host.bridge.check()
         self.list_id = list_id
         for pane in self.made_panes():
             pane.stale = True
@@ -81,6 +82,7 @@ class Showing(Hosted, App[None]):
             return
         held = self.screen_stack[0].query_one("#panes")
         if not held.query(f"#{name}"):
+            self.host.bridge.check()
             made = panes.pane(name)
             made.display = False
             await held.mount(made)

@@ -21,6 +21,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
+from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class TypeAhead(App[None]):
             await work
         except Refusal as refusal:
             self.say(refusal.message)
+        except READ_ERRORS as error:
+            self.bridge.cannot_read(error)
 
     async def _opened_in_turn(self, work: Coroutine[Any, Any, None]) -> None:
         async with self._opening_now:
