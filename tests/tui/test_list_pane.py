@@ -9,7 +9,9 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core import glance, queries
 from tui_tasks.core.operations import AddTask, LogTask
 from tui_tasks.core.store import Store
+from tui_tasks.tui.list_pane import ListPane
 from tui_tasks.tui.now_line import NowLine
+from tui_tasks.tui.sources import TasksOfList
 from tui_tasks.tui.word_line import AddWords, FilterWords
 
 # Moving
@@ -285,6 +287,18 @@ async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path,
         await write(pilot, "first")
         await press(app, pilot, "enter")
         assert app.pane.window.row.name == "first"
+
+
+async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(ListPane, "refreshed", lambda pane: None)
+        app = make_app(plan.path)
+        async with opened(app, (80, 24)) as pilot:
+            assert "9 tasks" in shown(app)
+            assert "No tasks yet." not in shown(app)
+            empty = next(found.id for found in app.situation.lists.values() if not found.total)
+            app.pane.window.show(TasksOfList(app.bridge.db, app.situation, empty))
+            await until(pilot, lambda: "No tasks yet." in shown(app))
 
 
 async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make_app):
