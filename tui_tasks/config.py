@@ -30,6 +30,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     notify_command: Annotated[
         list[str], Meta(description="A program run for the same, with the text as its last argument.")
     ] = []
+    notify_read_only: Annotated[
+        bool, Meta(description="Ring and notify from a read-only screen (`watch`) as well.")
+    ] = False
     keys: Annotated[
         dict[str, str], Meta(description="Your own keys: an action's id = keys, as the help shows them.")
     ] = {}

@@ -75,6 +75,18 @@ async def test_a_question_rings_and_notifies_while_the_terminal_has_no_focus(pla
     assert calls == ["bell", "\x1b]9;tui-tasks: claude-1 asks: Ship it now?\x1b\\"]
 
 
+@pytest.mark.parametrize("wanted", [False, True])
+async def test_a_read_only_screen_calls_only_where_a_setting_says_so(plan, make_app, calls, agent, wanted):
+    watching = make_app(plan.path, read_only=True, config=Config(bell=False, notify_read_only=wanted))
+    async with unattended(watching) as pilot:
+        await commit(watching, pilot, agent, OpenAsk("Ship it now?"))
+        if wanted:
+            await until(pilot, lambda: calls)
+        # Without any, nothing waits to call later.
+        assert (watching._alerts is not None) is wanted
+    assert calls == (["\x1b]9;tui-tasks: claude-1 asks: Ship it now?\x1b\\"] if wanted else [])
+
+
 async def test_with_the_focus_nothing_is_heard(plan, make_app, calls, agent):
     app = make_app(plan.path)
     async with opened(app) as pilot:

@@ -21,12 +21,18 @@ class Away(App[None]):
     def watch_app_focus(self, focus: bool) -> None:
         """The human looks elsewhere from now on, or is back."""
         if self._alerts is None:
-            if focus:
+            if focus or not self._calls:
                 return
             from tui_tasks.tui.alerts import Alerts
 
             self._alerts = Alerts(cast("TaskApp", self))
         self._alerts.away(not focus)
+
+    @property
+    def _calls(self) -> bool:
+        """Whether it calls at all: beside a screen that can be worked with, one that only shows would call twice."""
+        host = cast("TaskApp", self)
+        return not host.bridge.read_only or host.config.notify_read_only
 
     def call_for(self, changes: Changes) -> None:
         """Call the human for what was written, where that needs one who looks elsewhere."""
