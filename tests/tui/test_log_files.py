@@ -4,11 +4,11 @@ import json
 
 from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
-from tui_tasks.core import journal
-from tui_tasks.core.operations import (
-    LogTask,
-)
+from tests.tui.plan import NOW, at
+from tui_tasks.core import compaction, journal
+from tui_tasks.core.operations import CompactJournal, LogTask
 from tui_tasks.core.store import Store
+from tui_tasks.tui.log_words import EARLIER
 
 # In a file
 
@@ -88,11 +88,34 @@ async def test_the_human_drops_old_entries_after_being_told_how_many(plan, make_
         await until(
             pilot,
             lambda: (
-                texts(app)[-1:] == [f"earlier entries, up to {newest}, were compacted away"] and len(texts(app)) <= 2
+                texts(app)[-1:] == [f"earlier entries, up to {newest}, were compacted away"] and len(texts(app)) <= 3
             ),
         )
     with Store(plan.path) as store:
         assert journal.oldest(store.db) == newest + 1 == kept.seq + 1
+
+
+async def test_a_log_that_was_compacted_says_at_its_oldest_end_that_there_was_more(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(CompactJournal(at(19, 58)), actor="human", now=NOW)
+        while compaction.drop_some(store.db):
+            pass
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        assert texts(app)[0] == "--- earlier entries were compacted away ---"
+        assert app.pane.window.row.word == EARLIER
+        await settle(pilot, "enter")
+        assert "the journal was compacted" in shown(app)
+        await settle(pilot, "escape", "slash", *"kind:log", "enter")
+        assert "--- earlier" not in shown(app)
+
+
+async def test_a_log_that_was_never_compacted_begins_with_its_first_entry(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "g")
+        assert app.pane.window.row.seq == 1
 
 
 async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing_is_that_old(plan, make_app):

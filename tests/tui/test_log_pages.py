@@ -2,15 +2,13 @@
 
 import pytest
 
-from tests.tui.plan import NOW
-from tui_tasks.core import journal, log_pages, queries
-from tui_tasks.core.operations import (
-    LogTask,
-)
+from tests.tui.plan import NOW, at
+from tui_tasks.core import compaction, journal, log_pages, queries
+from tui_tasks.core.operations import CompactJournal, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.log_lines import EntriesOfJournal
-from tui_tasks.tui.log_words import SEEN
+from tui_tasks.tui.log_words import EARLIER, SEEN
 from tui_tasks.tui.situation import Situation
 
 
@@ -25,14 +23,34 @@ def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkey
         source = EntriesOfJournal(store.db, seen, only)
         whole = [line for seq in range(newest + 1) for line in log_pages.find(store.db, [seq], only).values()]
         keys = [str(line.seq) for line in whole]
-        mark = source.mark()
-        if mark is not None:
+        marks = [mark.word for mark in source.marks()]
+        if marks:
             keys.insert(sum(line.seq <= looked for line in whole), SEEN)
-        assert (mark is not None) == (0 < looked < newest)
+        assert marks == ([SEEN] if 0 < looked < newest else [])
         for limit in (1, 2, 5, 1000):
             assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
             assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
         assert source.find(keys).keys() == set(keys)
+
+
+@pytest.mark.parametrize("after", [-5, -1, 0, 3])
+def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after):
+    with Store(plan.path) as store:
+        store.commit(CompactJournal(at(19, 58)), actor="human", now=NOW)
+        while compaction.drop_some(store.db):
+            pass
+        oldest, newest = log_pages.edges(store.db)
+        looked = oldest + after
+        seen = Situation(store.db, NOW)
+        seen.looked = type(seen.looked)(looked, NOW)
+        source = EntriesOfJournal(store.db, seen)
+        keys = [EARLIER, *map(str, log_pages.find(store.db, range(oldest, newest + 1)))]
+        keys.insert(1 + sum(key != EARLIER and int(key) <= looked for key in keys), SEEN)
+        for limit in (1, 2, 5, 1000):
+            assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
+            assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
+        assert source.find(keys).keys() == set(keys)
+        assert EARLIER not in EntriesOfJournal(store.db, seen, Filter((Term("kind", "log"),))).find(keys)
 
 
 def read(edge, onwards, limit, end):

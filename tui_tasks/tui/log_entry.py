@@ -20,7 +20,7 @@ from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.format import moment, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
-from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.log_words import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.scrolling import KeyScrolling
 
 # The parts of an agent's reasoning, in the order in which they are told (contract, section 2).
@@ -54,6 +54,8 @@ class EntryText(Lines):
         shown: list[Drawn] = [[*head, (f"  {told}", "$muted")]]
         if line.word == SEEN:
             return [*shown, [(" What is below has happened since.", "")]]
+        if line.word == EARLIER:
+            return [*shown, [(" What happened before is kept no longer: the journal was compacted.", "")]]
         values = (entry.new if entry is not None else line.new) or {}
         said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
         for text in said or [text_of(line)]:
@@ -133,7 +135,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
         self.query_one(Detail).changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
 
     def _read(self, line: LogLine | None) -> Entry | None:
-        if line is None or line.word == SEEN:
+        if line is None or line.word in MARKS:
             return None
         try:
             found = journal.since(self.host.bridge.db, line.seq - 1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from textual.message import Message
@@ -17,14 +17,17 @@ from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.held_rows import Page
 from tui_tasks.tui.ink import Part
-from tui_tasks.tui.log_words import SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.log_words import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.window import RowWindow
 
 
 class EntriesOfJournal:
-    """The entries that are wanted, and where the human last looked: a `Source` of rows."""
+    """The entries that are wanted, with marks: where the human last looked, and that there was more once.
+
+    A `Source` of rows.
+    """
 
     def __init__(self, db: Database, seen: Situation, only: Filter = ALL) -> None:
         self._db = db
@@ -61,20 +64,20 @@ class EntriesOfJournal:
             page.cut = True
         elif len(found) < limit:
             edge = FIRST - 1 if backwards else LAST
-        mark, bounds = self.mark(), sorted((place, (edge, False)))
-        if mark is not None and bounds[0] < self.order(mark) < bounds[1]:
-            insort(page, mark, key=self.order)
+        low, high = sorted((place, (edge, False)))
+        for mark in self.marks():
+            if low < self.order(mark) < high:
+                insort(page, mark, key=self.order)
         return page
 
-    def mark(self) -> LogLine | None:
-        """Where the human last looked, once something has happened since."""
+    def marks(self) -> Iterator[LogLine]:
+        """Where the human last looked, once something has happened since; and where entries were compacted away."""
         looked = self._seen.looked
-        if not FIRST < looked.seq < journal.newest(self._db):
-            return None
-        return LogLine(
-            seq=looked.seq, at=looked.at, actor=HUMAN, kind=SEEN, word=SEEN, entity="", uid="", task=None, undoes=None,
-            old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
-        )  # fmt: skip
+        if FIRST < looked.seq < journal.newest(self._db):
+            yield _mark(SEEN, looked.seq, looked.at)
+        if not self.only and journal.oldest(self._db) > FIRST + 1:
+            kept = log_pages.page(self._db, FIRST, 1)
+            yield _mark(EARLIER, FIRST, kept[0].at if kept else self._seen.looked.at)
 
     @property
     def reached(self) -> int | None:
@@ -83,18 +86,19 @@ class EntriesOfJournal:
 
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
         """See `Source`."""
-        found = log_pages.find(self._db, [int(key) for key in keys if key != SEEN], self.only)
+        found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only)
         rows = {str(seq): line for seq, line in found.items()}
-        mark = self.mark() if SEEN in keys else None
-        return rows | ({SEEN: mark} if mark is not None else {})
+        if not MARKS.keys().isdisjoint(keys):
+            rows |= {mark.word: mark for mark in self.marks() if mark.word in keys}
+        return rows
 
     def key(self, row: LogLine) -> str:
         """See `Source`."""
-        return SEEN if row.word == SEEN else str(row.seq)
+        return row.word if row.word in MARKS else str(row.seq)
 
     def order(self, row: LogLine) -> tuple[int, bool]:
         """See `Source`."""
-        return row.seq, row.word == SEEN
+        return row.seq, row.word in MARKS
 
     def place(self, row: LogLine) -> int:
         """See `Source`; it would have to be counted."""
@@ -103,6 +107,14 @@ class EntriesOfJournal:
     def total(self) -> int:
         """See `Source`."""
         return -1
+
+
+def _mark(word: str, seq: int, at: int) -> LogLine:
+    """The line that stands behind the entry of a number and is none itself."""
+    return LogLine(
+        seq=seq, at=at, actor=HUMAN, kind=word, word=word, entity="", uid="", task=None, undoes=None,
+        old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
+    )  # fmt: skip
 
 
 class LogWindow(RowWindow[LogLine]):
@@ -153,7 +165,7 @@ class LogWindow(RowWindow[LogLine]):
         ascii_only, width = self.host.ascii_only, look_.width
         mark, ink = mark_of(row, ascii_only=ascii_only)
         strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
-        told = strong if row.word == SEEN else ""
+        told = strong if row.word in MARKS else ""
         cursor = ">" if look_.cursor else " "
         parts: list[Part] = [(cursor, "$primary bold" if look_.focused else "$muted")]
         if width < 60:

@@ -21,7 +21,7 @@ from tui_tasks.tui.ink import Part
 from tui_tasks.tui.log_entry import EntryDetail
 from tui_tasks.tui.log_files import Exports, compact
 from tui_tasks.tui.log_lines import EntriesOfJournal, LogWindow
-from tui_tasks.tui.log_words import SEEN, text_of, who_of
+from tui_tasks.tui.log_words import MARKS, text_of, who_of
 from tui_tasks.tui.now_line import Line
 from tui_tasks.tui.pane import Pane, RowActions
 from tui_tasks.tui.window import RowMessage, RowWindow
@@ -138,7 +138,7 @@ class LogPane(RowActions, Pane):
         if changes.all:
             window.reload()
         window.grow()
-        window.change([SEEN])
+        window.change(MARKS)
         if self.following:
             window.move_last()
         self._note_below()
@@ -153,7 +153,7 @@ class LogPane(RowActions, Pane):
         self._number()
         self.window.reload()
         self.window.grow()
-        self.window.change([SEEN])
+        self.window.change(MARKS)
         if self.following:
             self.window.move_last()
         self._note_below()

@@ -9,7 +9,9 @@ from tui_tasks.core.log_pages import LogLine
 from tui_tasks.tui.format import duration, look, sign
 
 SEEN: Final = "seen"
-SEEN_TEXT: Final = "--- you last looked here ---"
+EARLIER: Final = "before"
+MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entries were compacted away ---"}
+"""What stands among the entries and is none: the words of such lines, with their texts."""
 
 
 class Sign(NamedTuple):
@@ -39,6 +41,7 @@ _MARKS: Final[dict[str, Sign]] = {
     "resume": Sign("=", "$changed"),
     "refuse": Sign("overdue", "$state-overdue"),
     SEEN: Sign("rule", "$changed"),
+    EARLIER: Sign("rule"),
 }
 _WORDS_OF_FIELDS: Final = {
     "depends_on": "what it waits for",
@@ -75,8 +78,8 @@ def text_of(line: LogLine) -> str:
 
 def _told(line: LogLine) -> str:
     new, old, name = line.new, line.old, line.name or ""
-    if line.word == SEEN:
-        return SEEN_TEXT
+    if line.word in MARKS:
+        return MARKS[line.word]
     if line.entity in ("run", "job"):
         return _of_job(line)
     if line.word in ("status", "fail"):
