@@ -58,10 +58,10 @@ async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(p
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot)
         assert " < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >" in shown(app)
-        await settle(pilot, "l", "l")
+        await settle(pilot, "l", "right")
         assert list(columns(app)) == ["Failed"]
         assert "test_dst_gap" in shown(app)
-        await settle(pilot, "h", "h", "h", "h")
+        await settle(pilot, "h", "left", "h", "left")
         assert list(columns(app)) == ["Pending"]
         assert "[○ 2]" in shown(app)
 

@@ -4,7 +4,7 @@ import pkgutil
 import pytest
 
 import tui_tasks.tui
-from tests.tui.driving import until
+from tests.tui.driving import opened, settle, until
 from tui_tasks.config import Config
 from tui_tasks.tui import keymap
 from tui_tasks.tui.actions import ACTIONS, Actor
@@ -91,6 +91,57 @@ async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(
     assert told[0] == "config.toml:3: what"
     assert told[1].startswith(f"{where}:1: Expected")
     assert told[1].endswith("(and 2 more: tui-tasks config)")
+
+
+EVERYWHERE = {
+    "1": "pane_list", "2": "pane_board", "3": "pane_log", "4": "pane_schedule",
+    "question_mark": "help", "q": "quit", "ctrl+p": "palette", "colon": "palette",
+    "a": "asks", "A": "agents", "S": "stats", "u": "undo", "ctrl+r": "redo",
+    "exclamation_mark": "attention", "full_stop": "seen",
+}  # fmt: skip
+ROWS = {
+    "j": "down", "down": "down", "k": "up", "up": "up", "g": "first", "G": "last",
+    "ctrl+d": "page_down", "ctrl+u": "page_up",
+}  # fmt: skip
+TASKS = {
+    "enter": "open", "escape": "back", "slash": "filter", "n": "new", "N": "new_above", "e": "edit",
+    "E": "edit_in_editor", "s": "status", "v": "mark", "V": "mark_all", "d": "delete", "m": "note", "y": "copy",
+}  # fmt: skip
+AGENT = {"P": "agent_pause", "m": "agent_message", "escape": "back"}
+KEYS = {
+    "1": EVERYWHERE | ROWS | TASKS | {"J": "move_down", "K": "move_up"},
+    "2": EVERYWHERE | ROWS | TASKS
+    | {"h": "column_left", "left": "column_left", "l": "column_right", "right": "column_right"}
+    | {"H": "card_left", "L": "card_right", "J": "card_down", "K": "card_up"},
+    "3": EVERYWHERE | ROWS
+    | {"f": "log_follow", "enter": "log_open", "escape": "back", "slash": "log_filter", "y": "log_copy"},
+    "4": EVERYWHERE | ROWS
+    | {"r": "job_run", "t": "job_toggle", "n": "job_new", "e": "job_edit", "enter": "job_runs", "d": "job_delete"}
+    | {"slash": "job_filter", "y": "job_copy"},
+    "a": ROWS | AGENT | {"y": "ask_approve", "d": "ask_deny", "r": "ask_reply", "z": "ask_later", "enter": "ask_open"},
+    "A": ROWS | AGENT | {"enter": "agent_log"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", KEYS)
+async def test_each_key_is_bound_where_it_is_told_of_to_an_action_that_is_done_there(plan, jobs, make_app, place):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, place)
+        bound = app.screen.active_bindings
+        assert {key: bound[key].binding.action for key in KEYS[place] if key in bound} == {
+            key: f"act('{name}')" for key, name in KEYS[place].items()
+        }
+        assert all(hasattr(bound[key].node, f"do_{name}") for key, name in KEYS[place].items())
+
+
+async def test_tab_goes_from_the_list_to_the_detail_and_back(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await settle(pilot, "tab")
+        assert app.pane.detail.has_focus_within
+        await settle(pilot, "tab")
+        assert app.focused is app.pane.window
 
 
 def test_keys_are_told_as_they_are_typed():
