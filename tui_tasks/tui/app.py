@@ -49,6 +49,12 @@ class Changed(Message):
     """Something was written."""
 
 
+class MainScreen(Screen[Any]):
+    """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+
 class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
     """The screen of one database, for the thread that made the bridge to it, which it closes.
 
