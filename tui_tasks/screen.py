@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,9 +40,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
     gc.disable()
     path, file = paths.database(db), paths.configuration()
-    settings, problems = config.load(file)
-    if ascii_only:
-        settings = msgspec.structs.replace(settings, ascii=True)
+    settings, problems = _settings(file, ascii_only=ascii_only)
     # What is wrong with it is told before the terminal is touched.
     bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
     others = _who_else(path, file)
@@ -50,9 +48,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     if claimed is None:
         bridge.stop()
         return 1
-    _log_to(claimed.log_fd)
-    for problem in (*problems, *others):
-        _log.warning("%s", problem)
+    _log_to(claimed.log_fd, (*problems, *others))
 
     from tui_tasks.tui import keymap
     from tui_tasks.tui.app import TaskApp
@@ -74,6 +70,11 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
             return terminal.run(app)
 
 
+def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.Problem]]:
+    settings, problems = config.load(file)
+    return (msgspec.structs.replace(settings, ascii=True) if ascii_only else settings), problems
+
+
 def _who_else(path: str, file: Path) -> list[str]:
     """Who else can reach the database, the settings and the themes, as sentences."""
     found = list(privacy.of_database(Path(path)))
@@ -90,13 +91,15 @@ def _claim() -> Claimed | None:
         return None
 
 
-def _log_to(fd: int | None) -> None:
-    """Logs never go to the screen: where standard error is the screen they go nowhere."""
+def _log_to(fd: int | None, begin: Iterable[object]) -> None:
+    """Logs never go to the screen: where standard error is the screen they go nowhere. `begin` is logged first."""
     if fd is None:
         logging.basicConfig(handlers=[logging.NullHandler()])
     else:
         stream = os.fdopen(fd, "w", buffering=1, closefd=False)
         logging.basicConfig(stream=stream, level=logging.WARNING, format="tui-tasks: %(message)s")
+    for problem in begin:
+        _log.warning("%s", problem)
 
 
 @contextlib.contextmanager

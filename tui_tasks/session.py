@@ -237,20 +237,11 @@ class Session:
                 return held["result"], held["seq"]
             call.resumes = held["waits_for"]
         if request.if_version is not None:
-            self._check_version(request, tool, job.arguments, transaction)
+            _check_version(request, tool, job.arguments, transaction)
         result = tool.handler(call, job.arguments)
         if request.idempotency_key is not None:
             repeats.keep(self.store.db, job, agent, result, reading.seq, now)
         return result, reading.seq
-
-    def _check_version(
-        self, request: Request, tool: Tool, arguments: Arguments | None, transaction: Transaction | None
-    ) -> None:
-        uid = tool.subject(arguments)
-        if uid is None or transaction is None:
-            raise InvalidRequest(f"if_version goes with what changes exactly one named task; this {tool.name} does not")
-        assert request.if_version is not None
-        transaction.run(AtVersion(uid, request.if_version))
 
     def _keep_refusal(self, job: InFlight, refusal: Refusal, transaction: Transaction | None) -> None:
         """What an agent may not do is kept as `agent.refused` (contract, section 3)."""
@@ -300,6 +291,14 @@ class Session:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
         return [_encode(reply) for reply in self.waits.settle(now, ending=ending)]
+
+
+def _check_version(request: Request, tool: Tool, arguments: Arguments | None, transaction: Transaction | None) -> None:
+    uid = tool.subject(arguments)
+    if uid is None or transaction is None:
+        raise InvalidRequest(f"if_version goes with what changes exactly one named task; this {tool.name} does not")
+    assert request.if_version is not None
+    transaction.run(AtVersion(uid, request.if_version))
 
 
 def _lapse(transaction: Transaction) -> None:

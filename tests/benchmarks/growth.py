@@ -13,7 +13,7 @@ from typing import Any, Final
 import pysqlite3
 
 from tests.benchmarks.figures import Figure, Place
-from tests.benchmarks.serve import Serve
+from tests.benchmarks.serve import Serve, line
 
 SMALL: Final = 1_000
 ROUNDS: Final = 150
@@ -69,11 +69,8 @@ class _Side:
         self.serve.ask("tasklist:set_task_pending", uid=uid)
 
     def reads(self) -> None:
-        for _ in range(PAGE):
-            self.serve.send("tasklist:get_task", uid=self.one())
-        self.serve.flush()
-        for _ in range(PAGE):
-            assert b'"ok":true' in self.serve.read()
+        self.serve.send(b"".join(line("tasklist:get_task", uid=self.one()) for _ in range(PAGE)))
+        assert self.serve.replies(PAGE).count(b'"ok":true') == PAGE
 
     def claim(self) -> None:
         taken = self.serve.ask("control:claim", list="task")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core import queries, written_out
-from tui_tasks.core.operations import AddTask, EditTask, EnsureList
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.snapshots import full_task
 from tui_tasks.core.store import Store
 
@@ -56,3 +58,19 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
         assert [list(json.loads(text)) for text in written] == [list(json.loads(text)) for text in plain]
         done = [task.uid for task in tasks if task.status == "done"]
         assert [json.loads(text)["uid"] for text in written_out.tasks(store.db, home.handle, ["done"])] == done
+
+
+def test_a_list_is_found_as_on_the_channel_and_without_one_all_are_written() -> None:
+    with Store(":memory:") as store:
+        (plan,) = store.commit(CreatePlan("plan"), actor="a", now=START)
+        (other,) = store.commit(CreatePlan("other"), actor="a", now=START)
+        store.commit(AddTask("one", plan.uid), AddTask("two", other.uid), actor="a", now=START)
+
+        def names(handle: str | None = None) -> list[str]:
+            return [json.loads(text)["name"] for text in written_out.tasks(store.db, handle)]
+
+        assert (names(plan.uid), names(other.uid)) == (["one"], ["two"])
+        assert names("todo") == []
+        assert names() == ["one", "two"]
+        with pytest.raises(NotFound):
+            names("plan")

@@ -19,6 +19,9 @@ from tui_tasks.core.statements import Statement, slot
 J = JournalRow
 
 
+_MOVES = frozenset({"task.created", "task.deleted", "task.restored", "task.moved"})
+
+
 class Change(msgspec.Struct, frozen=True, gc=False):
     """One journal entry, without what it says: what was touched.
 
@@ -36,6 +39,13 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     rank: str | None = None
     status: str | None = None
     was: tuple[int, str] | None = None
+
+    def places(self) -> list[tuple[int, str]]:
+        """Where a task has come, gone or moved by this, before and after: the number of a list, and a rank there."""
+        if self.kind not in _MOVES:
+            return []
+        now = [(self.list_id, self.rank)] if self.list_id is not None and self.rank is not None else []
+        return now + ([self.was] if self.was is not None else [])
 
 
 class _Moved(msgspec.Struct):

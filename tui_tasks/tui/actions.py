@@ -99,7 +99,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "previous_list", "left_square_bracket", "Previous list"),
         _a("app", "next_list", "right_square_bracket", "Next list"),
         _a("app", "new_list", "plus", "New list", writes=True),
-        _a("app", "one_at_a_time", "", "Hold this list to one task in progress, or do so no longer", writes=True),
+        _a("app", "one_at_a_time", "o", "Hold this list to one task in progress, or do so no longer", writes=True),
         _a("app", "quit", "q", "Quit", "Quit"),
         _a("rows", "down", "j,down", "Down"),
         _a("rows", "up", "k,up", "Up"),
@@ -143,7 +143,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("log", "log_open", "enter", "Open the entry with its reasons; again: its task", "Open task", needs="entry"),
         _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter"),
         _a("log", "log_copy", "y", "Copy the entry", "Copy", needs="entry"),
-        _a("log", "log_compact", "", "Compact the journal: drop its oldest entries", writes=True),
+        _a("log", "log_compact", "C", "Compact the journal: drop its oldest entries", writes=True),
         _a("log", "log_export", "E", "Export what is shown: Markdown or JSON lines", "Export"),
         _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),
         _a("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", writes=True, needs="agent"),
@@ -176,11 +176,11 @@ ACTIONS: Final[dict[str, Action]] = {
 
 
 def bindings(*scopes: str) -> list[Binding]:
-    """Return the bindings of the scopes' actions, for a class's BINDINGS. One without a key is in the palette alone."""
+    """Return the bindings of the scopes' actions, for a class's BINDINGS."""
     return [
         Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
-        if action.keys and not action.scopes.isdisjoint(scopes)
+        if not action.scopes.isdisjoint(scopes)
     ]
 
 

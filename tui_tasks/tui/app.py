@@ -16,6 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -53,6 +54,14 @@ class MainScreen(Screen[Any]):
     """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+    @classmethod
+    def of_size(cls, size: Size, *stops: list[tuple[int, str]] | None) -> MainScreen:
+        """With the classes of its width and height from the first: it is laid out once, and not again for them."""
+        reached = (
+            max(stop for stop in each or () if stop[0] <= cells) for cells, each in zip(size, stops, strict=True)
+        )
+        return cls(classes=" ".join(name for _, name in reached))
 
 
 class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
@@ -115,10 +124,8 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         return [*super().get_line_filters(), *self._letters]
 
     def get_default_screen(self) -> Screen[Any]:
-        """The screen, with the classes of its size from the first: it is laid out once, and not again for them."""
-        stops = (self.HORIZONTAL_BREAKPOINTS or [], self.VERTICAL_BREAKPOINTS or [])
-        reached = (max(stop for stop in each if stop[0] <= cells) for cells, each in zip(self.size, stops, strict=True))
-        return MainScreen(classes=" ".join(name for _, name in reached))
+        """The screen under all others."""
+        return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
         """Tabs, Now line, the pane, the footer."""
@@ -191,7 +198,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
     def _take_in(self, changes: Changes) -> None:
         self.situation.take(changes)
         self.call_for(changes)
-        self._follow(changes)
+        self.follow(changes)
         for pane in self.made_panes():
             if pane is self.pane:
                 pane.changed(changes)
@@ -202,14 +209,6 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
             if told is not None:
                 told(changes)
         self.frame_again()
-
-    def _follow(self, changes: Changes) -> None:
-        """An empty list has nothing to look at: go where the first tasks come in."""
-        here = self.current_list
-        if (here is None or not here.total) and not self.pane.is_busy:
-            elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
-            if elsewhere is not None and self.situation.lists[elsewhere].total:
-                self.show_list(elsewhere)
 
     def frame_again(self) -> None:
         """Draw the lines around the pane again, where they differ."""

@@ -15,10 +15,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.core import board_pages
-from tui_tasks.core.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.board_pages import NEEDS_YOU
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Hosted, bindings
 from tui_tasks.tui.board_columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
+from tui_tasks.tui.board_numbers import CardNumbers
 from tui_tasks.tui.board_words import BoardWords
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
@@ -128,8 +129,8 @@ class BoardPane(BoardWords):
         self._counts: dict[str, int] = {}
         self._at_least: set[str] = set()
         self._counting: Timer | None = None
-        self._numbers: dict[str, tuple[str, int]] = {}
-        self._columns = [Column(self._number, self.count_of) for _ in WIDE]
+        self._numbers = CardNumbers(self, self._cards_again)
+        self._columns = [Column(self._numbers.of, self.count_of) for _ in WIDE]
         self._dividers = [Divider() for _ in self._columns[1:]]
         self.window = self._columns[0].window
 
@@ -227,7 +228,7 @@ class BoardPane(BoardWords):
             self.refreshed()
             return
         held, uids = self.target(), changes.tasks()
-        self._forget_numbers(changes)
+        self._numbers.forget_behind(changes, self._list_id)
         for column in self.columns:
             column.window.change(uids)
             if changes.touches("ask"):
@@ -279,34 +280,9 @@ class BoardPane(BoardWords):
         number = humanize.intcomma(sum(self._counts.get(part, 0) for part in parts))
         return number if self._at_least.isdisjoint(parts) else f"{number}+"
 
-    def _number(self, card: Card) -> int:
-        """The place of a card in its list; 0 until a long list has been gone through."""
-        known = self._numbers.get(card.uid)
-        if known is None or known[0] != card.rank:
-            if not self.host.situation.places.is_quick(card.list_id):
-                self.call_later(self._go_through)
-                return 0
-            known = self._numbers[card.uid] = card.rank, self.host.place(card)
-        return known[1]
-
-    def _forget_numbers(self, changes: Changes) -> None:
-        """Forget the numbers of the cards behind one that has come, gone or moved."""
-        moves = ("task.created", "task.deleted", "task.restored", "task.moved")
-        ranks = []
-        for entry in changes.entries:
-            if entry.kind in moves:
-                ends = [(entry.list_id, entry.rank), *([entry.was] if entry.was is not None else [])]
-                ranks += [rank for list_id, rank in ends if list_id == self._list_id and rank is not None]
-        if ranks:
-            first = min(ranks)
-            self._numbers = {uid: known for uid, known in self._numbers.items() if known[0] < first}
-
-    def _go_through(self) -> None:
-        """Go through a long list, once, so that its numbers are at hand."""
-        if not self.host.situation.places.is_quick(self._list_id):
-            self.host.situation.places.go_through(self._list_id)
-            for column in self.columns:
-                column.window.again()
+    def _cards_again(self) -> None:
+        for column in self.columns:
+            column.window.again()
 
     # The current column
 

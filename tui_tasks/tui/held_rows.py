@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -178,3 +179,18 @@ class HeldRows(Generic[R]):
 
     def _clamp(self) -> None:
         self.top = max(0, min(self.top, len(self.rows) - self.height))
+
+    def _is_moved(self, key: str, row: R | None) -> bool:
+        """Whether a row has come, gone, or is sorted elsewhere than where it is held."""
+        assert self.source is not None
+        at = self._at.get(key)
+        if at is None or row is None:
+            return at is not None or row is not None
+        return bool(self.source.order(self.rows[at]) != self.source.order(row))
+
+    def _insert(self, row: R) -> None:
+        """Put a row in where it belongs, unless that is beyond what is held."""
+        assert self.source is not None
+        at = bisect_left(self.rows, self.source.order(row), key=self.source.order)
+        if (at > 0 or self._at_start) and (at < len(self.rows) or self._at_end):
+            self.rows.insert(at, row)

@@ -7,20 +7,18 @@ has withdrawn, stays under the cursor and says so until the human goes on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partialmethod
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core import people, queries, views
-from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui import wording
 from tui_tasks.tui.actions import Action, bindings
-from tui_tasks.tui.agent_actions import AgentActions
+from tui_tasks.tui.ask_answers import AskAnswers
 from tui_tasks.tui.ask_detail import AskDetail
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.format import age, age_lasts, cell_len, fit, look, safe_line, sign
@@ -28,8 +26,6 @@ from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.listed import Listed
 from tui_tasks.tui.now_line import FootLine, Line, Rule
-from tui_tasks.tui.overlay import Overlay
-from tui_tasks.tui.pane import RowActions
 from tui_tasks.tui.reply import Reply
 from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.window import RowWindow
@@ -105,7 +101,7 @@ class InboxHead(Line):
         return [(" Needs you", "bold"), (f"   {told}", "$muted")]
 
 
-class Inbox(AgentActions, RowActions, Overlay):
+class Inbox(AskAnswers):
     """The screen. `listed` are the open questions, and the one under the cursor when it was closed."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "asks", "agent")
@@ -230,9 +226,10 @@ class Inbox(AgentActions, RowActions, Overlay):
         detail.put(ask, task, working, agent, draft=ask is not None and ask.uid in self.query_one(Reply).drafts)
         self.query_one(Reply).told(ask)
         self.query_one(InboxHead).again()
-        self._hints()
+        self.hints_again()
 
-    def _hints(self) -> None:
+    def hints_again(self) -> None:
+        """Tell at the foot what keys do to the question under the cursor, or to the answer that is typed."""
         reply = self.query_one(Reply)
         ask = self.ask
         if reply.is_open:
@@ -262,49 +259,6 @@ class Inbox(AgentActions, RowActions, Overlay):
             if ask.state != "open":
                 return wording.closed(ask, self.host.now())
         return super().why_not(action)
-
-    def _choose(self, number: int) -> Any:
-        ask = self.ask
-        assert ask is not None
-        if number > len(ask.options):
-            self.host.say(f"There is no option {number}; {self.host.key_of('ask_reply')} replies in your own words.")
-            return None
-        return self._answer(ask, ask.options[number - 1])
-
-    do_ask_1 = partialmethod(_choose, 1)
-    do_ask_2 = partialmethod(_choose, 2)
-    do_ask_3 = partialmethod(_choose, 3)
-    do_ask_4 = partialmethod(_choose, 4)
-    do_ask_5 = partialmethod(_choose, 5)
-    do_ask_6 = partialmethod(_choose, 6)
-    do_ask_7 = partialmethod(_choose, 7)
-    do_ask_8 = partialmethod(_choose, 8)
-    do_ask_9 = partialmethod(_choose, 9)
-
-    async def do_ask_approve(self) -> None:
-        """Answer with the option that says yes; where there are others only, none is guessed."""
-        ask = self.ask
-        assert ask is not None
-        answer = wording.approving(ask.options)
-        if answer is None:
-            self.host.say("None of the options says yes: choose one by its number.")
-            return
-        await self._answer(ask, answer)
-
-    def do_ask_deny(self) -> None:
-        """Ask for the reason, then answer with the option that says no."""
-        ask = self.ask
-        assert ask is not None
-        if wording.denying(ask.options) is None:
-            self.host.say("None of the options says no: choose one by its number, or reply.")
-            return
-        self._open_reply(ask, "deny")
-
-    def do_ask_reply(self) -> None:
-        """Answer in one's own words."""
-        ask = self.ask
-        assert ask is not None
-        self._open_reply(ask, "reply")
 
     def do_ask_later(self) -> None:
         """Put the question off and go on to the next; go back where there is none."""
@@ -360,33 +314,7 @@ class Inbox(AgentActions, RowActions, Overlay):
         else:
             self.window.move_to(wanted.uid)
 
-    async def _answer(self, ask: Ask, answer: str) -> None:
-        # While it is written the human may leave, and then there is no such widget any more.
-        reply = self.query_one(Reply)
-        await self.host.bridge.commit(AnswerAsk(ask.uid, answer))
-        reply.drafts.pop(ask.uid, None)
-        self.later.discard(ask.uid)
-        left = sum(other.uid != ask.uid for other in self.host.situation.asks)
-        more = f"{self.host.key_of('ask_open')} goes on, {left} left." if left else "No more questions."
-        self.host.say(f"Sent: {safe_line(answer, max(8, self.size.width - 32))}. {more}")
-
-    def _open_reply(self, ask: Ask, kind: str) -> None:
-        self.query_one(Reply).open(ask, kind)
-        self._hints()
-
     def on_reply_closed(self, event: Reply.Closed) -> None:
         """The keys are the screen's again."""
         self.window.focus()
         self._show()
-
-    async def on_reply_given(self, event: Reply.Given) -> None:
-        """Send it: as the answer, or as a message where the question is closed by now."""
-        ask = queries.ask(self.host.bridge.db, event.uid)
-        if ask.state != "open":
-            if event.text:
-                self.host.flow(self.message(ask.agent, event.text))
-        elif event.kind == "deny":
-            no = wording.denying(ask.options) or "deny"
-            self.host.flow(self._answer(ask, f"{no}: {event.text}" if event.text else no))
-        elif event.text:
-            self.host.flow(self._answer(ask, event.text))

@@ -99,18 +99,11 @@ class Places:
 
     def take(self, changes: Iterable[Change]) -> None:
         """Take in what has moved."""
-        moves = {"task.created", "task.deleted", "task.restored", "task.moved"}
-        for change in changes:
-            if change.kind not in moves:
-                continue
-            ends = [(change.list_id, change.rank), *([change.was] if change.was is not None else [])]
-            for list_id, rank in ends:
-                if list_id is None or rank is None:
-                    continue
-                self._short.discard(list_id)
-                marks = self._marks.get(list_id)
-                if marks is not None and not marks.count_again(rank):
-                    del self._marks[list_id]
+        for list_id, rank in [place for change in changes for place in change.places()]:
+            self._short.discard(list_id)
+            marks = self._marks.get(list_id)
+            if marks is not None and not marks.count_again(rank):
+                del self._marks[list_id]
 
     def forget(self) -> None:
         """Too much has changed to follow."""

@@ -228,13 +228,6 @@ class Rows(HeldRows[R]):
         self._cursor_row = near if near is not None else self.rows[min(at, len(self.rows) - 1)]
         self.cursor = self.key(self._cursor_row)
 
-    def _is_moved(self, key: str, row: R | None) -> bool:
-        assert self.source is not None
-        at = self._at.get(key)
-        if at is None or row is None:
-            return at is not None or row is not None
-        return bool(self.source.order(self.rows[at]) != self.source.order(row))
-
     def _rearrange(self, moved: Collection[str], found: dict[str, R]) -> None:
         """Take rows out, put them in where they belong now; what the eye is on stays on its line."""
         anchor, line = self._anchor(moved)
@@ -261,12 +254,6 @@ class Rows(HeldRows[R]):
             self.top = max(min(self.top, self._at[self.cursor]), self._at[self.cursor] - self.height + 1)
         self._extend()
         self._clamp()
-
-    def _insert(self, row: R) -> None:
-        assert self.source is not None
-        at = bisect_left(self.rows, self.source.order(row), key=self.source.order)
-        if (at > 0 or self._at_start) and (at < len(self.rows) or self._at_end):
-            self.rows.insert(at, row)
 
     def _anchor(self, moved: Collection[str]) -> tuple[str | None, int]:
         """The key that stays on its line, and the line: the cursor's, else the topmost that is not moved itself."""

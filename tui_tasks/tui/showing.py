@@ -7,6 +7,7 @@ from textual.app import App
 from tui_tasks.core import pages
 from tui_tasks.tui import panes
 from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.filters import quoted
 from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import Pane
@@ -34,6 +35,14 @@ class Showing(Hosted, App[None]):
         for screen in self.screen_stack[1:]:
             if isinstance(screen, Overlay):
                 screen.list_turned()
+
+    def follow(self, changes: Changes) -> None:
+        """An empty list has nothing to look at: go where the first tasks come in."""
+        here = self.host.current_list
+        if (here is None or not here.total) and not self.pane.is_busy:
+            elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
+            if elsewhere is not None and self.host.situation.lists[elsewhere].total:
+                self.show_list(elsewhere)
 
     def filter_by(self, text: str) -> None:
         """Show what a saved filter wants, in the list."""
