@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -227,10 +226,14 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
             if not self.has_rows:
                 self.refresh()
 
+    def follow_focus(self) -> None:
+        """Draw the cursor stronger or weaker, as the focus is here or not."""
+        self._repaint()
+
     def render_line(self, y: int) -> Strip:
         """As ever, but what parts two cards is no part of the card that the cursor is on."""
         if self.plan.gap and y % self.row_height == self.plan.lines:
-            return Strip([Segment(" " * self.own_size.width, Ink.of(self.app).style(""))], self.own_size.width)
+            return Ink.of(self.app).strip(" " * self.own_size.width)
         return super().render_line(y)
 
 

@@ -85,18 +85,10 @@ class BoardKeys(Line):
 class CardArea(Hosted, Horizontal, Unasked, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
-    def on_focus(self) -> None:
-        """The cursor is drawn stronger."""
-        self.look_again()
-
-    def on_blur(self) -> None:
-        """The cursor is drawn weaker."""
-        self.look_again()
-
-    def look_again(self) -> None:
-        """Draw anew what the focus makes different."""
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Draw the cursor stronger or weaker. No style depends on the focus: as in `OwnLines`."""
         for window in self.query(ColumnWindow):
-            window.again()
+            window.follow_focus()
 
 
 class BoardPane(BoardWords):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rich.segment import Segment
 from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -155,4 +154,4 @@ class Divider(OwnLines):
 
     def render_line(self, y: int) -> Strip:
         """Paint it."""
-        return Strip([Segment(sign("divider", ascii_only=self.host.ascii_only), Ink.of(self.app).style("$rule"))], 1)
+        return Ink.of(self.app).strip(sign("divider", ascii_only=self.host.ascii_only), "$rule")

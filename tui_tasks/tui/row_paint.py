@@ -151,10 +151,11 @@ class RowPainter(OwnLines, Generic[R]):
     def _look(self, row: R, number: int) -> RowLook:
         held = self._held
         key = held.key(row)
+        cursor = key == held.cursor
         return RowLook(
-            cursor=key == held.cursor,
+            cursor=cursor,
             marked=key in self._marks,
-            focused=self._has_keys,
+            focused=cursor and self._has_keys,
             dragged=key == self._dragging,
             drop=key == self._drop and self._dragging not in (None, key),
             place=held.base + held.top + number + 1 if held.base >= 0 else 0,
