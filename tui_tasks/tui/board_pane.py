@@ -86,7 +86,17 @@ class CardArea(Hosted, Horizontal, Unasked, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Draw the cursor stronger or weaker. No style depends on the focus: as in `OwnLines`."""
+        """No style depends on the focus: as in `OwnLines`."""
+
+    def on_focus(self) -> None:
+        """The cursor is drawn stronger."""
+        self._follow_focus()
+
+    def on_blur(self) -> None:
+        """The cursor is drawn weaker."""
+        self._follow_focus()
+
+    def _follow_focus(self) -> None:
         for window in self.query(ColumnWindow):
             window.follow_focus()
 
