@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -165,3 +167,24 @@ def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_mea
             assert not (await session.call_tool("tasklist_add_task", {"name": "meanwhile"})).is_error
 
     driven(tmp_path, script)
+
+
+def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+        server.stdin.write(json.dumps(begin).encode() + b"\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["id"] == 1
+        server.stdout.close()
+        begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+        server.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in (begun, ask)))
+        server.stdin.close()
+        assert server.wait(60) == 0
+        assert server.stderr.read() == b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from typing import Any
 
 import anyio
@@ -15,6 +16,8 @@ from tui_tasks import __version__, prime, requests
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
 from tui_tasks.session import Session
+
+_log = logging.getLogger(__name__)
 
 # MCP has no place for lines that come between replies; control_history with `since` gives the same.
 _NOT_OVER_MCP = frozenset({"control:subscribe", "control:unsubscribe"})
@@ -141,4 +144,7 @@ def run(session: Session) -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except* BrokenPipeError:
+        _log.info("the client is gone")
