@@ -15,23 +15,17 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.store import Store
 
 
+@pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("what", UNFIT)
-def test_a_file_that_is_not_fit_is_refused_and_left_byte_for_byte_as_it_was(tmp_path, what):
+def test_a_file_that_is_not_fit_is_refused_and_left_byte_for_byte_as_it_was_with_no_log_beside_it(
+    tmp_path, what, read_only
+):
     path = tmp_path / "tasks.db"
     UNFIT[what](path)
     before = contents(tmp_path)
     with pytest.raises(DatabaseRefused) as refused:
-        Store(str(path))
+        Store(str(path), read_only=read_only)
     assert str(path) in str(refused.value)
-    assert contents(tmp_path) == before
-
-
-def test_another_programs_in_write_ahead_mode_is_given_no_log_by_a_reader(tmp_path):
-    path = tmp_path / "tasks.db"
-    UNFIT["one in write-ahead mode"](path)
-    before = contents(tmp_path)
-    with pytest.raises(DatabaseRefused):
-        Store(str(path), read_only=True)
     assert contents(tmp_path) == before
 
 

@@ -35,7 +35,7 @@ class Database:
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
         if self._is_file:
-            fitness.refuse_unopened(self.path)
+            fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
                 _make_private(Path(self.path))
         self._open()
@@ -79,7 +79,7 @@ class Database:
         if file != self._file or self._has_failed:
             before, turns = self._connection, self._turns
             try:
-                fitness.refuse_unopened(self.path)
+                fitness.refuse_unopened(self.path, read_only=self.read_only)
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused

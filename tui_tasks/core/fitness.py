@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -59,13 +60,15 @@ def refuse_other(head: Head, path: str) -> None:
         raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
 
 
-def refuse_unopened(path: str) -> None:
+def refuse_unopened(path: str, *, read_only: bool) -> None:
     """Refuse what is plainly not ours: to open it would make a log beside it, or write one into it.
 
-    `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells.
+    `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells. What is
+    damaged is refused here only to a reader: the log that it would make it could not remove.
 
     Raises:
-        DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone.
+        DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone, or
+            leave one where there was none.
     """
     log = f"{path}-wal"
     has_log, is_there = _size(log) > 0, _size(path) > 0
@@ -75,10 +78,27 @@ def refuse_unopened(path: str) -> None:
         )
     if not is_there:
         return
+    leaves_log = read_only and not has_log
     with contextlib.suppress(OSError, sqlite3.Error):
-        with contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection:
+        with (
+            _refusing_damage(path, log) if leaves_log else contextlib.nullcontext(),
+            contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection,
+        ):
             head = head_of(connection)
+            if leaves_log:
+                refuse_cut_short(connection, path)
         refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+
+
+@contextlib.contextmanager
+def _refusing_damage(path: str, log: str) -> Iterator[None]:
+    """Turn what SQLite says of a file into a refusal, unless somebody has begun to write it meanwhile."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if _size(log):
+            raise
+        raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
 
 
 def _size(path: str) -> int:
