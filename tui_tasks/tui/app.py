@@ -10,13 +10,14 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from textual import events, messages
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -38,6 +39,7 @@ from tui_tasks.tui.format import SECOND, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.now_line import FootLine, NowLine, TopLine
 from tui_tasks.tui.overlay import Overlay
+from tui_tasks.tui.own_lines import Settled
 from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.showing import Showing
 from tui_tasks.tui.situation import Situation
@@ -50,7 +52,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class MainScreen(Screen[Any]):
+class MainScreen(Screen[Any], Settled):
     """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -62,6 +64,27 @@ class MainScreen(Screen[Any]):
             max(stop for stop in each or () if stop[0] <= cells) for cells, each in zip(size, stops, strict=True)
         )
         return cls(classes=" ".join(name for _, name in reached))
+
+    # Until it is laid out for the first time, and painted whole: what is asked for meanwhile would be done again.
+    _is_opening = True
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Come to the front; the first time it is laid out and painted here."""
+        event.prevent_default()
+        super()._on_screen_resume(event)
+        self._is_opening = False
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As `Screen.refresh`, once it is open."""
+        if self._is_opening:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def post_message(self, message: Message) -> bool:
+        """As `Screen.post_message`, but for what widgets ask for before it is open."""
+        if self._is_opening and isinstance(message, (messages.Layout, messages.Update)):
+            return False
+        return super().post_message(message)
 
 
 class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):

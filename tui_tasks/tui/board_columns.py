@@ -226,10 +226,6 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
             if not self.has_rows:
                 self.refresh()
 
-    def follow_focus(self) -> None:
-        """Draw the cursor stronger or weaker, as the focus is here or not."""
-        self._repaint()
-
     def render_line(self, y: int) -> Strip:
         """As ever, but what parts two cards is no part of the card that the cursor is on."""
         if self.plan.gap and y % self.row_height == self.plan.lines:

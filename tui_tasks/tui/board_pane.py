@@ -28,7 +28,7 @@ from tui_tasks.tui.format import count, look
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Divider
 from tui_tasks.tui.now_line import Line, Rule
-from tui_tasks.tui.own_lines import Unasked
+from tui_tasks.tui.own_lines import Focusable, Unasked
 from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.task_actions import MOST_MARKED
 from tui_tasks.tui.window import RowWindow
@@ -82,21 +82,11 @@ class BoardKeys(Line):
         return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
 
 
-class CardArea(Hosted, Horizontal, Unasked, can_focus=True):
+class CardArea(Hosted, Horizontal, Focusable, Unasked, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
-    def watch_has_focus(self, _has_focus: bool) -> None:
-        """No style depends on the focus: as in `OwnLines`."""
-
-    def on_focus(self) -> None:
-        """The cursor is drawn stronger."""
-        self._follow_focus()
-
-    def on_blur(self) -> None:
-        """The cursor is drawn weaker."""
-        self._follow_focus()
-
-    def _follow_focus(self) -> None:
+    def follow_focus(self) -> None:
+        """Draw the cursor stronger or weaker, as the focus is here or not."""
         for window in self.query(ColumnWindow):
             window.follow_focus()
 

@@ -18,6 +18,7 @@ from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, wrapped
 from tui_tasks.tui.now_line import Line
+from tui_tasks.tui.own_lines import Settled
 from tui_tasks.tui.scroll_lines import ScrollLines
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class DetailText(ScrollLines):
         return lines
 
 
-class Detail(Hosted, Vertical):
+class Detail(Hosted, Vertical, Settled):
     """Shows the task that it is given. `brief`: a few lines, for below a list."""
 
     def __init__(self, *, id: str | None = None) -> None:

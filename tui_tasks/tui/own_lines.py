@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Self
 
 from rich.segment import Segment
+from textual import events
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -17,7 +19,13 @@ from tui_tasks.tui.format import cell_len
 from tui_tasks.tui.ink import Ink, Part
 
 
-class Unasked(Widget):
+class Settled(Widget):
+    """Asks for no second layout after each: only the bars by which Textual scrolls would, and nothing here has them."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
+
+
+class Unasked(Settled):
     """Has nothing painted for its sake while it is not on screen: whoever shows it has all of it painted."""
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -25,6 +33,34 @@ class Unasked(Widget):
         if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+class Focusable(Widget):
+    """Paints what the focus makes different, and no more. No style of it depends on the focus.
+
+    Textual would look up the styles of all that is in it, a fifth of what another pane costs, and paint all of it.
+    """
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Look up no styles."""
+
+    def on_focus(self, event: events.Focus) -> None:
+        """Take the focus."""
+        self._turn(event, events.DescendantFocus(self), has_focus=True)
+
+    def on_blur(self, event: events.Blur) -> None:
+        """Lose the focus."""
+        self._turn(event, events.DescendantBlur(self), has_focus=False)
+
+    def follow_focus(self) -> None:
+        """Paint what is different now: nothing, unless said otherwise."""
+
+    def _turn(self, event: events.Event, told: events.Event, *, has_focus: bool) -> None:
+        event.prevent_default()
+        self.has_focus = has_focus
+        if self.parent is not None:
+            self.parent.post_message(told)
+        self.follow_focus()
 
 
 class OwnLines(Hosted, Unasked):
@@ -55,9 +91,6 @@ class OwnLines(Hosted, Unasked):
             lines = [line.apply_filter(each, Ink.of(self.app).ground) for line in lines]
         first, end = crop.column_span
         return lines if (first, end) == (0, size.width) else [line.crop(first, end) for line in lines]
-
-    def watch_has_focus(self, _has_focus: bool) -> None:
-        """No style depends on the focus: Textual would look up those of all that is in it, a fifth of a pane's time."""
 
     def _line_or_none(self, y: int) -> Strip:
         """A line of what is held, where no more can be read."""

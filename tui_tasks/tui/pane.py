@@ -11,12 +11,13 @@ from textual.widget import Widget
 
 from tui_tasks.tui.actions import Action, Actor
 from tui_tasks.tui.bridge import Changes
+from tui_tasks.tui.own_lines import Settled
 
 if TYPE_CHECKING:
     from tui_tasks.tui.window import RowWindow
 
 
-class Unseen(Vertical):
+class Unseen(Vertical, Settled):
     """A container with nothing of its own to see: what is in it covers it, or else the screen shows."""
 
     def render_lines(self, crop: Region) -> list[Strip]:

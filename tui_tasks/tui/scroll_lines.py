@@ -12,10 +12,11 @@ from textual.strip import Strip
 from tui_tasks.tui.actions import Actor, bindings
 from tui_tasks.tui.ink import Ink
 from tui_tasks.tui.lines import Drawn, Lines
+from tui_tasks.tui.own_lines import Focusable
 from tui_tasks.tui.scrolling import KeyScrolling, WheelScrolling
 
 
-class ScrollLines(KeyScrolling, WheelScrolling, Actor, Lines, can_focus=True):
+class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_focus=True):
     """As `Lines`, showing as many as fit from the one that is scrolled to."""
 
     SCOPES = ("rows",)

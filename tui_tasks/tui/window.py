@@ -13,6 +13,7 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from tui_tasks.tui.held_rows import Source
+from tui_tasks.tui.own_lines import Focusable
 from tui_tasks.tui.row_paint import RowPainter
 from tui_tasks.tui.scrolling import WheelScrolling
 
@@ -33,7 +34,7 @@ class RowMessage(Message):
         return self.window
 
 
-class RowWindow(WheelScrolling, RowPainter[R], can_focus=True):
+class RowWindow(WheelScrolling, Focusable, RowPainter[R], can_focus=True):
     """Rows of a `Source`, drawn line by line. Subclasses say how a row is drawn (`draw`)."""
 
     class Moved(Message):
@@ -218,12 +219,8 @@ class RowWindow(WheelScrolling, RowPainter[R], can_focus=True):
         """Keep the cursor on screen. What is painted at another size is painted whole."""
         self._fit(self.size)
 
-    def on_focus(self) -> None:
-        """The cursor is drawn stronger."""
-        self._repaint()
-
-    def on_blur(self) -> None:
-        """The cursor is drawn weaker."""
+    def follow_focus(self) -> None:
+        """Draw the cursor stronger or weaker, as the focus is here or not."""
         self._repaint()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
