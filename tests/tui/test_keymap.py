@@ -2,6 +2,7 @@ import importlib
 import pkgutil
 
 import pytest
+from textual.binding import Binding
 
 import tui_tasks.tui
 from tests.tui.driving import opened, settle, until
@@ -26,6 +27,12 @@ def actors():
 def test_what_is_at_hand_together_is_known_to_the_keymap(kind):
     scopes = set(kind.SCOPES) | ({"app"} if "overlay" not in kind.SCOPES else set())
     assert any(scopes <= group for group in keymap.TOGETHER)
+
+
+@pytest.mark.parametrize("kind", actors(), ids=lambda kind: kind.__name__)
+def test_whatever_binds_a_key_to_an_action_does_it(kind):
+    bound = [binding.id for binding in vars(kind).get("BINDINGS", ()) if isinstance(binding, Binding) and binding.id]
+    assert [name for name in bound if not hasattr(kind, f"do_{name}")] == []
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=lambda action: action.id)
@@ -97,7 +104,7 @@ EVERYWHERE = {
     "1": "pane_list", "2": "pane_board", "3": "pane_log", "4": "pane_schedule",
     "question_mark": "help", "q": "quit", "ctrl+p": "palette", "colon": "palette",
     "a": "asks", "A": "agents", "S": "stats", "u": "undo", "ctrl+r": "redo",
-    "exclamation_mark": "attention", "full_stop": "seen",
+    "exclamation_mark": "attention", "full_stop": "seen", "o": "one_at_a_time", "plus": "new_list",
 }  # fmt: skip
 ROWS = {
     "j": "down", "down": "down", "k": "up", "up": "up", "g": "first", "G": "last",
@@ -114,7 +121,8 @@ KEYS = {
     | {"h": "column_left", "left": "column_left", "l": "column_right", "right": "column_right"}
     | {"H": "card_left", "L": "card_right", "J": "card_down", "K": "card_up"},
     "3": EVERYWHERE | ROWS
-    | {"f": "log_follow", "enter": "log_open", "escape": "back", "slash": "log_filter", "y": "log_copy"},
+    | {"f": "log_follow", "enter": "log_open", "escape": "back", "slash": "log_filter", "y": "log_copy"}
+    | {"C": "log_compact", "E": "log_export"},
     "4": EVERYWHERE | ROWS
     | {"r": "job_run", "t": "job_toggle", "n": "job_new", "e": "job_edit", "enter": "job_runs", "d": "job_delete"}
     | {"slash": "job_filter", "y": "job_copy"},

@@ -152,6 +152,20 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             assert not log_of(app).is_open
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_is_opened_is_scrolled_to_its_end_and_back_by_a_key(plan, make_app, size):
+    by_agent(plan, "claude-2", EditTask(plan[5], {"description": "\n".join(f"line {n}" for n in range(90))}))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "enter", "tab")
+        text = app.query_one("#entry-scroll")
+        text.focus()
+        await settle(pilot, "G")
+        assert text.scroll_y == text.max_scroll_y > 0
+        await settle(pilot, "g")
+        assert text.scroll_y == 0
+
+
 async def test_enter_twice_goes_to_the_task(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -25,6 +25,7 @@ from tui_tasks.tui.overlay import Overlay
 from tui_tasks.tui.pane import RowActions
 from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.run_output import RunOutput
+from tui_tasks.tui.scrolling import FAR
 from tui_tasks.tui.window import RowMessage, RowWindow
 
 # Output is no part of the journal, so it is asked for; nothing is painted where nothing has come.
@@ -319,7 +320,7 @@ class RunView(RowActions, Overlay):
         if self.output.following:
             self.output.following = False
         else:
-            self.output.scroll_rows(2**31)
+            self.output.scroll_rows(FAR)
         self._head()
 
     async def do_run_stop(self) -> None:
@@ -354,12 +355,12 @@ class RunView(RowActions, Overlay):
 
     def do_first(self) -> None:
         """To the first run, or the beginning of the output."""
-        self.output.scroll_rows(-(2**31)) if self._on_output else super().do_first()
+        self.output.scroll_rows(-FAR) if self._on_output else super().do_first()
         self._head()
 
     def do_last(self) -> None:
         """To the last run, or the end of the output."""
-        self.output.scroll_rows(2**31) if self._on_output else super().do_last()
+        self.output.scroll_rows(FAR) if self._on_output else super().do_last()
         self._head()
 
     def do_page_down(self) -> None:

@@ -78,11 +78,3 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_foc
     def page_rows(self) -> int:
         """A line of the page before stays in sight."""
         return self.size.height - 1
-
-    def do_first(self) -> None:
-        """To the first line."""
-        self.scroll_rows(-len(self._shown))
-
-    def do_last(self) -> None:
-        """To the last line."""
-        self.scroll_rows(len(self._shown))

@@ -8,6 +8,8 @@ from textual import events
 
 WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""
+FAR: Final = 2**31
+"""More rows than anything has: it is scrolled to its end."""
 
 
 class Scrolling:
@@ -55,3 +57,11 @@ class KeyScrolling(Scrolling):
     def do_page_up(self) -> None:
         """A page back."""
         self.scroll_rows(-max(1, self.page_rows))
+
+    def do_first(self) -> None:
+        """To the first row."""
+        self.scroll_rows(-FAR)
+
+    def do_last(self) -> None:
+        """To the last row."""
+        self.scroll_rows(FAR)

@@ -172,14 +172,6 @@ class Stats(KeyScrolling, Overlay):
             cut=self._cut,
         )
 
-    def do_first(self) -> None:
-        """To the top."""
-        self.query_one(VerticalScroll).scroll_home(animate=False)
-
-    def do_last(self) -> None:
-        """To the end."""
-        self.query_one(VerticalScroll).scroll_end(animate=False)
-
     @property
     def page_rows(self) -> int:
         """Less the lines above and below, and one that stays in sight."""
