@@ -6,14 +6,16 @@ import random
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import pysqlite3
 
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.serve import Serve, line
+
+S = TypeVar("S")
 
 SMALL: Final = 1_000
 ROUNDS: Final = 150
@@ -25,11 +27,11 @@ def measure(place: Place) -> Iterator[Figure]:
     large = place.many
     sides = [_Side(place, tasks) for tasks in (SMALL, large)]
     for what, does in _WHAT.items():
-        small, big = _by_turns(sides, does, place.times(ROUNDS))
+        small, big = by_turns(sides, does, place.times(ROUNDS))
         yield _figure(what, big, small, large)
     for side in sides:
         side.serve.close()
-    small, big = _by_turns(sides, _Side.start, place.times(20))
+    small, big = by_turns(sides, _Side.start, place.times(20))
     yield _figure("the start of `serve`, to its first reply", big, small, large)
 
 
@@ -68,6 +70,9 @@ class _Side:
         self.serve.ask("tasklist:set_task_done", uid=uid)
         self.serve.ask("tasklist:set_task_pending", uid=uid)
 
+    def page(self) -> None:
+        assert len(self.serve.ask("task", action="list", limit=PAGE)["structuredContent"]["tasks"]) == PAGE
+
     def reads(self) -> None:
         self.serve.send(b"".join(line("tasklist:get_task", uid=self.one()) for _ in range(PAGE)))
         assert self.serve.replies(PAGE).count(b'"ok":true') == PAGE
@@ -96,7 +101,8 @@ _WHAT: Final[dict[str, Callable[[_Side], None]]] = {
     "an insert in the middle": _Side.insert,
     "a swap": _Side.swap,
     "two changes of a status": _Side.status,
-    f"{PAGE} reads by uid": _Side.reads,
+    f"a page of {PAGE} tasks": _Side.page,
+    f"{PAGE} reads by uid, from anywhere": _Side.reads,
     "a claim of the next task, and its release": _Side.claim,
     "`task` `list` of those that say a rare word": _Side.search,
     f"two pages of {PAGE} of `control:history`": _Side.history,
@@ -114,7 +120,7 @@ def _some_tasks(path: Path, chance: random.Random) -> list[tuple[str, str]]:
     return list(found)
 
 
-def _by_turns(sides: list[_Side], does: Callable[[_Side], None], times: int) -> tuple[Any, ...]:
+def by_turns(sides: Sequence[S], does: Callable[[S], None], times: int) -> list[float]:
     """How long it takes on each side (ms), the first some of which warm up what is read from the disk once."""
     taken: list[list[float]] = [[] for _ in sides]
     for number in range(times + times // 5):
@@ -123,4 +129,4 @@ def _by_turns(sides: list[_Side], does: Callable[[_Side], None], times: int) -> 
             does(side)
             if number >= times // 5:
                 took.append((time.perf_counter() - at) * 1000)
-    return tuple(statistics.median(took) for took in taken)
+    return [statistics.median(took) for took in taken]

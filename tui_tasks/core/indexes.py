@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_tasks.core.models import AskRow, ClaimRow, JobRow, JournalRow, ListRow, LogRow, RunRow, TaskRow
+from tui_tasks.core.models import WAITS, AskRow, ClaimRow, JobRow, JournalRow, ListRow, LogRow, RunRow, TaskRow
 from tui_tasks.core.orm import SQL
 
 
@@ -25,7 +25,8 @@ def _of_tasks() -> list[Any]:
         task.index(task.list_id, task.status, task.rank, where=_live(task), name="task_column"),
         task.index(task.list_id, task.key, unique=True, where=_live(task) & task.key.is_null(False), name="task_key"),
         task.index(task.priority, task.id, where=ready, name="task_ready"),
-        task.index(task.list_id, task.priority, task.id, where=ready, name="task_ready_of_list"),
+        # What is ready in a list stands together, as does each status: a page of them is read from their beginnings.
+        task.index(task.list_id, task.status, WAITS, task.priority, task.id, where=_live(task), name="task_urgency"),
         # "at most one task in_progress", held by the database as well as by the code (contract, section 5).
         task.index(
             task.list_id,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.orm import (
+    SQL,
     BigIntegerField,
     BlobField,
     CompositeKey,
@@ -92,6 +93,10 @@ class TaskRow(Model):
 
     class Meta:
         table_name = "task"
+
+
+# Whether it waits for others, as the index `task_urgency` has it: who asks for it must write it in the same way.
+WAITS: Any = TaskRow.waiting_on > SQL("0")
 
 
 class EdgeRow(Model):

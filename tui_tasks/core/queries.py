@@ -9,7 +9,18 @@ from typing import Any
 from tui_tasks.core import models, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.models import AgentRow, AskRow, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
+from tui_tasks.core.models import (
+    WAITS,
+    AgentRow,
+    AskRow,
+    ClaimRow,
+    EdgeRow,
+    ListRow,
+    LogRow,
+    MemoryRow,
+    StateRow,
+    TaskRow,
+)
 from tui_tasks.core.orm import SQL, fn
 from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
 from tui_tasks.core.statements import Statement, slot
@@ -280,10 +291,12 @@ def _whose(agent: Any, *, alone: bool) -> Any:
 
 @cache
 def _ready(of_list: bool, of_agent: bool, alone: bool, claimable: bool) -> Statement:
-    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'")) & (TaskRow.waiting_on == SQL("0"))
+    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
     query = TaskRow.select(*TASK)
     if of_list:
-        wanted &= TaskRow.list_id == slot("list")
+        wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
+    else:
+        wanted &= TaskRow.waiting_on == SQL("0")
     if of_agent:
         wanted &= _whose(slot("agent"), alone=alone)
     if claimable:

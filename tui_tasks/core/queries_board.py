@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import models, search
+from tui_tasks.core import models, search, vocab
 from tui_tasks.core.database import Database
-from tui_tasks.core.models import MemoryRow, TaskRow
+from tui_tasks.core.models import WAITS, MemoryRow, TaskRow
 from tui_tasks.core.orm import fn
-from tui_tasks.core.queries import LIVE, TASK, read_memory, read_task
+from tui_tasks.core.queries import LIVE, TASK, list_by_id, read_memory, read_task
 from tui_tasks.core.snapshots import Memory, Task
+from tui_tasks.core.statements import Statement, slot
 
 # All that match are counted, so that to look at each of so many costs less than to go through a long list.
 MOST_FOUND: Final = 100_000
+# From the lowest number of a priority to the highest.
+_ANY: Final = (vocab.URGENT, 2**63 - 1)
+
+_PART: Any = (
+    LIVE
+    & (TaskRow.list_id == slot("list"))
+    & (TaskRow.status == slot("status"))
+    & (slot("waits") == WAITS)
+    & (TaskRow.priority >= slot("lowest"))
+    & (TaskRow.priority <= slot("highest"))
+)
+_URGENT_FIRST = (TaskRow.priority, TaskRow.id)
+_FIRST = Statement(TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
+_HOW_MANY = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
+_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 
 
 def tasks(
@@ -33,6 +50,11 @@ def tasks(
 
     `priorities` is (lowest number, highest number or None).
     """
+    if limit is not None and query is None and domain is None and not tags:
+        among = vocab.STATUSES if statuses is None else set(statuses)
+        lowest, highest = priorities or _ANY
+        between = lowest, _ANY[1] if highest is None else highest
+        return _page(db, list_id, among, between, limit), _count(db, list_id, among, between)
     narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
     wanted: Any = LIVE & search.of_list(list_id, narrow)
     if statuses is not None:
@@ -52,10 +74,30 @@ def tasks(
             fn.instr(fn.casefold(TaskRow.description), folded) > 0
         )
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
-    rows = db.query(
-        TaskRow.select(*TASK).where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(-1 if limit is None else limit)
-    )
+    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(*_URGENT_FIRST).limit(-1 if limit is None else limit))
     return [read_task(row) for row in rows], total
+
+
+def _page(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int], limit: int) -> list[Task]:
+    """The first of them from `task_urgency`, in a time that does not grow with the list."""
+    found: list[tuple[int, int]] = []
+    for part in _parts(list_id, statuses, between):
+        found += db.all(_FIRST, limit=limit, **part)
+    return [read_task(db.one(_BY_ID, id=number)) for _, number in heapq.nsmallest(limit, found)]
+
+
+def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> int:
+    if between == _ANY:
+        home = list_by_id(db, list_id)
+        return sum(getattr(home, status) for status in statuses)
+    return sum(db.one(_HOW_MANY, **part)[0] for part in _parts(list_id, statuses, between))
+
+
+def _parts(list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """What `task_urgency` keeps together: the tasks of one status, apart by whether they wait for others."""
+    for status in statuses:
+        for waits in (0, 1):
+            yield {"list": list_id, "status": status, "waits": waits, "lowest": between[0], "highest": between[1]}
 
 
 def memories(

@@ -1,0 +1,43 @@
+"""A page of the board is the beginning of the whole, and costs the same however long the list is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import START
+from tui_tasks.core import queries, queries_board, vocab
+from tui_tasks.core.operations import AddTask, DeleteTask
+from tui_tasks.core.store import Store
+
+made = st.lists(
+    st.tuples(st.sampled_from(vocab.STATUSES), st.integers(1, 6), st.booleans(), st.booleans()), min_size=1, max_size=30
+)
+wanted = st.one_of(st.none(), st.sets(st.sampled_from(vocab.STATUSES), min_size=1))
+priorities = st.sampled_from([None, (1, 1), (2, 2), (vocab.LOW, None)])
+
+
+@given(made, wanted, priorities, st.integers(0, 12))
+def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, statuses, between, limit):
+    with Store(":memory:") as store:
+        home = queries.find_list(store.db, "task")
+        first = None
+        for status, priority, waits, goes in tasks:
+            waiting = (first.uid,) if waits and first is not None else ()
+            add = AddTask("t", home.uid, status=status, priority=priority, depends_on=waiting)
+            (task,) = store.commit(add, actor="a", now=START)
+            if goes:
+                store.commit(DeleteTask(task.uid), actor="a", now=START)
+            else:
+                first = first or task
+        everything, total = queries_board.tasks(store.db, home.id, statuses=statuses, priorities=between)
+        page, told = queries_board.tasks(store.db, home.id, statuses=statuses, priorities=between, limit=limit)
+        assert page == everything[:limit]
+        assert told == total == len(everything)
+
+
+def test_a_page_and_the_next_to_do_are_read_from_an_index_in_their_order():
+    with Store(":memory:") as store:
+        for statement in (queries_board._FIRST, queries._ready(True, False, False, True)):
+            asked = [1] * statement.sql.count("?")
+            steps = [row[-1] for row in store.db.sql(f"EXPLAIN QUERY PLAN {statement.sql}", asked)]
+            assert any("USING INDEX task_urgency (list_id=? AND status=? AND <expr>=?" in step for step in steps)
+            assert not any("TEMP B-TREE" in step for step in steps)
