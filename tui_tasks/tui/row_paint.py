@@ -58,6 +58,7 @@ class RowPainter(OwnLines, Generic[R]):
         self._held: Rows[R] = Rows()
         self._marks: dict[str, None] = {}
         self._drawn: list[Drawn] = []
+        self._is_stale = False
         self._ink: Ink | None = None
         self._thumb = range(0)
         self._is_empty = False
@@ -113,9 +114,10 @@ class RowPainter(OwnLines, Generic[R]):
             self._told = held.cursor
             self.post_message(self.moved(held.cursor))
         if not self.size.height or not self.is_attached:
-            # Not on screen: drawn anew once it is painted.
-            self._drawn = []
+            # Not on screen: seen to once it is painted.
+            self._is_stale = True
             return
+        self._is_stale = False
         tall, width = self.row_height, self.size.width
         # Once for all rows: to ask for either goes through the whole tree of widgets.
         self._across, self._has_keys = width, self.takes_keys
@@ -209,6 +211,9 @@ class RowPainter(OwnLines, Generic[R]):
         self._alarm = self._due = None
         if self.is_on_screen:
             self.again()
+        else:
+            self._epoch += 1
+            self._is_stale = True
 
     def notify_style_update(self) -> None:
         """Another theme: paint all of it again. The focus, too, has styles looked at, but then the inks stay."""
@@ -222,7 +227,7 @@ class RowPainter(OwnLines, Generic[R]):
         if self._fitted != size:
             self._fitted, self._drawn = size, []
             self._held.resize(size.height // self.row_height)
-        if not self._drawn:
+        if self._is_stale or not self._drawn:
             self._repaint(painting=painting)
 
 
