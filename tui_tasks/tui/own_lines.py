@@ -20,7 +20,10 @@ from tui_tasks.tui.ink import Ink, Part
 
 
 class Settled(Widget):
-    """Asks for no second layout after each: only the bars by which Textual scrolls would, and nothing here has them."""
+    """Asks for no second layout after each: only the bars by which Textual scrolls would, and nothing here has them.
+
+    Beside a widget of Textual's it is the later base: the first is what names in CSS go by.
+    """
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
 
