@@ -57,9 +57,11 @@ class Monitor(QuietTerminal):
     def descriptors(self, database: Path) -> Iterator[int]:
         """How it has the database's file open: the flags of each descriptor."""
         for place in Path(f"/proc/{self.process.pid}/fd").iterdir():
-            if place.readlink() == database:
-                told = Path(f"/proc/{self.process.pid}/fdinfo/{place.name}").read_text()
-                yield int(next(line.split()[1] for line in told.splitlines() if line.startswith("flags")), 8)
+            # One that was open for a moment may be closed by now.
+            with contextlib.suppress(FileNotFoundError):
+                if place.readlink() == database:
+                    told = Path(f"/proc/{self.process.pid}/fdinfo/{place.name}").read_text()
+                    yield int(next(line.split()[1] for line in told.splitlines() if line.startswith("flags")), 8)
 
 
 @contextlib.contextmanager

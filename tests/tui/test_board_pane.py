@@ -260,6 +260,17 @@ async def test_a_new_word_of_an_agent_is_on_its_card_at_once(plan, make_app):
         await until(pilot, lambda: '"all 22 pass"' in shown(app))
 
 
+async def test_a_tenth_task_widens_the_numbers_of_every_card(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "• 4 Pick" in shown(app)
+        by_agent(plan, "claude-1", AddTask("Rotate the keys", plan.list_uid))
+        await until(pilot, lambda: "Rotate the keys" in shown(app))
+        assert "•  4 Pick" in shown(app)
+        assert " 5 Ship" in shown(app)
+
+
 async def test_a_read_only_board_moves_nothing_and_says_so(plan, make_app):
     app = make_app(plan.path, pane="board", read_only=True)
     async with app.run_test(size=(120, 40)) as pilot:

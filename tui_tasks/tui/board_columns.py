@@ -177,7 +177,9 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def _look(self, row: Card, number: int) -> RowLook:
         found = super()._look(row, number)
         cursor = found.cursor and self.current
-        return found._replace(cursor=cursor, focused=cursor and self._has_keys, place=self._number(row))
+        here = self.host.current_list
+        digits = len(str(here.total)) if here is not None else 1
+        return found._replace(cursor=cursor, focused=cursor and self._has_keys, place=self._number(row), digits=digits)
 
     def draw(self, row: Card, look_: RowLook, line: int) -> Sequence[Part]:
         """One line of a card, which is laid out whole at its first."""
@@ -189,7 +191,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
         """Lay a whole card out: flag, cursor and number before its first line."""
         app, plan = self.host, self.plan
         ascii_only = app.ascii_only
-        digits = len(str(app.current_list.total)) if app.current_list is not None else 1
+        digits = look_.digits
         face = face_of(app, row, plan.mixed and row.part != plan.state)
         if face.lasts:
             self.lasts(face.lasts)

@@ -34,6 +34,8 @@ class RowLook(NamedTuple):
     """A row that is being dragged would be dropped here."""
     place: int
     width: int
+    digits: int = 1
+    """What the longest of the places takes, where that makes a difference to all rows."""
 
 
 @dataclass(slots=True)
