@@ -11,8 +11,8 @@ from tui_tasks.core.store import Store
 made = st.lists(
     st.tuples(st.sampled_from(vocab.STATUSES), st.integers(1, 6), st.booleans(), st.booleans()), min_size=1, max_size=30
 )
-wanted = st.one_of(st.none(), st.sets(st.sampled_from(vocab.STATUSES), min_size=1))
-priorities = st.sampled_from([None, (1, 1), (2, 2), (vocab.LOW, None)])
+wanted = st.sets(st.sampled_from(vocab.STATUSES), min_size=1)
+priorities = st.sampled_from([queries_board.ANY_PRIORITY, (1, 1), (2, 2), (vocab.LOW, 2**63 - 1)])
 
 
 @given(made, wanted, priorities, st.integers(0, 12))
@@ -35,9 +35,12 @@ def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, stat
 
 
 def test_a_page_and_the_next_to_do_are_read_from_an_index_in_their_order():
+    of_list = "task_urgency (list_id=? AND status=? AND <expr>=?"
+    read = {queries_board._FIRST: of_list, queries._ready(True, False, False, True): of_list}
+    read[queries._ready(False, False, False, True)] = "task_ready"
     with Store(":memory:") as store:
-        for statement in (queries_board._FIRST, queries._ready(True, False, False, True)):
+        for statement, index in read.items():
             asked = [1] * statement.sql.count("?")
             steps = [row[-1] for row in store.db.sql(f"EXPLAIN QUERY PLAN {statement.sql}", asked)]
-            assert any("USING INDEX task_urgency (list_id=? AND status=? AND <expr>=?" in step for step in steps)
+            assert any(f"USING INDEX {index}" in step for step in steps)
             assert not any("TEMP B-TREE" in step for step in steps)

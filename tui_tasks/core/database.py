@@ -42,7 +42,7 @@ class Database:
 
     def _open(self) -> None:
         uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
-        with refusing(self.path), contextlib.ExitStack() as failed:
+        with fitness.refusing(self.path), contextlib.ExitStack() as failed:
             connection = sqlite3.connect(
                 uri if self._is_file else self.path,
                 timeout=BUSY_SECONDS,
@@ -354,17 +354,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextlib.contextmanager
-def refusing(path: str) -> Iterator[None]:
-    """Turn what SQLite says while a database is opened into a refusal for people."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if not os.path.exists(path):  # noqa: PTH110 - as above
-            raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
-        raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
 
 
 def is_storage_error(error: BaseException) -> bool:

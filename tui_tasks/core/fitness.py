@@ -78,27 +78,42 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         )
     if not is_there:
         return
-    leaves_log = read_only and not has_log
-    with contextlib.suppress(OSError, sqlite3.Error):
+    leaves_log, before = read_only and not has_log, _written(path, log)
+    try:
         with (
-            _refusing_damage(path, log) if leaves_log else contextlib.nullcontext(),
+            refusing(path),
             contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection,
         ):
             head = head_of(connection)
             if leaves_log:
                 refuse_cut_short(connection, path)
-        refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+    except DatabaseRefused:
+        # Where somebody writes it meanwhile, only to open it tells.
+        if leaves_log and _written(path, log) == before:
+            raise
+        return
+    except OSError:
+        return
+    refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
 
 
 @contextlib.contextmanager
-def _refusing_damage(path: str, log: str) -> Iterator[None]:
-    """Turn what SQLite says of a file into a refusal, unless somebody has begun to write it meanwhile."""
+def refusing(path: str) -> Iterator[None]:
+    """Turn what SQLite says while a database is opened into a refusal for people."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
-        if _size(log):
-            raise
+    except sqlite3.Error as error:
+        if not os.path.exists(path):  # noqa: PTH110 - a Path raises where a name is too long
+            raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
+
+
+def _written(path: str, log: str) -> tuple[int, int]:
+    """What is another once a database or its log has been written."""
+    try:
+        return _size(log), os.stat(path).st_mtime_ns  # noqa: PTH116 - as below
+    except OSError:
+        return 0, 0
 
 
 def _size(path: str) -> int:

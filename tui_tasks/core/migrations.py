@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tui_tasks.core.database import Database, refusing
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA
+from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA, refusing
 
 
 def _first_schema(db: Database) -> None:

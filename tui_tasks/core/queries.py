@@ -293,6 +293,7 @@ def _whose(agent: Any, *, alone: bool) -> Any:
 def _ready(of_list: bool, of_agent: bool, alone: bool, claimable: bool) -> Statement:
     wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
     query = TaskRow.select(*TASK)
+    # The same is asked in the words of the index that is to be used: SQLite would not see that it is the same.
     if of_list:
         wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
     else:

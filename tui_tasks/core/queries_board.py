@@ -18,8 +18,8 @@ from tui_tasks.core.statements import Statement, slot
 
 # All that match are counted, so that to look at each of so many costs less than to go through a long list.
 MOST_FOUND: Final = 100_000
-# From the lowest number of a priority to the highest.
-_ANY: Final = (vocab.URGENT, 2**63 - 1)
+ANY_PRIORITY: Final = (vocab.URGENT, 2**63 - 1)
+"""From the lowest number to the highest."""
 
 _PART: Any = (
     LIVE
@@ -39,8 +39,8 @@ def tasks(
     db: Database,
     list_id: int,
     *,
-    statuses: Iterable[str] | None = None,
-    priorities: Any = None,
+    statuses: Iterable[str] = vocab.STATUSES,
+    priorities: tuple[int, int] = ANY_PRIORITY,
     tags: Iterable[str] = (),
     domain: str | None = None,
     query: str | None = None,
@@ -48,22 +48,14 @@ def tasks(
 ) -> tuple[list[Task], int]:
     """The tasks of a list that match, most urgent first, then oldest, and how many match in all.
 
-    `priorities` is (lowest number, highest number or None).
+    `priorities` is from the lowest number to the highest, both included.
     """
+    among = sorted(set(statuses))
     if limit is not None and query is None and domain is None and not tags:
-        among = vocab.STATUSES if statuses is None else set(statuses)
-        lowest, highest = priorities or _ANY
-        between = lowest, _ANY[1] if highest is None else highest
-        return _page(db, list_id, among, between, limit), _count(db, list_id, among, between)
+        return _page(db, list_id, among, priorities, limit), _count(db, list_id, among, priorities)
     narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
-    wanted: Any = LIVE & search.of_list(list_id, narrow)
-    if statuses is not None:
-        wanted &= TaskRow.status.in_(sorted(statuses))
-    if priorities is not None:
-        lowest, highest = priorities
-        wanted &= TaskRow.priority >= lowest
-        if highest is not None:
-            wanted &= TaskRow.priority <= highest
+    wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
+    wanted &= TaskRow.priority.between(*priorities)
     for tag in tags:
         wanted &= fn.has_tag(TaskRow.tags, tag) == 1
     if domain is not None:
@@ -87,7 +79,7 @@ def _page(db: Database, list_id: int, statuses: Iterable[str], between: tuple[in
 
 
 def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> int:
-    if between == _ANY:
+    if between == ANY_PRIORITY:
         home = list_by_id(db, list_id)
         return sum(getattr(home, status) for status in statuses)
     return sum(db.one(_HOW_MANY, **part)[0] for part in _parts(list_id, statuses, between))

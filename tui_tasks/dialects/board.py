@@ -197,8 +197,8 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
         tasks, total = queries_board.tasks(
             call.db,
             home.id,
-            statuses=WORDS.statuses(given.status) if given.status else None,
-            priorities=_priorities(given.priority) if given.priority else None,
+            statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
+            priorities=_priorities(given.priority) if given.priority else queries_board.ANY_PRIORITY,
             tags=given.tags,
             domain=given.domain,
             query=given.query,
@@ -207,10 +207,10 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
     return _told(_list_text(given, tasks, total), {"tasks": [shown(task) for task in tasks], "total": total})
 
 
-def _priorities(word: str) -> tuple[int, int | None]:
-    """The numbers that read as that word: the lowest, and the highest where there is one."""
+def _priorities(word: str) -> tuple[int, int]:
+    """The numbers that read as that word, from the lowest to the highest."""
     number = vocab.PRIORITY_WORDS[word]
-    return number, None if number == vocab.LOW else number
+    return number, queries_board.ANY_PRIORITY[1] if number == vocab.LOW else number
 
 
 def _list_text(given: _List, tasks: list[Task], total: int) -> str:
