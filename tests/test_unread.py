@@ -14,7 +14,7 @@ from tui_tasks.core.store import Store
     ("command", "broken"),
     [
         (["ls"], (queries, "lists")),
-        (["ls", "--json"], (written_out, "tasks")),
+        (["ls", "--json"], (written_out, "_pages")),
         (["show", "abc"], (queries, "tasks_beginning")),
         (["next"], (queries, "ready")),
         (["watch", "--plain"], (journal, "newest")),

@@ -109,6 +109,8 @@ def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
     To make that one takes longer than all else that is done before the screen is.
     """
+    if arguments[:1] and not arguments[0].startswith("-"):
+        return None
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_shared(made, None)
     made.set_defaults(run=_tui, pane=PANES[0])

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Collection
 
 from tui_tasks.core import migrations, written_out
-from tui_tasks.core.database import storage_errors
 from tui_tasks.shown_json import readable
 
 
@@ -18,9 +17,9 @@ def print_json(database: str, handle: str | None, statuses: Collection[str], *, 
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
-    with (
-        contextlib.closing(migrations.opened(database, read_only=read_only)) as db,
-        storage_errors(db.path, reading=True),
-    ):
+    with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
         texts = written_out.tasks(db, handle, statuses)
-    print(readable(f"[{', '.join(texts)}]"))
+    print("[", end="")
+    for at, text in enumerate(texts):
+        print(", " if at else "", readable(text), sep="", end="")
+    print("]")

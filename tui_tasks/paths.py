@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import DatabaseRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "tui-tasks"
 
@@ -23,7 +25,9 @@ def database(given: str | None) -> str:
 
         return str(platformdirs.user_data_path(NAME, appauthor=False) / "tasks.db")
     if "://" not in named:
-        return str(expanded(named))
+        return expanded(named)
+    from urllib.parse import unquote, urlsplit
+
     url = urlsplit(named)
     if url.scheme not in ("sqlite", "file") or url.netloc:
         raise DatabaseRefused(f"{url.scheme} databases are not supported: name a file, or sqlite:///PATH")
@@ -36,21 +40,23 @@ def configuration() -> Path:
     Raises:
         DatabaseRefused: it is `~` of somebody unknown.
     """
+    from pathlib import Path
+
     named = os.environ.get("TUI_TASKS_CONFIG")
     if named:
-        return expanded(named)
+        return Path(expanded(named))
     import platformdirs
 
     return platformdirs.user_config_path(NAME, appauthor=False) / "config.toml"
 
 
-def expanded(named: str) -> Path:
+def expanded(named: str) -> str:
     """The path with `~` and `~NAME` as the folders that they mean.
 
     Raises:
         DatabaseRefused: there is no such user, or no folder of theirs.
     """
-    try:
-        return Path(named).expanduser()
-    except RuntimeError as unknown:
-        raise DatabaseRefused(f"{named}: nobody of that name has a folder here") from unknown
+    found = os.path.expanduser(named)
+    if named.startswith("~") and found == named:
+        raise DatabaseRefused(f"{named}: nobody of that name has a folder here")
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 # Variation selectors count as printable, and change the width of what is before them as the terminal pleases.
@@ -17,6 +16,8 @@ def readable(text: str) -> str:
         return text
     if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
         return text
+    import json  # only now: nearly no text comes here
+
     return "".join(char if char == "\n" or _is_read(char) else json.dumps(char)[1:-1] for char in text)
 
 
@@ -26,4 +27,6 @@ def _is_read(char: str) -> bool:
 
 def shown(value: Any, indent: int | None = None) -> str:
     """A value as `readable` JSON."""
+    import json
+
     return readable(json.dumps(value, ensure_ascii=False, indent=indent))

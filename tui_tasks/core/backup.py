@@ -32,14 +32,14 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
     part = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         with storage_errors(str(target)):
-            db.copy_to(part, PAGES_A_STEP, progress)
+            db.copy_to(str(part), PAGES_A_STEP, progress)
         with Store(str(part)) as copy:
             newest = journal.newest(copy.db)
             copy.db.sql("PRAGMA journal_mode = delete")
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.rename(target)
-        sync_folder(target.absolute().parent)
+        sync_folder(str(target.absolute().parent))
         return newest
     finally:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness
@@ -30,18 +28,17 @@ class Database:
         self._is_file = path != ":memory:"
         # Once: what stands beside the file, the log above all, stands beside what a link leads to.
         self.path = os.path.realpath(path) if self._is_file else path
-        # Not by a Path, which raises where a name is too long.
-        if self._is_file and os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114 - as said above
+        if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
         if self._is_file:
             fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
-                _make_private(Path(self.path))
+                _make_private(self.path)
         self._open()
 
     def _open(self) -> None:
-        uri = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
+        uri = fitness.uri(self.path, f"mode={'ro' if self.read_only else 'rw'}")
         with fitness.refusing(self.path), contextlib.ExitStack() as failed:
             connection = sqlite3.connect(
                 uri if self._is_file else self.path,
@@ -141,7 +138,7 @@ class Database:
             Busy: another process held the write lock for 5 s.
             StorageFailed: the disk is full, an I/O error, a damaged database.
         """
-        with storage_errors(self.path):
+        with storage_errors(self.path, reading=not write):
             self._see_to_file()
             try:
                 self._begin(write)
@@ -226,10 +223,10 @@ class Database:
         """Whether a transaction is open."""
         return bool(self._connection.in_transaction)
 
-    def copy_to(self, path: Path, pages: int, progress: Callable[[int, int], None] | None) -> None:
+    def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Write the database as it is at one moment into a new file, some pages at a step."""
         _make_private(path)
-        copy = sqlite3.connect(str(path))
+        copy = sqlite3.connect(path)
 
         def told(_: int, left: int, total: int) -> None:
             if progress is not None:
@@ -266,8 +263,7 @@ def _turns(connection: Any, path: str) -> Turns | None:
 def _which_file(path: str) -> tuple[int, int] | None:
     """What tells a file from any other; None where there is none."""
     try:
-        # Before every transaction, and twice as fast as a Path.
-        found = os.stat(path)  # noqa: PTH116 - as said above
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -289,6 +285,8 @@ def _casefold(text: str | None) -> str | None:
 
 
 def _has_tag(tags: str, tag: str) -> bool:
+    import json
+
     return tag in json.loads(tags)
 
 
@@ -328,26 +326,32 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
     ]
 
 
-def _make_private(path: Path) -> None:
+def _make_private(path: str) -> None:
     """Make the file 0600 in a folder 0700 where they are not there yet, whatever the umask."""
     try:
-        for folder in reversed([parent for parent in path.absolute().parents if not parent.exists()]):
-            with contextlib.suppress(FileExistsError):  # another process was faster
-                folder.mkdir(mode=0o700)
-                folder.chmod(0o700)
-                with contextlib.suppress(OSError):  # a folder that cannot be read, or a file system that cannot do it
-                    sync_folder(folder.parent)
+        _make_folder(os.path.dirname(path))
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         os.fchmod(handle, 0o600)
         os.close(handle)
     except FileExistsError:
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise DatabaseRefused(f"{path} is no file; name another with --db") from None
     except OSError as error:
         raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
 
 
-def sync_folder(folder: Path) -> None:
+def _make_folder(folder: str) -> None:
+    if os.path.exists(folder):
+        return
+    _make_folder(os.path.dirname(folder))
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        os.mkdir(folder, 0o700)
+        os.chmod(folder, 0o700)
+        with contextlib.suppress(OSError):  # a folder that cannot be read, or a file system that cannot do it
+            sync_folder(os.path.dirname(folder))
+
+
+def sync_folder(folder: str) -> None:
     """Have the names in a folder outlive a power cut; SQLite sees to the folder that the database is in."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -10,7 +10,6 @@ import contextlib
 import os
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from tui_tasks.core.driver import sqlite3
@@ -27,6 +26,13 @@ _FRAME_HEAD: Final = struct.Struct(">II8s8x")
 # The same, sections 1.3 and 1.6: user version and application id; how many tables and indexes a leaf of them tells of.
 _PAGE: Final = struct.Struct(">60xI4xI28xB2xH")
 _LEAF: Final = 13
+
+
+def uri(path: str, query: str) -> str:
+    """The URI of a database, as sqlite.org/uri.html has it (section 3.1). `path` is absolute."""
+    for char, escape in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(char, escape)
+    return f"file://{path}?{query}"
 
 
 class Head(NamedTuple):
@@ -82,7 +88,7 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
     try:
         with (
             refusing(path),
-            contextlib.closing(sqlite3.connect(f"{Path(path).as_uri()}?immutable=1", uri=True)) as connection,
+            contextlib.closing(sqlite3.connect(uri(path, "immutable=1"), uri=True)) as connection,
         ):
             head = head_of(connection)
             if leaves_log:
@@ -103,7 +109,7 @@ def refusing(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if not os.path.exists(path):  # noqa: PTH110 - a Path raises where a name is too long
+        if not os.path.exists(path):
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
         raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
 
@@ -111,21 +117,21 @@ def refusing(path: str) -> Iterator[None]:
 def _written(path: str, log: str) -> tuple[int, int]:
     """What is another once a database or its log has been written."""
     try:
-        return _size(log), os.stat(path).st_mtime_ns  # noqa: PTH116 - as below
+        return _size(log), os.stat(path).st_mtime_ns
     except OSError:
         return 0, 0
 
 
 def _size(path: str) -> int:
     try:
-        return os.path.getsize(path)  # noqa: PTH202 - at every start
+        return os.path.getsize(path)
     except OSError:
         return 0
 
 
 def _head_in_log(log: str) -> Head | None:
     """The head of a database as its log has it; None where no transaction there has written it."""
-    with open(log, "rb") as file:  # noqa: PTH123 - as SQLite opens it
+    with open(log, "rb") as file:
         begun = file.read(_LOG_HEAD.size)
         if len(begun) < _LOG_HEAD.size:
             return None
@@ -163,6 +169,5 @@ def refuse_cut_short(connection: Any, path: str) -> None:
         DatabaseRefused: it was.
     """
     (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
-    file, log = Path(path), Path(f"{path}-wal")
-    if not (log.exists() and log.stat().st_size) and file.stat().st_size < size:
+    if not _size(f"{path}-wal") and os.stat(path).st_size < size:
         raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")

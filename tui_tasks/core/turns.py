@@ -13,7 +13,6 @@ import os
 import struct
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 _GRACE: Final = 50_000
@@ -55,10 +54,10 @@ class Turns:
         self._since = 0
         self._taking = self._told = False
         # As SQLite does it: its own files stand beside what a link leads to.
-        file = Path(path).resolve()
-        self._folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        file = os.path.realpath(path)
+        self._folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         # Several databases may be in one folder.
-        self._start = (file.stat().st_ino & 0x3FFF) << 48
+        self._start = (os.stat(file).st_ino & 0x3FFF) << 48
 
     def close(self) -> None:
         """Wait no more."""

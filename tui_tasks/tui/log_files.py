@@ -72,7 +72,7 @@ class Exports:
         if name is not None and name.strip():
             assert host.zone is not None
             try:
-                file = paths.expanded(name.strip()).absolute()
+                file = Path(paths.expanded(name.strip())).absolute()
             except DatabaseRefused as refused:
                 host.say(f"{refused}; nothing was written")
                 return
