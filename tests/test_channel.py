@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import Clock
 from tui_tasks import watch
 from tui_tasks.channel import Channel
-from tui_tasks.core import queries
-from tui_tasks.core.database import sqlite3
+from tui_tasks.core import journal
+from tui_tasks.core.database import Database, sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -69,14 +69,14 @@ def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch
     assert told == 2_000
 
 
-@pytest.mark.parametrize("broken", ["next_lapse", "agent"])
+@pytest.mark.parametrize("broken", [(Database, "_begin"), (journal, "head")])
 def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, monkeypatch, broken):
     def fail(*_):
         raise sqlite3.OperationalError("disk I/O error")
 
     assert ask(pipes, "tasklist:add_task", name="one")["ok"]
     with monkeypatch.context() as failing:
-        failing.setattr(queries, broken, fail)
+        failing.setattr(*broken, fail)
         failing.setattr(watch.Watch, "changed", lambda *_: True)
         for tool, arguments in (("tasklist:display", {}), ("tasklist:add_task", {"name": "two"})):
             error = ask(pipes, tool, **arguments)["error"]

@@ -26,6 +26,8 @@ EVENT_BACKLOG: Final = 256 * 1024
 # A reader with that much unread who has taken nothing for this long has stopped reading.
 STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
+# A program that works on with a reply sends the next request sooner than this thread is woken, so that it stays awake.
+AWAKE_SECONDS: Final = 0.0001
 
 
 class Channel:
@@ -45,6 +47,7 @@ class Channel:
         # Whether there may be events that the backlog has no room for.
         self._held_back = False
         self._retry_at = 0.0
+        self._awake_until = 0.0
         # Asked once a turn: it reads the database.
         self._due = session.due()
 
@@ -85,6 +88,7 @@ class Channel:
                 self._put(self._session.answer(values))
                 # Whoever waits for the replies gets them before anything else is seen to.
                 self._flush()
+                self._awake_until = time.monotonic() + AWAKE_SECONDS
         changed = self._is_listening() and self._watch.changed(time.monotonic())
         self._after(changed=changed)
         self._flush()
@@ -108,6 +112,9 @@ class Channel:
             poll.register(self._out.fd, select.POLLOUT)
         if self._watch.fd is not None and self._is_listening():
             poll.register(self._watch.fd, select.POLLIN)
+        while time.monotonic() < self._awake_until:
+            if ready := poll.poll(0):
+                return {fd for fd, _ in ready}
         return {fd for fd, _ in poll.poll(self._patience())}
 
     def _patience(self) -> float | None:

@@ -219,7 +219,7 @@ class Session:
         assert request is not None
         assert tool is not None
         agent = request.agent or self.identity.agent
-        if not tool.while_paused and (known := reading.agent(agent)) is not None and known.paused:
+        if not tool.while_paused and (known := reading.known.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
         transaction = reading if isinstance(reading, Transaction) else None
         call = Call(
@@ -275,7 +275,7 @@ class Session:
         lapse = None
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
-                lapse = queries.next_lapse(self.store.db)
+                lapse = self.store.next_lapse()
         return min((at for at in (self.waits.due(), lapse) if at is not None), default=None)
 
     def settle(self, *, ending: bool = False) -> list[bytes]:
@@ -285,8 +285,9 @@ class Session:
             StorageFailed: try again later.
         """
         now = self.clock()
+        self.store.look_again()
         with storage_errors(self.store.path):
-            lapse = queries.next_lapse(self.store.db)
+            lapse = self.store.next_lapse()
         if lapse is not None and lapse <= now and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
@@ -303,7 +304,7 @@ def _check_version(request: Request, tool: Tool, arguments: Arguments | None, tr
 
 def _lapse(transaction: Transaction) -> None:
     """Give back what has lapsed."""
-    lapse = queries.next_lapse(transaction.db)
+    lapse = transaction.known.next_lapse()
     if lapse is not None and lapse <= transaction.now:
         with transaction.change():
             transaction.speak(SYSTEM)

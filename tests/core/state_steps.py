@@ -1,6 +1,8 @@
 """What people and agents do to tasks and lists, at random, beside a plain model of the state that does the same."""
 
+import itertools
 import json
+import tempfile
 
 import pytest
 from hypothesis import strategies as st
@@ -72,11 +74,19 @@ def content(db: Database) -> State:
 class StateSteps(RuleBasedStateMachine):
     """Requests about tasks and lists; each is done whole, or refused as the model has named it and nothing written."""
 
-    @initialize(actors=st.sampled_from([[HUMAN], ["a"], ["a", "b", HUMAN], ["a", "b", HUMAN]]))
-    def start(self, actors):
+    @initialize(
+        actors=st.sampled_from([[HUMAN], ["a"], ["a", "b", HUMAN], ["a", "b", HUMAN]]),
+        turns=st.lists(st.integers(0, 1), min_size=1, max_size=5),
+    )
+    def start(self, actors, turns):
         self.actors = actors
-        self.store = Store(":memory:")
-        self.db = self.store.db
+        self.folder = tempfile.TemporaryDirectory()
+        # Two writers of one database: what the one has looked up, the other changes.
+        self.stores = [Store(f"{self.folder.name}/tasks.db") for _ in range(2)]
+        for store in self.stores:
+            store.db.sql("PRAGMA synchronous = off")
+        self.turns = itertools.cycle(turns)
+        self.db = self.stores[0].db
         self.now = START
         self.model = Model()
         self.model.state = content(self.db)
@@ -109,7 +119,7 @@ class StateSteps(RuleBasedStateMachine):
 
     def commit(self, actor: str, *operations):
         self.now = self.model.now
-        return self.store.commit(*operations, actor=actor, now=self.now)
+        return self.stores[next(self.turns)].commit(*operations, actor=actor, now=self.now)
 
     def change(self, actor: str, allowed, *operations):
         """Commit what the model has done already, or expect a refusal that it has named and nothing written."""

@@ -67,7 +67,7 @@ class TheState(StateSteps):
         mine = queries.claim(self.db, claim).agent == actor
         self.begin()
         operation = ReleaseClaim(actor, claim) if release else ExtendClaim(actor, claim)
-        if not mine or held is None:
+        if not mine or held is None or self.model.holds[held].expires_at <= self.model.now:
             with pytest.raises(StaleClaim if mine else NotFound):
                 self.commit(actor, operation)
         elif release:
@@ -115,7 +115,7 @@ class TheState(StateSteps):
         others = [other for other in later if other.stands and other.actor != actor]
         try:
             self.commit(actor, Undo())
-        except Conflict:
+        except (Conflict, StaleClaim):
             assert journal.newest(self.db) == seq
             assert content(self.db) == now
             assert change is None or self.trail[-1:] != [change], "refused though nothing has happened since"
@@ -141,7 +141,7 @@ class TheState(StateSteps):
         _, seq = self.begin()
         try:
             self.commit(actor, Redo())
-        except Conflict:
+        except (Conflict, StaleClaim):
             assert journal.newest(self.db) == seq
             assert not stack or stack[-1][2] != self.trail, "refused though nothing has happened since the undo"
             return
@@ -165,6 +165,7 @@ class TheState(StateSteps):
         for home in queries.lists(self.db):
             statuses = [state.items[uid].status for uid in state.homes[home.uid].order]
             assert {name: getattr(home, name) for name in STATUSES} == {name: statuses.count(name) for name in STATUSES}
+            assert len({task.rank for task in queries.tasks(self.db, home.id)}) == home.total
             if home.one_in_progress:
                 assert home.in_progress <= 1
             in_progress = queries.in_progress(self.db, home.id)
@@ -181,7 +182,7 @@ class TheState(StateSteps):
             assert task.claimed_by == (held.agent if held else None)
 
     def teardown(self):
-        if not hasattr(self, "store"):
+        if not hasattr(self, "stores"):
             return
         assert journal.broken_link(self.db) is None
         with Store(":memory:") as again:
@@ -189,7 +190,9 @@ class TheState(StateSteps):
             assert tables(again.db) == tables(self.db)
         if len(self.actors) == 1:
             self.all_the_way_back_and_forth()
-        self.store.close()
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
 
     def all_the_way_back_and_forth(self):
         """A speaker alone can take everything back, and do it all again."""

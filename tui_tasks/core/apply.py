@@ -21,12 +21,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 @cache
-def _writers(entity: str) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+def _writers(entity: str) -> dict[str, Callable[[Any], Any]]:
     """How the columns are written that are not bound as they are."""
     fields = models.columns(models.STATE[entity])
-    json = [(name, _text) for name, field in fields.items() if isinstance(field, models.JsonField)]
-    flags = [(name, int) for name, field in fields.items() if isinstance(field, models.Flag)]
-    return (*json, *flags)
+    json: dict[str, Callable[[Any], Any]] = {
+        name: _text for name, field in fields.items() if isinstance(field, models.JsonField)
+    }
+    return json | {name: int for name, field in fields.items() if isinstance(field, models.Flag)}
 
 
 def _text(value: Any) -> str:
@@ -48,9 +49,9 @@ def _update(entity: str, names: tuple[str, ...]) -> Statement:
 
 
 @cache
-def _count(status: str, by: int) -> Statement:
+def _count(status: str) -> Statement:
     field = models.columns(ListRow)[status]
-    return Statement(ListRow.update({field: field + SQL(str(by))}).where(ListRow.id == slot("id")))
+    return Statement(ListRow.update({field: field + slot("by")}).where(ListRow.id == slot("id")))
 
 
 _COUNTED = ("list_id", "status", "deleted")
@@ -102,10 +103,12 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     if entity == "run" and apply_runs.apply_many(db, uid, new):
         return
     # The driver looks for an adapter of each None and bool that is bound, which takes longer than writing it does.
-    values = dict(new) if old is not None else {name: value for name, value in new.items() if value is not None}
-    for name, write in _writers(entity):
-        if values.get(name) is not None:
-            values[name] = write(values[name])
+    writers, is_change = _writers(entity), old is not None
+    values = {
+        name: writers[name](value) if name in writers and value is not None else value
+        for name, value in new.items()
+        if value is not None or is_change
+    }
     if entity == "task":
         _apply_task(db, uid, old, values, new)
     elif old is None:
@@ -134,7 +137,7 @@ def _apply_task(
 ) -> None:
     if old is None:
         db.run(_insert("task", tuple(values)), values)
-        db.run(_count(new["status"], +1), {"id": new["list_id"]})
+        db.add(_count(new["status"]), new["list_id"], +1)
         if new["depends_on"]:
             _write_edges(db, uid, new["depends_on"])
         return
@@ -163,7 +166,7 @@ def _recount_lists(db: Database, before: Any, after: Any) -> None:
         return
     for (list_id, status, deleted), by in ((before, -1), (after, +1)):
         if not deleted:
-            db.run(_count(status, by), {"id": list_id})
+            db.add(_count(status), list_id, by)
 
 
 def _write_edges(db: Database, uid: str, depends_on: Any) -> None:

@@ -61,6 +61,9 @@ class Database:
         self._cursor = connection.cursor()
         self._file = _which_file(self.path)
         self._has_failed = False
+        # What is still to be added, and how many rows were written so.
+        self._sums: dict[tuple[Statement, int], int] = {}
+        self._late = 0
 
     def _see_to_file(self) -> None:
         """Open anew what has failed, or what another file has taken the place of.
@@ -97,8 +100,26 @@ class Database:
         """Run a compiled statement that writes."""
         self._cursor.execute(statement.sql, statement.bind(values))
 
+    def add(self, statement: Statement, id: int, by: int) -> None:
+        """Add to a number of a row, by a statement that takes `id` and `by`.
+
+        It is run before anything is read, so that many changes to one list write its counts once.
+        """
+        key = (statement, id)
+        self._sums[key] = self._sums.get(key, 0) + by
+
+    def _write_sums(self) -> None:
+        sums, self._sums = self._sums, {}
+        before = self.changes()
+        for (statement, row), by in sums.items():
+            if by:
+                self._cursor.execute(statement.sql, statement.bind({"id": row, "by": by}))
+        self._late += self.changes() - before
+
     def one(self, statement: Statement, **values: Any) -> Any:
         """Return the first row as a tuple, or None."""
+        if self._sums:
+            self._write_sums()
         return self._cursor.execute(statement.sql, statement.bind(values)).fetchone()
 
     def all(self, statement: Statement, **values: Any) -> list[Any]:
@@ -107,22 +128,28 @@ class Database:
         Rows are never taken one by one: SQLite would hold a read transaction until the last, and the log could not be
         checkpointed meanwhile.
         """
+        if self._sums:
+            self._write_sums()
         rows: list[Any] = self._cursor.execute(statement.sql, statement.bind(values)).fetchall()
         return rows
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for this one time."""
+        if self._sums:
+            self._write_sums()
         sql, params = query.sql()
         rows: list[Any] = self._connection.execute(sql, params).fetchall()
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
         """Run SQL that Peewee does not write (pragmas, schema steps, `written_out`)."""
+        if self._sums:
+            self._write_sums()
         return self._connection.execute(text, params)
 
     def scalar(self, text: str) -> Any:
         """Return the first column of the first row of plain SQL."""
-        return self._connection.execute(text).fetchone()[0]
+        return self.sql(text).fetchone()[0]
 
     def data_version(self) -> int:
         """A number that differs from the last time when another connection has committed."""
@@ -159,6 +186,8 @@ class Database:
 
     def _commit(self) -> None:
         try:
+            if self._sums:
+                self._write_sums()
             self._cursor.execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
@@ -166,6 +195,7 @@ class Database:
             raise
 
     def _roll_back(self) -> None:
+        self._sums.clear()
         # SQLite has rolled back by itself after some errors.
         if self._connection.in_transaction:
             self._cursor.execute("ROLLBACK")
@@ -201,6 +231,8 @@ class Database:
 
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can fail alone."""
+        if self._sums:
+            self._write_sums()
         self._cursor.execute("SAVEPOINT one")
 
     def end_savepoint(self) -> None:
@@ -209,13 +241,14 @@ class Database:
 
     def fail_savepoint(self) -> None:
         """End it as if it had not begun."""
+        self._sums.clear()
         if self._connection.in_transaction:
             self._cursor.execute("ROLLBACK TO one")
             self._cursor.execute("RELEASE one")
 
     def changes(self) -> int:
-        """How many rows have been written since the database was opened."""
-        total: int = self._connection.total_changes
+        """How many rows have been written since the database was opened, but for what was held back (`add`)."""
+        total: int = self._connection.total_changes - self._late
         return total
 
     @property

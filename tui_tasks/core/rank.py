@@ -24,22 +24,25 @@ def _encode(number: int) -> str:
     return f"{0x40 - size:02x}{(1 << 8 * size) + number:0{2 * size}x}"
 
 
+def _number(key: str, at: int) -> tuple[int, int]:
+    """The number that is written there, and where the next one is."""
+    head = int(key[at : at + 2], 16)
+    at += 2
+    if head >= 0xC0:
+        end = at + 2 * (head - 0xC0)
+        return int(key[at:end], 16), end
+    if head < 0x40:
+        end = at + 2 * (0x40 - head)
+        return int(key[at:end], 16) - (1 << 4 * (end - at)), end
+    return head - _BIAS, at
+
+
 def _decode(key: str) -> list[int]:
     path: list[int] = []
     at = 0
     while at < len(key):
-        head = int(key[at : at + 2], 16)
-        at += 2
-        if head >= 0xC0:
-            size = 2 * (head - 0xC0)
-            path.append(int(key[at : at + size], 16))
-        elif head < 0x40:
-            size = 2 * (0x40 - head)
-            path.append(int(key[at : at + size], 16) - (1 << 4 * size))
-        else:
-            size = 0
-            path.append(head - _BIAS)
-        at += size
+        number, at = _number(key, at)
+        path.append(number)
     return path
 
 
@@ -52,9 +55,9 @@ def between(low: str | None, high: str | None) -> str:
         return _encode(0)
     if low is None:
         assert high is not None
-        return _encode(_decode(high)[0] - 1)
+        return _encode(_number(high, 0)[0] - 1)
     if high is None:
-        return _encode(_decode(low)[0] + 1)
+        return _encode(_number(low, 0)[0] + 1)
     return "".join(map(_encode, _path_between(_decode(low), _decode(high))))
 
 

@@ -8,17 +8,16 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core import compaction, journal, migrations, queries, rules
+from tui_tasks.core import compaction, journal, migrations, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database, is_storage_error
+from tui_tasks.core.known import Known, known
 from tui_tasks.core.models import STATE
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.snapshots import Agent, Task, TaskList, full_task
+from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.uids import new_uids
 
 _encode = msgspec.json.Encoder().encode
-# The fields that say where a task stands.
-_PLACE = frozenset({"list_id", "rank", "deleted"})
 
 
 def _text(value: Any) -> str | None:
@@ -30,49 +29,16 @@ class HalfWritten(Exception):
 
 
 class Reading:
-    """An open transaction as its requests read it: what cannot change under it is looked up once."""
+    """An open transaction as its requests read it."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, known: Known) -> None:
         self.db = db
-        self.seq, self._hash = journal.head(db)
-        self._lists: dict[int | str, TaskList] = {}
-        self._handles: dict[str, TaskList | None] = {}
-        self._agents: dict[str, Agent | None] = {}
+        self.known = known
 
-    def list_by_id(self, id: int) -> TaskList:
-        """The list of that number."""
-        return self._lists.get(id) or self._known(queries.list_by_id(self.db, id))
-
-    def list_by_uid(self, uid: str) -> TaskList:
-        """The list with that uid; its counts are those at the first look, as with all of these.
-
-        Raises:
-            NotFound: there is none.
-        """
-        return self._lists.get(uid) or self._known(queries.list_by_uid(self.db, uid))
-
-    def find_list(self, handle: str) -> TaskList | None:
-        """The list of that name, else the plan of that id, else None."""
-        if handle not in self._handles:
-            found = queries.find_list(self.db, handle)
-            self._handles[handle] = found and self._known(found)
-        return self._handles[handle]
-
-    def _known(self, found: TaskList) -> TaskList:
-        self._lists[found.id] = found
-        if not found.deleted:
-            self._lists[found.uid] = found
-        return found
-
-    def _forget_lists(self) -> None:
-        self._lists.clear()
-        self._handles.clear()
-
-    def agent(self, name: str) -> Agent | None:
-        """What the human has said about an agent."""
-        if name not in self._agents:
-            self._agents[name] = queries.agent(self.db, name)
-        return self._agents[name]
+    @property
+    def seq(self) -> int:
+        """The journal's newest entry."""
+        return self.known.seq
 
 
 class Transaction(Reading):
@@ -81,12 +47,12 @@ class Transaction(Reading):
     Operations run within `change`, after `speak` has said whose they are.
     """
 
-    def __init__(self, db: Database, now: int, *, savepoints: bool = True) -> None:
+    def __init__(self, db: Database, known: Known, now: int, *, savepoints: bool = True) -> None:
         """Begin to write at `now`.
 
         Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
         """
-        super().__init__(db)
+        super().__init__(db, known)
         self.now = now
         self.savepoints = savepoints
         self.actor = ""
@@ -96,8 +62,6 @@ class Transaction(Reading):
         self._parts: dict[str, int] = {}
         self.undoes: int | None = None
         self._touched: set[str] = set()
-        self._next_ids: dict[str, int] = {}
-        self._last_ranks: dict[int, str | None] = {}
         self._uids = new_uids()
 
     def change(self) -> Change:
@@ -121,21 +85,9 @@ class Transaction(Reading):
         """
         return rules.RULES[type(operation)](self, operation)
 
-    def next_id(self, entity: str, count: int = 1) -> int:
-        """The number of the next row of a table, or the first of `count`."""
-        number = self._next_ids.get(entity) or queries.next_id(self.db, entity)
-        self._next_ids[entity] = number + count
-        return number
-
     def new_uid(self) -> str:
         """An id for a new row."""
         return next(self._uids)
-
-    def last_rank(self, list_id: int) -> str | None:
-        """The rank of a list's last task."""
-        if list_id not in self._last_ranks:
-            self._last_ranks[list_id] = queries.last_rank(self.db, list_id)
-        return self._last_ranks[list_id]
 
     def emit(
         self,
@@ -153,10 +105,10 @@ class Transaction(Reading):
         """
         if new is not None and entity in STATE:
             apply(self.db, entity, uid, old, new)
-            self._forget(entity, old, new)
+            self.known.follow(entity, old, new)
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
-        seq = self.seq + 1
+        known, seq = self.known, self.known.seq + 1
         if self.current is None:
             self.current = self._parts[self.actor] = seq
         values = {
@@ -170,41 +122,26 @@ class Transaction(Reading):
             "change": self.current,
             "undoes": self.undoes,
             "old": _text(old),
-            "new": _text(new),
-            "image": _encode(self._image(task, entity, old)).decode() if task else None,
+            # A task that was made is its columns, and twice as soon written.
+            "new": _text(task if entity == "task" and old is None else new),
+            "image": _text(self._image(task, entity, old)) if task else None,
             "why": self._why,
         }
-        self._hash = journal.append(self.db, self._hash, values)
-        self.seq = seq
-
-    def _forget(self, entity: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
-        """Look up anew what a write has changed."""
-        if entity == "task":
-            if old is not None:
-                if not _PLACE.isdisjoint(new):
-                    self._last_ranks.clear()
-            elif (last := self._last_ranks.pop(new["list_id"], None)) is not None:
-                self._last_ranks[new["list_id"]] = max(last, new["rank"])
-        elif entity == "list":
-            self._forget_lists()
-        elif entity == "agent":
-            self._agents.clear()
+        known.hash = journal.append(self.db, known.hash, values)
+        known.seq = seq
 
     def begin_change(self) -> tuple[int, bytes]:
         """Begin a change; what is returned, `fail_change` goes back to."""
         self.current = self.undoes = None
         self._parts.clear()
-        return self.seq, self._hash
+        return self.known.seq, self.known.hash
 
     def fail_change(self, before: tuple[int, bytes]) -> None:
         """Forget what a change has done to this transaction, once the database has."""
-        self.seq, self._hash = before
-        self._forget_lists()
-        self._agents.clear()
-        self._last_ranks.clear()
+        self.known = Known(self.db, *before)
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
-        handle = self.list_by_id(task.list_id).handle
+        handle = self.known.list_by_id(task.list_id).handle
         if entity == "task" and old is None:
             # Everything else is in the row itself: `journal.read_entry` puts it together.
             return {"list": handle}
@@ -268,6 +205,7 @@ class Store:
         """
         self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
+        self._known: Known | None = None
 
     @property
     def path(self) -> str:
@@ -282,7 +220,11 @@ class Store:
             StorageFailed: nothing was written.
         """
         with self.db.transaction(write=True):
-            yield Transaction(self.db, now, savepoints=savepoints)
+            # Taken out until it is committed: what fails leaves nothing behind that holds no more.
+            before, self._known = self._known, None
+            transaction = Transaction(self.db, known(self.db, before), now, savepoints=savepoints)
+            yield transaction
+        self._known = transaction.known
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -292,7 +234,18 @@ class Store:
             StorageFailed: the database cannot be read.
         """
         with self.db.transaction(write=False):
-            yield Reading(self.db)
+            self._known = known(self.db, self._known)
+            yield Reading(self.db, self._known)
+
+    def next_lapse(self) -> int | None:
+        """When the first standing lease is over, as of the last transaction or `look_again`."""
+        if self._known is None:
+            self._known = known(self.db, None)
+        return self._known.next_lapse()
+
+    def look_again(self) -> None:
+        """Look everything up anew: others have written."""
+        self._known = None
 
     def commit(self, *operations: Operation, actor: str, now: int, why: Mapping[str, Any] | None = None) -> list[Any]:
         """Run operations as one change of `actor`, whole or not at all; return their results.

@@ -17,9 +17,16 @@ def new_uids() -> Iterator[str]:
     They have the form of version 4, and differ within the eight letters that people see of them.
     """
     first = int.from_bytes(os.urandom(4))
-    for number in itertools.count(first):
-        rest = os.urandom(12).hex()
+    for number, rest in zip(itertools.count(first), _letters(), strict=True):
         yield f"{number & 0xFFFFFFFF:08x}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:]}"
+
+
+def _letters() -> Iterator[str]:
+    """24 random letters at a time; to ask the system for them takes longer than all else, so that many are drawn."""
+    while True:
+        drawn = os.urandom(12 * 32).hex()
+        for at in range(0, len(drawn), 24):
+            yield drawn[at : at + 24]
 
 
 _VARIANT = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}

@@ -69,7 +69,7 @@ class Call(msgspec.Struct):
     def home(self, dialect: str) -> TaskList | None:
         """The list that a dialect works on (contract, section 5), None where a named one has not been made yet."""
         handle = self.bound_list or dialect
-        return self.transaction.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+        return self.transaction.known.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
 
     def made_home(self, dialect: str) -> TaskList:
         """The list that a dialect works on, made at first use."""
@@ -78,7 +78,7 @@ class Call(msgspec.Struct):
 
     def handle(self, task: Task) -> str:
         """What names a task's list on the channel."""
-        found = self.transaction.list_by_id(task.list_id) if self.transaction else None
+        found = self.transaction.known.list_by_id(task.list_id) if self.transaction else None
         return (found or queries.list_by_id(self.db, task.list_id)).handle
 
 

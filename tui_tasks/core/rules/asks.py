@@ -28,7 +28,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Ask the human."""
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
-        id=tx.next_id("ask"),
+        id=tx.known.next_id("ask"),
         uid=tx.new_uid(),
         agent=tx.actor,
         question=op.question,

@@ -25,7 +25,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     if task is None:
         return None
     claim = Claim(
-        id=tx.next_id("claim"),
+        id=tx.known.next_id("claim"),
         uid=tx.new_uid(),
         task_uid=task.uid,
         agent=op.agent,

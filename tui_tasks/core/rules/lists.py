@@ -43,7 +43,7 @@ def _make(
     one_in_progress: bool = False,
 ) -> TaskList:
     made = TaskList(
-        id=tx.next_id("list"),
+        id=tx.known.next_id("list"),
         uid=tx.new_uid(),
         kind=kind,
         name=name,

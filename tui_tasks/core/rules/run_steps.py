@@ -37,7 +37,7 @@ def refuse_inside_run(tx: Transaction) -> None:
 def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
     """Note that a job is to run, and ask the conversation for it where it is to be done there and now."""
     blank: dict[str, Any] = dict.fromkeys(Run.__struct_fields__)
-    blank |= {"id": tx.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
+    blank |= {"id": tx.known.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
     blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
     run = Run(**(blank | {"dedicated": job.dedicated_context} | fields))
     tx.emit("job.decided", "run", run.uid, new=as_columns(run))

@@ -68,7 +68,7 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
         raise Conflict(
             f"task {op.uid} is at version {task.version}, not {op.version}",
             version=task.version,
-            task=full_task(task, tx.list_by_id(task.list_id).handle),
+            task=full_task(task, tx.known.list_by_id(task.list_id).handle),
         )
     return task
 
@@ -99,7 +99,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
 
 def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int) -> Task:
     return Task(
-        id=tx.next_id("task"),
+        id=tx.known.next_id("task"),
         uid=tx.new_uid(),
         list_id=home.id,
         rank=rank,
@@ -145,12 +145,12 @@ def _holding(statuses: Iterable[str | None]) -> int:
 def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
     beside = before or after
     if beside is None:
-        home = tx.list_by_uid(list_uid)
-        return home, between(tx.last_rank(home.id), None)
+        home = tx.known.list_by_uid(list_uid)
+        return home, between(tx.known.last_rank(home.id), None)
     other = queries.task(tx.db, beside)
     neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
     rank = between(neighbour, other.rank) if before else between(other.rank, neighbour)
-    return tx.list_by_id(other.list_id), rank
+    return tx.known.list_by_id(other.list_id), rank
 
 
 def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any]) -> Task:
@@ -210,7 +210,7 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
     """Set fields of a task."""
     task = writable(tx, op.uid)
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
-        refuse_second_in_progress(tx, tx.list_by_id(task.list_id))
+        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
     for on in op.changes.get("depends_on", ()):
         if on not in task.depends_on:
             queries.task(tx.db, on)
@@ -238,7 +238,7 @@ def _remember(tx: Transaction, task: Task) -> None:
     new = {"title": task.name, "domain": task.domain, "content": task.result}
     if known is None:
         made = Memory(
-            id=tx.next_id("memory"),
+            id=tx.known.next_id("memory"),
             uid=tx.new_uid(),
             task_uid=task.uid,
             created_at=tx.now,
@@ -309,7 +309,7 @@ def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     """A log entry and a note are the same thing (contract, section 4)."""
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
-        id=tx.next_id("log"),
+        id=tx.known.next_id("log"),
         uid=tx.new_uid(),
         task_uid=task.uid,
         at=tx.now,

@@ -189,7 +189,7 @@ def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
     if "status" in changes:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
-        refuse_second_in_progress(tx, tx.list_by_id(task.list_id), but=task.uid)
+        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id), but=task.uid)
     change_task(tx, task, kind, changes)
 
 
@@ -201,7 +201,7 @@ def _there(task: Task) -> Task:
 
 def _room(tx: Transaction, entry: Entry, task: Task, moved: dict[str, int]) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
-    home = tx.list_by_id(task.list_id)
+    home = tx.known.list_by_id(task.list_id)
     if home.deleted:
         raise Conflict(f"the list of task {task.uid} is gone", id=home.uid)
     if task.status == "in_progress":
