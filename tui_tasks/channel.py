@@ -79,7 +79,7 @@ class Channel:
         ready = self._poll()
         # Before anything is written: what goes out now says nothing of how long nothing did.
         self._lagging |= self._held_back and time.monotonic() - self._moved_at > STALLED_SECONDS
-        if self._watch.fd in ready:
+        if self._is_listening() and self._watch.fd in ready:
             self._watch.arm(time.monotonic())
         if self._input in ready and not self._ended:
             data = self._read()
@@ -110,7 +110,7 @@ class Channel:
             poll.register(self._input, select.POLLIN)
         if self._out.size:
             poll.register(self._out.fd, select.POLLOUT)
-        if self._watch.fd is not None and self._is_listening():
+        if self._is_listening() and self._watch.fd is not None:
             poll.register(self._watch.fd, select.POLLIN)
         while time.monotonic() < self._awake_until:
             if ready := poll.poll(0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,17 +22,22 @@ POLL: Final = 0.02
 
 
 class Watch:
-    """Watches a database for commits of other connections. Used by the thread that opened the database."""
+    """Watches a database for commits of other connections. Used by the thread that opened the database.
+
+    The kernel is asked to tell once somebody wants to know: its telling makes every write dearer.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._version = db.data_version()
         # SQLite keeps the log beside the file itself, wherever a link to it stands.
-        log = Path(f"{Path(db.path).resolve()}-wal")
-        self._log_name = log.name
-        self._notify = _notify(log.parent)
+        self._log = Path(f"{Path(db.path).resolve()}-wal")
         self._pending: list[float] = []
         self._next = 0.0
+
+    @cached_property
+    def _notify(self) -> Any:
+        return _notify(self._log.parent)
 
     @property
     def fd(self) -> int | None:
@@ -43,7 +49,7 @@ class Watch:
         if self._notify is None:
             return
         for event in self._notify.read(timeout=0):
-            if event.name == self._log_name:
+            if event.name == self._log.name:
                 self._pending = [now + step for step in LADDER]
 
     def wait(self, now: float) -> float:
@@ -55,6 +61,7 @@ class Watch:
         """Whether another connection has committed since the last time this was asked."""
         while self._pending and self._pending[0] <= now:
             self._pending.pop(0)
+        # The kernel is asked to tell before the database is read, so that nothing falls between.
         self._next = now + (SAFETY_NET if self._notify else POLL)
         try:
             version = self._db.data_version()
@@ -68,7 +75,7 @@ class Watch:
 
     def close(self) -> None:
         """Stop watching."""
-        if self._notify is not None:
+        if self.__dict__.get("_notify") is not None:
             self._notify.close()
 
 

@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import Agent, TaskList
 
 # The fields that say where a task stands.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
-# Lists and agents; whoever makes up a name for each request shall not fill the memory with them.
+# Of lists and agents; whoever makes up a name for each request shall not fill the memory with them.
 _MOST: Final = 1_000
 
 
@@ -39,7 +39,7 @@ class Known:
     @property
     def is_full(self) -> bool:
         """Whether it is better begun anew."""
-        return len(self._lists) + len(self._handles) + len(self._agents) > _MOST
+        return len(self._lists) + len(self._handles) + len(self._agents) + len(self._last_ranks) > _MOST
 
     def list_by_id(self, id: int) -> TaskList:
         """The list of that number; its counts are those at some time before, as with all of these."""

@@ -19,7 +19,7 @@ def _encode(number: int) -> str:
         return f"{number + _BIAS:02x}"
     if number > 0:
         size = (number.bit_length() + 7) // 8
-        return f"{0xC0 + size:02x}{number:0{2 * size}x}"
+        return (bytes((0xC0 + size,)) + number.to_bytes(size)).hex()
     size = ((-number).bit_length() + 7) // 8
     return f"{0x40 - size:02x}{(1 << 8 * size) + number:0{2 * size}x}"
 
