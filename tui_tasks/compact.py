@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tui_tasks.core import compaction, journal
+from tui_tasks.core import compacting, compaction, journal
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import HUMAN
 
 
 def run(store: Store, before: int, now: int, *, asked: bool) -> int:
@@ -17,9 +15,7 @@ def run(store: Store, before: int, now: int, *, asked: bool) -> int:
     if count > 0 and not asked and not _agreed(count):
         print("nothing was dropped")
         return 1
-    store.commit(CompactJournal(before), actor=HUMAN, now=now)
-    while compaction.drop_some(store.db):
-        pass
+    count = compacting.compact(store, before, now)
     print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
     return 0
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks.core import backup, compaction, journal, kept, models, queries, queries_board, search
+from tui_tasks.core.compacting import compacting
 from tui_tasks.core.errors import Conflict, CursorExpired, Forbidden
 from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
 from tui_tasks.core.store import Store, replay
@@ -32,8 +33,7 @@ def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:
 
 
 def _compact(store: Store, before: int, now: int = 10_000) -> None:
-    store.commit(CompactJournal(START + before * SECOND), actor="human", now=START + now * SECOND)
-    while compaction.drop_some(store.db, 3):
+    for _ in compacting(store, START + before * SECOND, START + now * SECOND, most=3):
         assert list(backup.findings(store.db)) == []
 
 
@@ -91,15 +91,84 @@ def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Stor
             assert list(backup.findings(altered.db)), change
 
 
-def test_one_that_was_broken_off_is_sound_and_the_next_goes_on(store: Store) -> None:
+@pytest.mark.parametrize("steps", range(0, 200, 7))
+def test_one_that_was_broken_off_is_sound_and_the_next_goes_on(store: Store, path: Path, steps: int) -> None:
     _work(store, 0)
-    store.commit(CompactJournal(START + 8 * SECOND), actor="human", now=START + 99 * SECOND)
-    assert compaction.drop_some(store.db, 3)
-    assert journal.oldest(store.db) == 4
+    begun = compacting(store, START + 8 * SECOND, START + 99 * SECOND, most=3)
+    for _ in zip(range(steps), begun, strict=False):
+        pass
+    begun.close()
     assert list(backup.findings(store.db)) == []
+    assert _again(store) == _tables(store)
+    _work(store, 200, 1)
     assert _again(store) == _tables(store)
     _compact(store, 9)
     assert [entry.at for entry in journal.since(store.db, journal.oldest(store.db) - 1, 1)] == [START + 9 * SECOND]
+    assert not _copies(store)
+    assert not [
+        file for file in path.parent.iterdir() if file.name not in (path.name, f"{path.name}-wal", f"{path.name}-shm")
+    ]
+
+
+def _copies(store: Store) -> list[str]:
+    found = store.db.sql("SELECT name FROM sqlite_master WHERE name LIKE 'next%' OR name LIKE 'gone%'").fetchall()
+    return [name for (name,) in found]
+
+
+def test_others_write_between_its_steps_and_the_tables_can_still_be_made_again(store: Store, path: Path) -> None:
+    _work(store, 0)
+    with Store(str(path)) as other:
+        home = queries.find_list(other.db, "task")
+        assert home is not None
+        number = 0
+        for number, _ in enumerate(compacting(store, START + 8 * SECOND, START + 99 * SECOND, most=3)):
+            (task,) = other.commit(AddTask(f"meanwhile {number}", home.uid), actor="b", now=START + 99 * SECOND)
+            other.commit(EditTask(task.uid, {"status": "done"}), actor="b", now=START + 99 * SECOND)
+            assert list(backup.findings(other.db)) == []
+        assert number > 20
+    assert _again(store) == _tables(store)
+    base = compaction.base(store.db)
+    assert base is not None
+    assert base.last < base.tables < base.seq
+
+
+def test_of_two_at_once_the_later_one_wins_and_the_other_drops_nothing(store: Store, path: Path) -> None:
+    _work(store, 0)
+    with Store(str(path)) as other:
+        first = compacting(store, START + 4 * SECOND, START + 99 * SECOND, most=3)
+        for _ in range(9):
+            next(first)
+        second = compacting(other, START + 8 * SECOND, START + 99 * SECOND, most=3)
+        for _ in range(9):
+            next(second)
+        with pytest.raises(Conflict, match="another compaction"):
+            for _ in first:
+                pass
+        for _ in second:
+            pass
+    assert [entry.at for entry in journal.since(store.db, journal.oldest(store.db) - 1, 1)] == [START + 8 * SECOND]
+    assert _again(store) == _tables(store)
+    assert not _copies(store)
+
+
+def test_a_database_that_was_compacted_before_the_tables_were_kept_in_steps_goes_on(store: Store) -> None:
+    _work(store, 0)
+    _compact(store, 5)
+    found = compaction.base(store.db)
+    assert found is not None
+    # As it was then: the tables as they were at the entry that tells of it.
+    store.db.sql("CREATE TABLE base_then AS SELECT seq, last, hash FROM base")
+    store.db.sql("DROP TABLE base")
+    store.db.sql("ALTER TABLE base_then RENAME TO base")
+    for table in models.STATE:
+        store.db.sql(f"DROP TABLE base_{table}")
+        store.db.sql(f"CREATE TABLE base_{table} AS SELECT * FROM {table}")
+    assert compaction.base(store.db) == found._replace(tables=found.seq)
+    assert _again(store) == _tables(store)
+    _work(store, 20)
+    assert list(backup.findings(store.db)) == []
+    _compact(store, 25)
+    assert _again(store) == _tables(store)
 
 
 def test_what_was_compacted_cannot_be_taken_back_and_what_was_not_can(store: Store) -> None:
@@ -129,12 +198,12 @@ def test_only_the_human_compacts_and_nothing_is_dropped_where_nothing_is_old(sto
     _work(store, 0)
     before = journal.newest(store.db)
     with pytest.raises(Forbidden):
-        store.commit(CompactJournal(START + 5 * SECOND), actor="agent", now=START + 20 * SECOND)
+        store.commit(CompactJournal(START + 5 * SECOND, ""), actor="agent", now=START + 20 * SECOND)
     with pytest.raises(Conflict, match="nothing was dropped"):
-        store.commit(CompactJournal(START), actor="human", now=START + 20 * SECOND)
+        _compact(store, 0, 20)
     _compact(store, 5)
     with pytest.raises(Conflict, match="nothing was dropped"):
-        store.commit(CompactJournal(START + 5 * SECOND), actor="human", now=START + 20 * SECOND)
+        _compact(store, 5)
     assert journal.newest(store.db) == before + 1
 
 

@@ -13,8 +13,7 @@ import pytest
 from tests.core.databases import NOW, add, begun, contents, foreign, made
 from tui_tasks.core import database, fitness, journal, queries
 from tui_tasks.core.backup import backup
-from tui_tasks.core.database import refuse_faulty_library
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.fitness import APPLICATION_ID
 from tui_tasks.core.operations import EditTask, EnsureList

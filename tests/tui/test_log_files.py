@@ -5,8 +5,9 @@ import json
 from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, at
-from tui_tasks.core import compaction, journal
-from tui_tasks.core.operations import CompactJournal, LogTask
+from tui_tasks.core import journal
+from tui_tasks.core.compacting import compact
+from tui_tasks.core.operations import LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log_words import EARLIER
 
@@ -97,9 +98,7 @@ async def test_the_human_drops_old_entries_after_being_told_how_many(plan, make_
 
 async def test_a_log_that_was_compacted_says_at_its_oldest_end_that_there_was_more(plan, make_app):
     with Store(plan.path) as store:
-        store.commit(CompactJournal(at(19, 58)), actor="human", now=NOW)
-        while compaction.drop_some(store.db):
-            pass
+        compact(store, at(19, 58), NOW)
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g")

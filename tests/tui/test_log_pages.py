@@ -3,8 +3,9 @@
 import pytest
 
 from tests.tui.plan import NOW, at
-from tui_tasks.core import compaction, journal, log_pages, queries
-from tui_tasks.core.operations import CompactJournal, LogTask
+from tui_tasks.core import journal, log_pages, queries
+from tui_tasks.core.compacting import compact
+from tui_tasks.core.operations import LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.log_lines import EntriesOfJournal
@@ -36,9 +37,7 @@ def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkey
 @pytest.mark.parametrize("after", [-5, -1, 0, 3])
 def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after):
     with Store(plan.path) as store:
-        store.commit(CompactJournal(at(19, 58)), actor="human", now=NOW)
-        while compaction.drop_some(store.db):
-            pass
+        compact(store, at(19, 58), NOW)
         oldest, newest = log_pages.edges(store.db)
         looked = oldest + after
         seen = Situation(store.db, NOW)

@@ -8,17 +8,19 @@ entries since they can be made again. Nothing of this is in a database that was 
 from __future__ import annotations
 
 import re
+import secrets
+from collections.abc import Generator
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from tui_tasks.core.database import Database
-from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.models import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000
 _DAYS: Final = {"d": 1, "w": 7}
-# Others wait while so many entries are deleted.
-AT_ONCE: Final = 5_000
+# Others wait while so many entries are deleted, or rows copied.
+AT_ONCE: Final = 2_000
 
 
 def instant(text: str, now: int) -> int:
@@ -41,21 +43,27 @@ def instant(text: str, now: int) -> int:
 class Base(NamedTuple):
     """Where a journal begins that was compacted.
 
-    `seq` is that of the entry that tells of it, the tables were kept as they were then; `last` is that of the last
-    entry that was dropped, `hash` its hash.
+    `seq` is that of the entry that tells of it; `last` is that of the last entry that was dropped, `hash` its hash;
+    `tables` is that of the last entry whose change is in the tables that were kept.
     """
 
     seq: int
     last: int
     hash: bytes
+    tables: int
 
 
 def base(db: Database) -> Base | None:
     """Where the journal begins; None where it was never compacted."""
-    if not db.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'base'"):
+    if not _is_there(db, "base"):
         return None
-    seq, last, hashed = db.sql("SELECT seq, last, hash FROM base").fetchone()
-    return Base(seq, last, bytes(hashed))
+    # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
+    seq, last, hashed, *tables = db.sql("SELECT * FROM base").fetchone()
+    return Base(seq, last, bytes(hashed), *(tables or [seq]))
+
+
+def _is_there(db: Database, table: str) -> bool:
+    return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
 def first_since(db: Database, at: int) -> int:
@@ -75,17 +83,99 @@ def first_since(db: Database, at: int) -> int:
     return int(change[0]) if change else int(low)
 
 
-def keep_base(db: Database, found: Base) -> None:
-    """Keep the tables as they are now, within the transaction that has written the entry which tells of it."""
+def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
+    """The numbers of the oldest and the last entry from before an instant, and the hash of the last.
+
+    Raises:
+        Conflict: there are none.
+    """
+    last = first_since(db, before) - 1
+    row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
+    found = base(db)
+    if row is None or (found is not None and last <= found.last):
+        raise Conflict("no entry of the journal is that old: nothing was dropped")
+    return int(row[1]), last, bytes(row[0])
+
+
+# The tables are kept in steps, so that nobody waits long: first as they are at one moment in a file of their own, while
+# others write; then some rows at a time as `next_*`, which become `base_*` with the entry that tells of it.
+
+
+def set_aside(db: Database) -> int:
+    """Copy the tables into the database that is attached as `aside`; return the last entry whose change is in them."""
+    with db.transaction(write=False):
+        last: int = db.scalar("SELECT ifnull(max(seq), 0) FROM journal")
+        for table in STATE:
+            db.sql(f"CREATE TABLE aside.{table} AS SELECT * FROM main.{table}")
+    return last
+
+
+def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
+    """Copy them from there, with a stop after some rows; return the name of the copy."""
+    token = secrets.token_hex(8)
+    with db.transaction(write=True):
+        db.sql("CREATE TABLE next (tables INTEGER NOT NULL, token TEXT NOT NULL)")
+        db.sql("INSERT INTO next VALUES (?, ?)", (tables, token))
+        for table in STATE:
+            db.sql(f"CREATE TABLE next_{table} AS SELECT * FROM main.{table} WHERE 0")
+    yield
     for table in STATE:
-        db.sql(f"DROP TABLE IF EXISTS base_{table}")
-        db.sql(f"CREATE TABLE base_{table} AS SELECT * FROM {table}")
+        rows: int = db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")
+        for begin in range(0, rows, most):
+            with db.transaction(write=True):
+                copied(db, token)
+                some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
+                db.sql(f"INSERT INTO next_{table} {some}", (begin, begin + most))
+            yield
+    return token
+
+
+def copied(db: Database, token: str) -> int:
+    """The last entry whose change is in the tables of that copy.
+
+    Raises:
+        Conflict: they are gone, since another compaction has begun.
+    """
+    row = db.sql("SELECT tables FROM next WHERE token = ?", (token,)).fetchone() if _is_there(db, "next") else None
+    if row is None:
+        raise Conflict("another compaction of the journal has begun: nothing was dropped")
+    return int(row[0])
+
+
+def keep_base(db: Database, found: Base) -> None:
+    """Keep the tables that were copied, within the transaction that has written the entry which tells of it."""
+    for table in STATE:
+        if _is_there(db, f"base_{table}"):
+            db.sql(f"ALTER TABLE base_{table} RENAME TO gone_{table}")
+        db.sql(f"ALTER TABLE next_{table} RENAME TO base_{table}")
+    db.sql("DROP TABLE next")
     db.sql("DROP TABLE IF EXISTS base")
-    db.sql("CREATE TABLE base (seq INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB NOT NULL)")
-    db.sql("INSERT INTO base VALUES (?, ?, ?)", found)
+    db.sql(
+        "CREATE TABLE base (seq INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB NOT NULL, tables INTEGER NOT NULL)"
+    )
+    db.sql("INSERT INTO base VALUES (?, ?, ?, ?)", found)
 
 
-def drop_some(db: Database, most: int = AT_ONCE) -> bool:
+def clear_some(db: Database, most: int) -> bool:
+    """Delete some rows of copies that are not wanted (any more), in a transaction of its own.
+
+    Returns whether there may be more. A compaction that is under way elsewhere is broken off.
+    """
+    left = next((name for name in _COPIES if _is_there(db, name)), None)
+    if left is None:
+        return False
+    with db.transaction(write=True):
+        db.sql(f"DELETE FROM {left} WHERE rowid IN (SELECT rowid FROM {left} LIMIT {most})")
+        if not db.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {left} LIMIT 1)"):
+            db.sql(f"DROP TABLE {left}")
+    return True
+
+
+# What tells of a copy goes first.
+_COPIES: Final = ("next", *(f"{kind}_{table}" for kind in ("next", "gone") for table in STATE))
+
+
+def drop_some(db: Database, most: int) -> bool:
     """Delete the oldest entries of those that are to go, in a transaction of its own; return whether there are more.
 
     Raises:
@@ -109,4 +199,4 @@ def restore_base(source: Database, target: Database) -> int:
         target.sql(f"DELETE FROM {table}")
         for row in source.sql(f"SELECT * FROM base_{table}"):
             target.sql(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-    return found.seq
+    return found.tables

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.new_files import make_private
 from tui_tasks.core.turns import Turns
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Database:
         if self._is_file:
             fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
-                _make_private(self.path)
+                make_private(self.path)
         self._open()
 
     def _open(self) -> None:
@@ -258,7 +259,7 @@ class Database:
 
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Write the database as it is at one moment into a new file, some pages at a step."""
-        _make_private(path)
+        make_private(path)
         copy = sqlite3.connect(path)
 
         def told(_: int, left: int, total: int) -> None:
@@ -272,6 +273,29 @@ class Database:
                 self._connection.backup(copy, pages=pages, progress=told)
         finally:
             copy.close()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Have an empty database attached as `aside`, for as long as a block runs: what others shall not wait for.
+
+        Raises:
+            StorageFailed: it cannot be made.
+        """
+        path = f"{self.path}.{os.getpid()}.{time.monotonic_ns()}" if self._is_file else ":memory:"
+        try:
+            if self._is_file:
+                make_private(path)
+            with storage_errors(path):
+                self.sql("ATTACH ? AS aside", (path,))
+                # It outlives nothing.
+                self.sql("PRAGMA aside.journal_mode = off")
+                self.sql("PRAGMA aside.synchronous = off")
+            yield
+        finally:
+            with contextlib.suppress(sqlite3.Error):  # it may have been opened anew meanwhile
+                self.sql("DETACH aside")
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     def close(self) -> None:
         """Close the connection."""
@@ -323,25 +347,6 @@ def _has_tag(tags: str, tag: str) -> bool:
     return tag in json.loads(tags)
 
 
-def library_version() -> str:
-    """The version of the SQLite that is used."""
-    return str(sqlite3.sqlite_version)
-
-
-def refuse_faulty_library(version: tuple[int, int, int]) -> None:
-    """Refuse an SQLite whose WAL-reset bug can lose commits (fixed in 3.44.6, 3.50.7 and 3.51.3).
-
-    Raises:
-        DatabaseRefused: this SQLite has it.
-    """
-    fixed = version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0)
-    if not fixed:
-        raise DatabaseRefused(
-            f"SQLite {'.'.join(map(str, version))} can lose commits when several processes write (the WAL-reset bug): "
-            "install the package pysqlite3, or an SQLite of 3.51.3 or newer"
-        )
-
-
 # Half a megabyte of the database for each connection: the system keeps it as well, and once for all processes.
 _CACHE: Final = -500
 
@@ -357,40 +362,6 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("wal_autocheckpoint", 4_000),
         ("journal_size_limit", 64 * 1024 * 1024),
     ]
-
-
-def _make_private(path: str) -> None:
-    """Make the file 0600 in a folder 0700 where they are not there yet, whatever the umask."""
-    try:
-        _make_folder(os.path.dirname(path))
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        os.fchmod(handle, 0o600)
-        os.close(handle)
-    except FileExistsError:
-        if not os.path.isfile(path):
-            raise DatabaseRefused(f"{path} is no file; name another with --db") from None
-    except OSError as error:
-        raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
-
-
-def _make_folder(folder: str) -> None:
-    if os.path.exists(folder):
-        return
-    _make_folder(os.path.dirname(folder))
-    with contextlib.suppress(FileExistsError):  # another process was faster
-        os.mkdir(folder, 0o700)
-        os.chmod(folder, 0o700)
-        with contextlib.suppress(OSError):  # a folder that cannot be read, or a file system that cannot do it
-            sync_folder(os.path.dirname(folder))
-
-
-def sync_folder(folder: str) -> None:
-    """Have the names in a folder outlive a power cut; SQLite sees to the folder that the database is in."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def is_storage_error(error: BaseException) -> bool:

@@ -212,10 +212,11 @@ class RecordRefusal(Operation, frozen=True):
 class CompactJournal(Operation, frozen=True):
     """Give up the journal's entries from before an instant (microseconds). Result: how many are to be deleted.
 
-    `compaction.drop_some` deletes them afterwards.
+    A step of `compacting`: `copy` names the copy of the tables that is kept from now on.
     """
 
     before: int
+    copy: str
 
 
 class Undo(Operation, frozen=True):

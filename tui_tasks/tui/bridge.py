@@ -11,10 +11,10 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tui_tasks.core import glance, journal, migrations, views
 from tui_tasks.core.database import READ_ERRORS
@@ -211,12 +211,30 @@ class Bridge:
         Raises:
             Refusal: nothing was dropped.
         """
-        from tui_tasks.core import compaction
-        from tui_tasks.core.operations import CompactJournal
+        from tui_tasks.core.compacting import compacting
 
-        (count,) = await self.commit(CompactJournal(before))
-        while await self._write(lambda store: compaction.drop_some(store.db), Writing(1)):
-            pass
+        assert self._writer is not None, "a read-only screen offers no writes"
+        now = self.clock()
+        steps: Generator[None, None, int] | None = None
+
+        def step(store: Store) -> int | None:
+            nonlocal steps
+            steps = steps or compacting(store, before, now)
+            try:
+                next(steps)
+            except StopIteration as ended:
+                return int(ended.value)
+            return None
+
+        try:
+            # Between the steps, others' writes and the human's own have their turn.
+            while (count := await self._write(step, Writing(1))) is None:
+                pass
+        finally:
+            if steps is not None:
+                # On its own thread, as all that has to do with its database.
+                self._writer.put(lambda _: cast(Any, steps).close())
+        self.catch_up()
         return int(count)
 
     async def remember(self, key: str, value: Any) -> None:

@@ -23,14 +23,12 @@ def compact(tx: Transaction, op: CompactJournal) -> int:
     if tx.actor != vocab.HUMAN:
         raise Forbidden("only the human drops entries of the journal")
     refuse_inside_run(tx)
-    first = compaction.first_since(tx.db, op.before)
-    row = tx.db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (first - 1,)).fetchone()
-    before = compaction.base(tx.db)
-    if row is None or (before is not None and first - 1 <= before.last):
-        raise Conflict("no entry of the journal is that old: nothing was dropped")
-    hashed, oldest = bytes(row[0]), int(row[1])
-    tx.emit("journal.compacted", "journal", "", new={"last": first - 1, "hash": hashed.hex(), "before": op.before})
-    compaction.keep_base(tx.db, Base(tx.seq, first - 1, hashed))
+    tables = compaction.copied(tx.db, op.copy)
+    oldest, last, hashed = compaction.old_entries(tx.db, op.before)
+    if last > tables:
+        raise Conflict("the tables were copied before that: nothing was dropped")
+    tx.emit("journal.compacted", "journal", "", new={"last": last, "hash": hashed.hex(), "before": op.before})
+    compaction.keep_base(tx.db, Base(tx.seq, last, hashed, tables))
     kept.forget(tx.db, tx.now - DAY)
     run_logs.forget(tx.db, op.before)
-    return first - oldest
+    return last + 1 - oldest

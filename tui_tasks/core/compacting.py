@@ -1,0 +1,53 @@
+"""The whole of a compaction, in steps: while the human drops half of a million entries, agents write on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from typing import Final
+
+from tui_tasks.core import compaction
+from tui_tasks.core.compaction import AT_ONCE
+from tui_tasks.core.operations import CompactJournal
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
+
+# Who waits for the write lock asks for it every 1 to 3 ms.
+_ROOM_SECONDS: Final = 0.003
+
+
+def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Generator[None, None, int]:
+    """Drop the journal's entries from before an instant (microseconds), with a stop after each step.
+
+    Returns how many were dropped. `most`: entries or rows that a step may write. What is broken off has dropped nothing
+    yet, or the next goes on with it.
+
+    Raises:
+        Refusal: nothing was dropped.
+    """
+    db = store.db
+    compaction.old_entries(db, before)
+    while compaction.clear_some(db, most):
+        yield
+    with db.aside():
+        tables = compaction.set_aside(db)
+        yield
+        token = yield from compaction.copy(db, tables, most)
+    (count,) = store.commit(CompactJournal(before, token), actor=HUMAN, now=now)
+    yield
+    while compaction.drop_some(db, most):
+        yield
+    while compaction.clear_some(db, most):
+        yield
+    return int(count)
+
+
+def compact(store: Store, before: int, now: int) -> int:
+    """The same at once, with room for others between the steps."""
+    steps = compacting(store, before, now)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            return int(ended.value)
+        time.sleep(_ROOM_SECONDS)
