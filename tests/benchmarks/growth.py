@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import shutil
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +35,22 @@ def measure(place: Place) -> Iterator[Figure]:
         side.serve.close()
     small, big = by_turns(sides, _Side.start, place.times(20))
     yield _figure("the start of `serve`, to its first reply", big, small, large)
+    yield _beside_compaction(sides[1].path, large)
+
+
+def _beside_compaction(path: Path, large: int) -> Figure:
+    serve = Serve(path)
+    took = []
+    command = [sys.executable, "-m", "tui_tasks", "compact", "--before", "0d", "--yes", "--db", str(path)]
+    compacting = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while compacting.poll() is None:
+        at = time.perf_counter()
+        serve.ask("tasklist:add_task", name="meanwhile")
+        took.append((time.perf_counter() - at) * 1000)
+    assert compacting.returncode == 0
+    serve.close()
+    what = f"the longest of {len(took):,} new tasks while {large:,} tasks' whole journal is compacted"
+    return Figure(what, "a tenth of a second", max(took), 100.0, "ms", 1.0, "lower")
 
 
 def _figure(what: str, big: float, small: float, large: int) -> Figure:

@@ -104,15 +104,17 @@ def test_one_that_was_broken_off_is_sound_and_the_next_goes_on(store: Store, pat
     assert _again(store) == _tables(store)
     _compact(store, 9)
     assert [entry.at for entry in journal.since(store.db, journal.oldest(store.db) - 1, 1)] == [START + 9 * SECOND]
-    assert not _copies(store)
+    assert not _left(store)
     assert not [
         file for file in path.parent.iterdir() if file.name not in (path.name, f"{path.name}-wal", f"{path.name}-shm")
     ]
 
 
-def _copies(store: Store) -> list[str]:
-    found = store.db.sql("SELECT name FROM sqlite_master WHERE name LIKE 'next%' OR name LIKE 'gone%'").fetchall()
-    return [name for (name,) in found]
+def _left(store: Store) -> list[str]:
+    """The tables that are neither the state's nor of what was kept last."""
+    base = compaction.base(store.db)
+    found = store.db.sql("SELECT name FROM sqlite_master WHERE name GLOB 'base_*' OR name = 'copying'").fetchall()
+    return [name for (name,) in found if base is None or not name.startswith(f"{base.copy}_")]
 
 
 def test_others_write_between_its_steps_and_the_tables_can_still_be_made_again(store: Store, path: Path) -> None:
@@ -148,7 +150,7 @@ def test_of_two_at_once_the_later_one_wins_and_the_other_drops_nothing(store: St
             pass
     assert [entry.at for entry in journal.since(store.db, journal.oldest(store.db) - 1, 1)] == [START + 8 * SECOND]
     assert _again(store) == _tables(store)
-    assert not _copies(store)
+    assert not _left(store)
 
 
 def test_a_database_that_was_compacted_before_the_tables_were_kept_in_steps_goes_on(store: Store) -> None:
@@ -161,14 +163,15 @@ def test_a_database_that_was_compacted_before_the_tables_were_kept_in_steps_goes
     store.db.sql("DROP TABLE base")
     store.db.sql("ALTER TABLE base_then RENAME TO base")
     for table in models.STATE:
-        store.db.sql(f"DROP TABLE base_{table}")
+        store.db.sql(f"DROP TABLE {found.copy}_{table}")
         store.db.sql(f"CREATE TABLE base_{table} AS SELECT * FROM {table}")
-    assert compaction.base(store.db) == found._replace(tables=found.seq)
+    assert compaction.base(store.db) == found._replace(tables=found.seq, copy="base")
     assert _again(store) == _tables(store)
     _work(store, 20)
     assert list(backup.findings(store.db)) == []
     _compact(store, 25)
     assert _again(store) == _tables(store)
+    assert not _left(store)
 
 
 def test_what_was_compacted_cannot_be_taken_back_and_what_was_not_can(store: Store) -> None:

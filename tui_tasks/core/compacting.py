@@ -32,8 +32,8 @@ def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Gene
     with db.aside():
         tables = compaction.set_aside(db)
         yield
-        token = yield from compaction.copy(db, tables, most)
-    (count,) = store.commit(CompactJournal(before, token), actor=HUMAN, now=now)
+        copy = yield from compaction.copy(db, tables, most)
+    (count,) = store.commit(CompactJournal(before, copy), actor=HUMAN, now=now)
     yield
     while compaction.drop_some(db, most):
         yield

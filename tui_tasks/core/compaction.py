@@ -44,13 +44,14 @@ class Base(NamedTuple):
     """Where a journal begins that was compacted.
 
     `seq` is that of the entry that tells of it; `last` is that of the last entry that was dropped, `hash` its hash;
-    `tables` is that of the last entry whose change is in the tables that were kept.
+    `tables` is that of the last entry whose change is in the tables that were kept, `copy` what their names begin with.
     """
 
     seq: int
     last: int
     hash: bytes
     tables: int
+    copy: str
 
 
 def base(db: Database) -> Base | None:
@@ -58,8 +59,8 @@ def base(db: Database) -> Base | None:
     if not _is_there(db, "base"):
         return None
     # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
-    seq, last, hashed, *tables = db.sql("SELECT * FROM base").fetchone()
-    return Base(seq, last, bytes(hashed), *(tables or [seq]))
+    seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
+    return Base(seq, last, bytes(hashed), *(copied or [seq, "base"]))
 
 
 def _is_there(db: Database, table: str) -> bool:
@@ -98,7 +99,7 @@ def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
 
 
 # The tables are kept in steps, so that nobody waits long: first as they are at one moment in a file of their own, while
-# others write; then some rows at a time as `next_*`, which become `base_*` with the entry that tells of it.
+# others write; then some rows at a time in tables `base_…`, of which the entry that tells of it makes the base.
 
 
 def set_aside(db: Database) -> int:
@@ -111,32 +112,33 @@ def set_aside(db: Database) -> int:
 
 
 def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
-    """Copy them from there, with a stop after some rows; return the name of the copy."""
-    token = secrets.token_hex(8)
+    """Copy them from there, with a stop after some rows; return what the names of the copies begin with."""
+    begin = f"base_{secrets.token_hex(8)}"
     with db.transaction(write=True):
-        db.sql("CREATE TABLE next (tables INTEGER NOT NULL, token TEXT NOT NULL)")
-        db.sql("INSERT INTO next VALUES (?, ?)", (tables, token))
+        db.sql("CREATE TABLE copying (tables INTEGER NOT NULL, copy TEXT NOT NULL)")
+        db.sql("INSERT INTO copying VALUES (?, ?)", (tables, begin))
         for table in STATE:
-            db.sql(f"CREATE TABLE next_{table} AS SELECT * FROM main.{table} WHERE 0")
+            db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
     yield
     for table in STATE:
         rows: int = db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")
-        for begin in range(0, rows, most):
+        for row in range(0, rows, most):
             with db.transaction(write=True):
-                copied(db, token)
+                copied(db, begin)
                 some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
-                db.sql(f"INSERT INTO next_{table} {some}", (begin, begin + most))
+                db.sql(f"INSERT INTO {begin}_{table} {some}", (row, row + most))
             yield
-    return token
+    return begin
 
 
-def copied(db: Database, token: str) -> int:
+def copied(db: Database, copy: str) -> int:
     """The last entry whose change is in the tables of that copy.
 
     Raises:
         Conflict: they are gone, since another compaction has begun.
     """
-    row = db.sql("SELECT tables FROM next WHERE token = ?", (token,)).fetchone() if _is_there(db, "next") else None
+    is_there = _is_there(db, "copying")
+    row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if is_there else None
     if row is None:
         raise Conflict("another compaction of the journal has begun: nothing was dropped")
     return int(row[0])
@@ -144,16 +146,11 @@ def copied(db: Database, token: str) -> int:
 
 def keep_base(db: Database, found: Base) -> None:
     """Keep the tables that were copied, within the transaction that has written the entry which tells of it."""
-    for table in STATE:
-        if _is_there(db, f"base_{table}"):
-            db.sql(f"ALTER TABLE base_{table} RENAME TO gone_{table}")
-        db.sql(f"ALTER TABLE next_{table} RENAME TO base_{table}")
-    db.sql("DROP TABLE next")
+    db.sql("DROP TABLE copying")
     db.sql("DROP TABLE IF EXISTS base")
-    db.sql(
-        "CREATE TABLE base (seq INTEGER NOT NULL, last INTEGER NOT NULL, hash BLOB NOT NULL, tables INTEGER NOT NULL)"
-    )
-    db.sql("INSERT INTO base VALUES (?, ?, ?, ?)", found)
+    columns = ("seq INTEGER", "last INTEGER", "hash BLOB", "tables INTEGER", "copy TEXT")
+    db.sql(f"CREATE TABLE base ({', '.join(f'{column} NOT NULL' for column in columns)})")
+    db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
 
 
 def clear_some(db: Database, most: int) -> bool:
@@ -161,18 +158,19 @@ def clear_some(db: Database, most: int) -> bool:
 
     Returns whether there may be more. A compaction that is under way elsewhere is broken off.
     """
-    left = next((name for name in _COPIES if _is_there(db, name)), None)
+    found = base(db)
+    left = db.sql(
+        "SELECT name FROM sqlite_master WHERE name = 'copying' OR name GLOB 'base_*' AND NOT name GLOB ?"
+        " ORDER BY name = 'copying' DESC LIMIT 1",
+        (f"{found.copy}_*" if found else "",),
+    ).fetchone()
     if left is None:
         return False
     with db.transaction(write=True):
-        db.sql(f"DELETE FROM {left} WHERE rowid IN (SELECT rowid FROM {left} LIMIT {most})")
-        if not db.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {left} LIMIT 1)"):
-            db.sql(f"DROP TABLE {left}")
+        db.sql(f"DELETE FROM {left[0]} WHERE rowid IN (SELECT rowid FROM {left[0]} LIMIT {most})")
+        if not db.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {left[0]} LIMIT 1)"):
+            db.sql(f"DROP TABLE {left[0]}")
     return True
-
-
-# What tells of a copy goes first.
-_COPIES: Final = ("next", *(f"{kind}_{table}" for kind in ("next", "gone") for table in STATE))
 
 
 def drop_some(db: Database, most: int) -> bool:
@@ -197,6 +195,6 @@ def restore_base(source: Database, target: Database) -> int:
         return 0
     for table in STATE:
         target.sql(f"DELETE FROM {table}")
-        for row in source.sql(f"SELECT * FROM base_{table}"):
+        for row in source.sql(f"SELECT * FROM {found.copy}_{table}"):
             target.sql(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     return found.tables

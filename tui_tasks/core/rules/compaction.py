@@ -28,7 +28,7 @@ def compact(tx: Transaction, op: CompactJournal) -> int:
     if last > tables:
         raise Conflict("the tables were copied before that: nothing was dropped")
     tx.emit("journal.compacted", "journal", "", new={"last": last, "hash": hashed.hex(), "before": op.before})
-    compaction.keep_base(tx.db, Base(tx.seq, last, hashed, tables))
+    compaction.keep_base(tx.db, Base(tx.seq, last, hashed, tables, op.copy))
     kept.forget(tx.db, tx.now - DAY)
     run_logs.forget(tx.db, op.before)
     return last + 1 - oldest
