@@ -47,8 +47,8 @@ class Transaction(Reading):
     Operations run within `change`, after `speak` has said whose they are.
     """
 
-    def __init__(self, db: Database, known: Known, now: int, *, savepoints: bool = True) -> None:
-        """Begin to write at `now`.
+    def __init__(self, db: Database, known: Known, uids: Iterator[str], now: int, *, savepoints: bool = True) -> None:
+        """Begin to write at `now`; `uids` are those of new rows.
 
         Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
         """
@@ -62,7 +62,7 @@ class Transaction(Reading):
         self._parts: dict[str, int] = {}
         self.undoes: int | None = None
         self._touched: set[str] = set()
-        self._uids = new_uids()
+        self._uids = uids
 
     def change(self) -> Change:
         """One request or batch: all of it is done or nothing, and one undo takes back what one agent did in it."""
@@ -206,6 +206,7 @@ class Store:
         self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
         self._known: Known | None = None
+        self._uids = new_uids()
 
     @property
     def path(self) -> str:
@@ -222,7 +223,7 @@ class Store:
         with self.db.transaction(write=True):
             # Taken out until it is committed: what fails leaves nothing behind that holds no more.
             before, self._known = self._known, None
-            transaction = Transaction(self.db, known(self.db, before), now, savepoints=savepoints)
+            transaction = Transaction(self.db, known(self.db, before), self._uids, now, savepoints=savepoints)
             yield transaction
         self._known = transaction.known
 
