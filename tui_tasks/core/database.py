@@ -281,10 +281,14 @@ class Database:
         Raises:
             StorageFailed: it cannot be made.
         """
-        path = f"{self.path}.{os.getpid()}.{time.monotonic_ns()}" if self._is_file else ":memory:"
+        folder, name = os.path.split(self.path)
+        path = f"{folder}/.{name}.{os.getpid()}.{time.monotonic_ns()}" if self._is_file else ":memory:"
         try:
             if self._is_file:
-                make_private(path)
+                try:
+                    make_private(path)
+                except DatabaseRefused as refused:
+                    raise StorageFailed(str(refused), retryable=True) from refused
             with storage_errors(path):
                 self.sql("ATTACH ? AS aside", (path,))
                 # It outlives nothing.
@@ -390,5 +394,7 @@ def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
             # SQLite takes for damage what cannot be read.
             text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
         retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
-        told = f"{path} cannot be read: {text}" if reading else f"{path}: {text}; nothing was written"
+        # What is copied while the database is read may find its own disk full.
+        is_read = reading and "full" not in text
+        told = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
         raise StorageFailed(told, retryable=retryable) from error

@@ -15,7 +15,7 @@ def make_private(path: str) -> None:
         DatabaseRefused: it cannot be made, or is no file.
     """
     try:
-        _make_folder(os.path.dirname(path))
+        _make_folder(os.path.dirname(os.path.abspath(path)))
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         os.fchmod(handle, 0o600)
         os.close(handle)
