@@ -3,6 +3,7 @@
 import select
 import time
 
+from tui_tasks import watch as watching
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.watch import Watch
@@ -19,6 +20,23 @@ def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
             if watch.changed(time.monotonic()):
                 return True
     return False
+
+
+def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_falls_between(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    asked = []
+    notify = watching._notify
+    monkeypatch.setattr(watching, "_notify", lambda folder: (asked.append(folder), notify(folder))[1])
+    with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
+        watch = Watch(watched.db)
+        other.commit(EnsureList("one", "task"), actor="agent", now=0)
+        assert not asked
+        assert watch.changed(time.monotonic())
+        assert len(asked) == 1
+        # Committed after the look that began it, and before anybody waits for `fd`.
+        other.commit(EnsureList("two", "task"), actor="agent", now=0)
+        assert told_by_the_kernel(watch)
+        watch.close()
 
 
 def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatch):

@@ -8,9 +8,9 @@ import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks.core import backup, compaction, journal, kept, models, queries, queries_board, search
+from tui_tasks.core import backup, compaction, database, journal, kept, models, queries, queries_board, search
 from tui_tasks.core.compacting import compacting
-from tui_tasks.core.errors import Conflict, CursorExpired, Forbidden
+from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
 from tui_tasks.core.store import Store, replay
 
@@ -132,6 +132,33 @@ def test_others_write_between_its_steps_and_the_tables_can_still_be_made_again(s
     base = compaction.base(store.db)
     assert base is not None
     assert base.last < base.tables < base.seq
+
+
+def test_where_the_tables_cannot_be_copied_nothing_is_dropped_and_nothing_left(store, path, monkeypatch) -> None:
+    _work(store, 0)
+    before, there = journal.newest(store.db), sorted(path.parent.iterdir())
+
+    def refuse(file: str) -> None:
+        raise DatabaseRefused(f"cannot make {file}: no space left")
+
+    monkeypatch.setattr(database, "make_private", refuse)
+    with pytest.raises(StorageFailed, match="no space left"):
+        _compact(store, 5)
+    assert (journal.oldest(store.db), journal.newest(store.db)) == (1, before)
+    assert sorted(path.parent.iterdir()) == there
+
+
+def test_where_the_disk_fills_up_while_they_are_copied_it_is_told_and_they_can_be_written_again(store) -> None:
+    _work(store, 0)
+    pages = store.db.scalar("PRAGMA page_count")
+    store.db.sql(f"PRAGMA max_page_count = {pages + 3}")
+    with pytest.raises(StorageFailed, match="full; nothing was written"):
+        _compact(store, 5)
+    assert journal.oldest(store.db) == 1
+    store.db.sql("PRAGMA max_page_count = 100000")
+    _compact(store, 5)
+    assert not _left(store)
+    assert _again(store) == _tables(store)
 
 
 def test_of_two_at_once_the_later_one_wins_and_the_other_drops_nothing(store: Store, path: Path) -> None:

@@ -16,6 +16,7 @@ from tui_tasks.core.backup import backup
 from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.fitness import APPLICATION_ID
+from tui_tasks.core.new_files import make_private
 from tui_tasks.core.operations import EditTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.watch import Watch
@@ -71,6 +72,14 @@ def test_file_and_folders_are_made_private_under_any_umask(tmp_path, umask):
     assert {name.split(":")[1] for name in run.stdout.split()} == {"600"}, run.stdout
     assert "tasks.db-wal" in run.stdout
     assert mode(path.parent) == mode(path.parent.parent) == 0o700
+
+
+def test_a_file_that_is_named_from_where_one_stands_is_made_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("new.db", "one/two/new.db"):
+        make_private(name)
+        assert mode(tmp_path / name) == 0o600
+    assert mode(tmp_path / "one") == mode(tmp_path / "one" / "two") == 0o700
 
 
 def test_a_folder_that_is_there_keeps_its_mode(tmp_path):

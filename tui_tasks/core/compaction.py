@@ -7,8 +7,8 @@ entries since they can be made again. Nothing of this is in a database that was 
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Generator
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -113,7 +113,7 @@ def set_aside(db: Database) -> int:
 
 def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
     """Copy them from there, with a stop after some rows; return what the names of the copies begin with."""
-    begin = f"base_{secrets.token_hex(8)}"
+    begin = f"base_{os.urandom(8).hex()}"
     with db.transaction(write=True):
         db.sql("CREATE TABLE copying (tables INTEGER NOT NULL, copy TEXT NOT NULL)")
         db.sql("INSERT INTO copying VALUES (?, ?)", (tables, begin))
