@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -67,6 +66,8 @@ def load(path: Path) -> tuple[Config, list[Problem]]:
         return Config(), [Problem(path, None, f"cannot be read: {error}")]
     if why:
         return Config(), [Problem(path, None, why)]
+    import tomllib  # only now: nearly nobody has a file
+
     try:
         held = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -124,6 +125,8 @@ def keep_theme(path: Path, name: str) -> None:
         OSError: the file cannot be written; it is as it was.
         ValueError: the file is not TOML, or not of a form in which the theme's line can be found.
     """
+    import tomllib
+
     path = Path(os.path.realpath(path))
     text = path.read_bytes().decode() if path.exists() else ""
     wanted = tomllib.loads(text) | {"theme": name}

@@ -16,9 +16,10 @@ import sys
 import termios
 import threading
 import time
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Final, Protocol
+
+import msgspec
 
 STANDARD: Final = (0, 1, 2)
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -39,8 +40,7 @@ class NoTerminal(Exception):
     """There is no terminal to draw on."""
 
 
-@dataclass(frozen=True)
-class Claimed:
+class Claimed(msgspec.Struct, frozen=True):
     """Descriptors that were moved out of the screen's way, closed on exec; None where there is nothing to use."""
 
     input_fd: int | None

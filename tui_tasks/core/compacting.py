@@ -25,6 +25,11 @@ def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Gene
     Raises:
         Refusal: nothing was dropped.
     """
+    with store.db.early_checkpoints():
+        return (yield from _steps(store, before, now, most))
+
+
+def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, None, int]:
     db = store.db
     compaction.old_entries(db, before)
     while compaction.clear_some(db, most):

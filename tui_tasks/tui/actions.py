@@ -7,9 +7,9 @@ of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+import msgspec
 from textual.binding import Binding
 from textual.message import Message
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 READ_ONLY: Final = "read only"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """One thing to do. `needs` is what must be there: `task` (under the cursor or marked)."""
 
     id: str

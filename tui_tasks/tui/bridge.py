@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
 
 from tui_tasks.core import glance, journal, migrations, views
 from tui_tasks.core.database import READ_ERRORS
@@ -41,8 +42,7 @@ TOLD_EVERY: Final = 0.25
 _Work = Callable[["Store"], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What was written after `since`, up to `seq`. `all`: too much to tell, everything may have changed."""
 
     since: int

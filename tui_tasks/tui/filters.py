@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.wanted import Term
@@ -17,8 +18,7 @@ YOU: Final = ("you", "me", vocab.HUMAN)
 _TOKEN = re.compile(r'-?(?:[a-z]+:)?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(msgspec.Struct, frozen=True):
     """The fields that a filter may name, and the values that some of them take alone."""
 
     fields: tuple[str, ...]
@@ -30,8 +30,7 @@ OF_TASKS: Final = Language(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """What a filter says; `problem` is the first thing in it that means nothing, for people."""
 
     terms: tuple[Term, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.strip import Strip
@@ -14,9 +13,6 @@ from tui_tasks.tui.actions import ACTIONS
 from tui_tasks.tui.format import age, age_lasts, cell_len, count, draw_again_in, due, look, safe_line, sign
 from tui_tasks.tui.ink import Ink, Part
 from tui_tasks.tui.own_lines import OwnLines, strip_of
-
-if TYPE_CHECKING:
-    pass
 
 
 class Line(OwnLines):

@@ -6,10 +6,11 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -21,8 +22,7 @@ _STYLE = re.compile(r"((^| +)(not +)?(none|bold|b|dim|d|italic|i|underline|u|rev
 _COLOR_VALUE = re.compile(r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?")
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """What is wrong with a theme file, and where."""
 
     path: str
