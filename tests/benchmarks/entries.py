@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks.figures import Figure, Place
+from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.fill import GROUP, START
 from tests.benchmarks.growth import by_turns
 from tests.benchmarks.serve import Serve
@@ -26,6 +26,8 @@ def measure(place: Place) -> Iterator[Figure]:
     large = place.many * TIMES
     sides = [_Side(place.folder, entries) for entries in (SMALL, large)]
     for what, does, times in _WHAT:
+        for side in sides:
+            read_through(side.path)
         small, big = by_turns(sides, does, place.times(times))
         said = f"{what}, with {large:,} entries in the journal"
         yield Figure(said, f"with {SMALL:,}", big, small, "ms", 1.2, "lower")

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import pysqlite3
 
-from tests.benchmarks.figures import Figure, Place
+from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.serve import Serve, line
 
 S = TypeVar("S")
@@ -29,6 +29,8 @@ def measure(place: Place) -> Iterator[Figure]:
     large = place.many
     sides = [_Side(place, tasks) for tasks in (SMALL, large)]
     for what, does in _WHAT.items():
+        for side in sides:
+            read_through(side.path)
         small, big = by_turns(sides, does, place.times(ROUNDS))
         yield _figure(what, big, small, large)
     for side in sides:

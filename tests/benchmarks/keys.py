@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.benchmarks import painted, yardstick
-from tests.benchmarks.figures import Figure, Place
+from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.painted import COLUMNS, FRAME, LINES, Painted
 
 SAMPLES: Final = 500
@@ -51,6 +51,7 @@ def measure(place: Place) -> Iterator[Figure]:
             yield Figure(f"{what}, p99", against, yardstick.p(many, 99), yardstick.p(few, 99), "ms", 1.2, "lower")
     with painted.ours(place.filled(place.many)) as screen:
         screen.stand(1.0)
+        read_through(place.filled(place.many))
         took = list(itertools.islice(_filtering(screen), place.times(200)))
     what = f"a filter keystroke, {place.many:,} tasks, to the first screenful"
     yield Figure(f"{what}, p99", "a frame", yardstick.p(took, 99), FRAME, "ms", 6.0, "lower")
