@@ -8,9 +8,10 @@ from pathlib import Path
 
 from tui_tasks import config, held_log, privacy
 from tui_tasks.core import backup, journal, replayed
-from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.database import Database
 from tui_tasks.core.driver import library_version
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.storage_errors import storage_errors
 from tui_tasks.core.store import Store
 
 # A clock that is behind the newest entry by less than this has drifted, which happens.

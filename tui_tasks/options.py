@@ -91,7 +91,7 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
         StorageFailed: it cannot be read.
     """
     from tui_tasks import paths
-    from tui_tasks.core.database import storage_errors
+    from tui_tasks.core.storage_errors import storage_errors
     from tui_tasks.core.store import Store
 
     with (

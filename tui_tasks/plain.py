@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from tui_tasks.core import journal
-from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.storage_errors import storage_errors
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.format import safe_line

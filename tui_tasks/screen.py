@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks import clock, config, paths, privacy, terminal
-from tui_tasks.core.database import storage_errors
+from tui_tasks.core.storage_errors import storage_errors
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.bridge import Bridge

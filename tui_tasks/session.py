@@ -15,7 +15,6 @@ import msgspec
 
 from tui_tasks import repeats, requests
 from tui_tasks.core import journal, queries
-from tui_tasks.core.database import is_storage_error, storage_errors
 from tui_tasks.core.errors import (
     Busy,
     Conflict,
@@ -27,6 +26,7 @@ from tui_tasks.core.errors import (
     UnknownTool,
 )
 from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
+from tui_tasks.core.storage_errors import is_storage_error, storage_errors
 from tui_tasks.core.store import HalfWritten, Reading, Store, Transaction
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode

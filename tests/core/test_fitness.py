@@ -11,7 +11,7 @@ import pytest
 from tests.core.databases import UNFIT, add, contents, damaged, foreign, made, newer
 from tui_tasks.core import fitness, queries
 from tui_tasks.core.backup import backup
-from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.store import Store
 
 
@@ -96,6 +96,37 @@ def test_one_of_ours_that_is_in_its_log_alone_is_opened(path):
     assert path.stat().st_size == 4096
     with Store(str(path)) as store:
         assert store.db.scalar("SELECT count(*) FROM list") == int(done.stdout)
+
+
+def test_a_log_that_cannot_be_read_is_refused_while_all_is_in_it_and_used_once_it_can(path):
+    log, away = Path(f"{path}-wal"), path.with_name("away")
+    with Store(str(path)) as store:
+        add(store, "in the log alone")
+        log.rename(away)
+        log.mkdir()
+        (log / "so that it has a size").touch()
+        with pytest.raises(StorageFailed, match=r"cannot use the database .*: Is a directory") as failed:
+            store.db.open_again()
+        assert failed.value.data["retryable"]
+        with pytest.raises(StorageFailed):
+            add(store, "refused")
+        for read_only in (False, True):
+            with pytest.raises(DatabaseRefused, match="Is a directory"):
+                Store(str(path), read_only=read_only)
+        (log / "so that it has a size").unlink()
+        log.rmdir()
+        away.rename(log)
+        add(store, "after")
+        assert [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)] == [
+            "in the log alone",
+            "after",
+        ]
+
+
+def test_a_log_that_goes_while_it_is_looked_for_has_been_written_into_the_database(path):
+    with Store(str(path)):
+        assert fitness.head_in_log(f"{path}-wal") is not None
+    assert fitness.head_in_log(f"{path}-wal") is None
 
 
 def test_a_beginning_that_a_crash_has_kept_out_of_the_log_is_begun_anew(path):

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core import journal, vocab
-from tui_tasks.core.database import Database, storage_errors
+from tui_tasks.core.database import Database
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.new_files import sync_folder
+from tui_tasks.core.storage_errors import storage_errors
 from tui_tasks.core.store import Store
 
 PAGES_A_STEP: Final = 2_000

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness
 from tui_tasks.core.driver import refuse_faulty_library, sqlite3
-from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private
+from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
 from tui_tasks.core.turns import Turns
 
 if TYPE_CHECKING:
     from tui_tasks.core.orm import Query
     from tui_tasks.core.statements import Statement
-
-BUSY_SECONDS: Final = 5.0
 
 
 class Database:
@@ -173,7 +172,7 @@ class Database:
                 yield
                 self._commit()
             except BaseException as error:
-                self._has_failed = _needs_opening(error)
+                self._has_failed = needs_opening(error)
                 self._roll_back()
                 raise
 
@@ -226,7 +225,7 @@ class Database:
                 self.sql("PRAGMA journal_mode = wal")
                 return
             except sqlite3.OperationalError as error:
-                if not _is_busy(error) or time.monotonic() > deadline:
+                if not is_busy(error) or time.monotonic() > deadline:
                     raise
             time.sleep(0.002)  # SQLite itself does not wait here
 
@@ -343,16 +342,6 @@ def _which_file(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
-    return any(word in str(error) for word in ("locked", "busy"))
-
-
-def _needs_opening(error: BaseException) -> bool:
-    """Whether only a new connection may do better: one that could not write when it was opened never can."""
-    said = error.__cause__ if isinstance(error, StorageFailed) else error
-    return isinstance(said, sqlite3.Error) and not _is_busy(said) and "full" not in str(said)
-
-
 def _casefold(text: str | None) -> str | None:
     """SQLite's own lower() knows ASCII alone."""
     return None if text is None else text.casefold()
@@ -380,35 +369,3 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("wal_autocheckpoint", _CHECKPOINT),
         ("journal_size_limit", 64 * 1024 * 1024),
     ]
-
-
-def is_storage_error(error: BaseException) -> bool:
-    """Whether SQLite could not read or write: a broken constraint is a defect of ours."""
-    return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError)
-
-
-READ_ERRORS: Final = (StorageFailed, sqlite3.DatabaseError)
-"""What is raised where the database cannot be read: by SQLite itself where nothing turns it into a refusal."""
-
-_WORTH_ANOTHER_TRY: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
-
-
-@contextlib.contextmanager
-def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
-    """Turn what SQLite says at work into refusals; `reading`: nothing was to be written."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if not is_storage_error(error):
-            raise
-        text = str(error)
-        if _is_busy(error):
-            raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
-        if "malformed" in text:
-            # SQLite takes for damage what cannot be read.
-            text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
-        retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
-        # What is copied while the database is read may find its own disk full.
-        is_read = reading and "full" not in text
-        told = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
-        raise StorageFailed(told, retryable=retryable) from error

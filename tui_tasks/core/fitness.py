@@ -100,18 +100,20 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         return
     except OSError:
         return
-    refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+    with refusing(path):
+        refuse_other((has_log and head.is_empty and head_in_log(log)) or head, path)
 
 
 @contextlib.contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """Turn what SQLite says while a database is opened into a refusal for people."""
+    """Turn what SQLite or the system says while a database is opened into a refusal for people."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         if not os.path.exists(path):
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
-        raise DatabaseRefused(f"cannot use the database {path}: {error}; it was left as it is") from error
+        said = error.strerror if isinstance(error, OSError) else error
+        raise DatabaseRefused(f"cannot use the database {path}: {said}; it was left as it is") from error
 
 
 def _written(path: str, log: str) -> tuple[int, int]:
@@ -129,9 +131,14 @@ def _size(path: str) -> int:
         return 0
 
 
-def _head_in_log(log: str) -> Head | None:
-    """The head of a database as its log has it; None where no transaction there has written it."""
-    with open(log, "rb") as file:
+def head_in_log(log: str) -> Head | None:
+    """The head of a database as its log has it; None where no transaction there has written it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    # It is gone where whoever had the database open has closed it: then all is in the database.
+    with contextlib.suppress(FileNotFoundError), open(log, "rb") as file:
         begun = file.read(_LOG_HEAD.size)
         if len(begun) < _LOG_HEAD.size:
             return None
@@ -139,11 +146,12 @@ def _head_in_log(log: str) -> Head | None:
         file.seek(at or 0)
         page = file.read(_PAGE.size)
         file.seek(0)
-        if at is None or len(page) < _PAGE.size or file.read(_LOG_HEAD.size) != begun:
-            # Begun anew meanwhile, which it is only once the file has it all.
-            return None
-    version, application, kind, cells = _PAGE.unpack(page)
-    return Head(application, version, not (application or version or cells) and kind == _LEAF)
+        # Begun anew meanwhile, which it is only once the file has it all.
+        is_same = file.read(_LOG_HEAD.size) == begun
+        if at is not None and len(page) == _PAGE.size and is_same:
+            version, application, kind, cells = _PAGE.unpack(page)
+            return Head(application, version, not (application or version or cells) and kind == _LEAF)
+    return None
 
 
 def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:

@@ -10,11 +10,12 @@ import msgspec
 
 from tui_tasks.core import compaction, journal, migrations, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
-from tui_tasks.core.database import Database, is_storage_error
+from tui_tasks.core.database import Database
 from tui_tasks.core.known import Known, known
 from tui_tasks.core.models import STATE
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.snapshots import Task, full_task
+from tui_tasks.core.storage_errors import is_storage_error
 from tui_tasks.core.uids import new_uids
 
 _encode = msgspec.json.Encoder().encode

@@ -55,9 +55,9 @@ class Turns:
         self._taking = self._told = False
         # As SQLite does it: its own files stand beside what a link leads to.
         file = os.path.realpath(path)
-        self._folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         # Several databases may be in one folder.
         self._start = (os.stat(file).st_ino & 0x3FFF) << 48
+        self._folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self) -> None:
         """Wait no more."""

@@ -13,7 +13,7 @@ import msgspec
 from textual.binding import Binding
 from textual.message import Message
 
-from tui_tasks.core.database import READ_ERRORS
+from tui_tasks.core.storage_errors import READ_ERRORS
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp

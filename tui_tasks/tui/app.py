@@ -25,10 +25,10 @@ from textual.widget import Widget
 
 from tui_tasks.config import Config
 from tui_tasks.core import glance, pages, views
-from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.tui import keymap, panes, themes
 from tui_tasks.tui.actions import ACTIONS, Action, Actor, bindings, show_key
 from tui_tasks.tui.app_actions import AppActions

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.core import glance, journal, migrations, views
-from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.glance import Change
+from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.core.vocab import HUMAN
 
 if TYPE_CHECKING:

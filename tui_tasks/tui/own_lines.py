@@ -13,7 +13,7 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.core.database import READ_ERRORS
+from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.format import cell_len
 from tui_tasks.tui.ink import Ink, Part

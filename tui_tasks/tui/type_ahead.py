@@ -21,8 +21,8 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
-from tui_tasks.core.database import READ_ERRORS
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.storage_errors import READ_ERRORS
 
 if TYPE_CHECKING:
     from tui_tasks.tui.bridge import Bridge

@@ -9,7 +9,7 @@ from __future__ import annotations
 from textual.app import App
 from textual.worker import WorkerFailed
 
-from tui_tasks.core.database import READ_ERRORS
+from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.tui.bridge import Bridge
 from tui_tasks.tui.now_line import FootLine
 
