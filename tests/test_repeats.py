@@ -89,3 +89,10 @@ def test_a_key_goes_before_the_version(talk):
     envelope = {"idempotency_key": "k", "if_version": 1}
     first = talk.ok("tasklist:set_task_done", envelope, uid=uid)
     assert talk.ok("tasklist:set_task_done", envelope, uid=uid) == first
+
+
+def test_what_is_absent_the_first_time_may_be_null_the_second(talk):
+    first = add(talk, "one", idempotency_key="k")
+    again = talk.one({"tool": ADD, "arguments": {"name": "one", "description": None}, "idempotency_key": "k"})
+    assert again["result"]["uid"] == first
+    assert talk.seq() == 1

@@ -279,3 +279,28 @@ def test_a_clock_that_goes_back_spoils_nothing(talk, clock: Clock):
     clock.forward(10)
     talk.ok("tasklist:log_task_progress", uid=uid, message="later")
     assert [entry["message"] for entry in talk.ok("tasklist:get_task_logs", uid=uid)] == ["earlier", "later"]
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"list": ""},
+        {"id": [1]},
+        {"agent": "human"},
+        {"agent": " "},
+        {"if_version": "1"},
+        {"idempotency_key": ""},
+        {"tool_args": [1]},
+    ],
+    ids=str,
+)
+def test_a_request_that_is_none_is_refused_in_the_form_of_the_tool_that_it_names(talk, envelope):
+    reply = talk.ask("task", envelope, action="list")
+    assert reply["error"]["code"] == "invalid_request"
+    assert reply["result"]["isError"] is True
+    assert reply["error"]["message"] in reply["result"]["content"][0]["text"]
+    assert "result" not in talk.ask("tasklist:display", envelope)
+
+
+def test_a_name_in_other_letters_is_the_nearest(talk):
+    assert talk.refused("TASK", action="list")["data"]["did_you_mean"][0] == "task"

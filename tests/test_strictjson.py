@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.core.errors import ParseError
-from tui_tasks.strictjson import load_line, loads
+from tui_tasks.strictjson import load_line, loads, loads_either
 
 TAKEN = {
     "[]": [],
@@ -209,3 +209,61 @@ def test_a_key_that_comes_twice_among_many_costs_no_more_than_reading_them():
     with pytest.raises(ParseError, match="'4e1f' comes twice"):
         loads(twice)
     assert spent(twice) < 50 * spent(f"{{{keys}}}")
+
+
+EITHER = {
+    "['done','failed']": ["done", "failed"],
+    """['a', "it's", 'say "no"', 'it\\'s']""": ["a", "it's", 'say "no"', "it's"],
+    "{'a': true, 'b': null, 'c': True, 'd': None, 'e': 'True'}": {
+        "a": True,
+        "b": None,
+        "c": True,
+        "d": None,
+        "e": "True",
+    },
+    """['\\ud83d\\ude00', 'b\\/', '\\n\\\\', '\\\\"']""": ["\U0001f600", "b/", "\n\\", '\\"'],
+    '["a", "None of it"]': ["a", "None of it"],
+    "['', \"\"]": ["", ""],
+}
+
+
+@pytest.mark.parametrize("text", EITHER)
+def test_a_text_in_quotes_of_either_kind_is_read_as_json_means_it(text):
+    assert loads_either(text) == EITHER[text]
+
+
+STRICT_YET = {name: text for name, text in REFUSED.items() if name not in ("single quotes", "True")}
+STRICT_YET |= {
+    "strings side by side": "['a' 'b']",
+    "a quote within": "['it's']",
+    "an unclosed single quote": "['a",
+    "Python's escape": "['\\x41']",
+    "bytes": "[b'x']",
+    "a set": "[{1,2}]",
+    "a tuple": "('a',)",
+    "a key twice in single quotes": "{'a':1,'a':2}",
+    "a key twice in both": "{'a':1,\"a\":2}",
+    "a newline in single quotes": "['a\nb']",
+    "a number too large": "{'ms': 1e999}",
+    "an escape at the end": "['a\\",
+    # Each of these would take minutes if it were tried again at every quote.
+    "quotes and escapes without end": "[" + '"\\' * 200_000 + "]",
+    "escaped quotes without end": '["' + '\\"' * 200_000 + "]",
+    "single quotes and escapes without end": "[" + "'\\" * 200_000 + "]",
+    "escaped single quotes without end": "['" + "\\'" * 200_000,
+}
+
+
+@pytest.mark.parametrize("name", STRICT_YET)
+def test_it_is_as_strict_in_all_else(name):
+    with pytest.raises(ParseError):
+        loads_either(STRICT_YET[name])
+
+
+@given(VALUES)
+def test_what_is_written_in_single_quotes_is_what_it_is_in_double_ones(value):
+    text = json.dumps(value)
+    single = re.sub(
+        r'"((?:[^"\\]|\\.)*)"', lambda found: "'" + found[1].replace('\\"', '"').replace("'", "\\'") + "'", text
+    )
+    assert loads_either(single) == loads_either(text) == loads(text)

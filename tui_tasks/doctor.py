@@ -33,7 +33,7 @@ def findings(
     if not damage:
         yield from _clock(store.db, now)
         if replays or replayed.is_soon_told(store.db):
-            yield from replayed.differences(store.db)
+            yield from backup.readable(replayed.differences(store.db))
     yield from map(str, config.load(settings)[1])
     for file, what in ((settings, "settings"), (settings.parent / "themes", "themes")):
         if file.exists():

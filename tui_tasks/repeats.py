@@ -22,7 +22,9 @@ def _named(job: InFlight) -> tuple[str, str]:
     assert job.request is not None
     assert job.tool is not None
     assert job.request.idempotency_key is not None
-    return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, job.request.arguments])).hexdigest()
+    # Null is as good as absent (contract, section 2).
+    arguments = {name: value for name, value in job.request.arguments.items() if value is not None}
+    return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, arguments])).hexdigest()
 
 
 def find(db: Database, job: InFlight, agent: str) -> dict[str, Any] | None:

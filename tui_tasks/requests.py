@@ -41,6 +41,12 @@ def request_id(value: Any) -> str | int | None:
     return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
 
 
+def tool_name(value: Any) -> str:
+    """The name of the tool that is asked for, of whatever came; empty where there is none."""
+    found = _first(value, TOOL_KEYS) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def read(value: Any) -> Request:
     """Read a request from a JSON value.
 
@@ -51,8 +57,8 @@ def read(value: Any) -> Request:
         raise InvalidRequest("a request is a JSON object with the name of a tool, or an array of them")
     if value.get("id") is not None and request_id(value) is None:
         raise InvalidRequest("id is a string or an integer")
-    tool = _first(value, TOOL_KEYS)
-    if not isinstance(tool, str) or not tool:
+    tool = tool_name(value)
+    if not tool:
         raise InvalidRequest(f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}")
     arguments = _first(value, ARGUMENT_KEYS)
     if arguments is None:

@@ -109,6 +109,8 @@ class Session:
         except Refusal as refusal:
             job.refusal = refusal
             job.writes = isinstance(refusal, KEPT)
+            # It may have a form of its own for refusals.
+            job.tool = job.tool or self.table.find(requests.tool_name(value))
         except Exception:
             _log.exception("a request could not be read")
             job.refusal = Refusal(DEFECT)
@@ -119,7 +121,7 @@ class Session:
         if tool is None:
             import difflib
 
-            near = difflib.get_close_matches(name[:200], self.table.tools, n=3, cutoff=0.5)
+            near = difflib.get_close_matches(name[:200].lower(), self.table.tools, n=3, cutoff=0.5)
             raise UnknownTool(f"no tool {name[:200]}", did_you_mean=near)
         return tool
 

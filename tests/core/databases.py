@@ -70,6 +70,7 @@ def damaged(path: Path, start: int, data: bytes) -> Path:
 UNFIT = {
     "a text file": lambda path: path.write_text("my shopping list\n" * 200),
     "a file of zeros": lambda path: path.write_bytes(bytes(8192)),
+    "one byte": lambda path: path.write_bytes(b"x"),
     "two bytes": lambda path: path.write_bytes(b"xy"),
     "a database of another program": foreign,
     "one in write-ahead mode": lambda path: foreign(path, wal=True),
@@ -80,6 +81,9 @@ UNFIT = {
     ],
     "a newer version": newer,
     "ours without its schema": lambda path: damaged(made(path, 3), 100, bytes(3996)),
+    "ours with a word of its schema that is no UTF-8": lambda path: path.write_bytes(
+        made(path, 3).read_bytes().replace(b" NOT NULL", b" NOT \xceULL")
+    ),
     "ours with its head overwritten": lambda path: damaged(made(path, 3), 0, b"garbage!" * 12),
     "ours cut to its first page": lambda path: os.truncate(made(path, 50), 4096),
     "ours cut in the middle": lambda path: os.truncate(made(path, 200), path.stat().st_size // 2 // 4096 * 4096),

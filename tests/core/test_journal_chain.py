@@ -54,12 +54,15 @@ def test_any_byte_of_the_journal_that_is_changed_is_found():
     assert journal.broken_link(db) is None
 
 
-def test_an_entry_taken_out_of_the_middle_or_put_in_another_place_is_found():
+def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_is_found():
     store = filled()
     for statement in (
         "DELETE FROM journal WHERE seq = 10",
         "UPDATE journal SET seq = seq + 1000 WHERE seq = 10",
         "UPDATE journal SET old = (SELECT new FROM journal WHERE seq = 3), new = NULL WHERE seq = 5",
+        "UPDATE journal SET hash = 'text' WHERE seq = 7",
+        "UPDATE journal SET hash = 1000000000000000 WHERE seq = 7",
+        "UPDATE journal SET hash = 0.5 WHERE seq = 7",
     ):
         with pytest.raises(ZeroDivisionError), store.db.transaction(write=True):
             store.db.sql(statement)

@@ -5,6 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Talk
+from tui_tasks.core import journal, queries
+
+
+def _task(talk: Talk, **fields: object) -> str:
+    before = journal.newest(talk.store.db)
+    talk.ok("task", action="create", title="one", **fields)
+    return next(entry.uid for entry in journal.since(talk.store.db, before, 10) if entry.kind == "task.created")
 
 
 @pytest.mark.parametrize(
@@ -21,3 +28,38 @@ def test_a_word_outside_its_vocabulary_is_refused_with_those_that_are_in_it(
     error = talk.refused(tool, **arguments)
     assert (error["code"], error["data"]) == ("invalid_argument", {"argument": named})
     assert words in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ('["a.go", "b.go"]', ["a.go", "b.go"]),
+        ("['a.go']", ["a.go"]),
+        ("[]", []),
+        ("a.go", ["a.go"]),
+        ("[CI] waiting for the runner", ["[CI] waiting for the runner"]),
+        ("[x] done", ["[x] done"]),
+        ("{curly} first", ["{curly} first"]),
+    ],
+)
+def test_a_string_is_the_list_that_it_holds_or_the_one_item_of_a_list(talk: Talk, sent: str, kept: list[str]) -> None:
+    uid = _task(talk)
+    talk.ok("tasks", action="save_state", task_id=uid, blockers=sent)
+    assert talk.ok("tasks", action="get_state", task_id=uid)["blockers"] == kept
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ['["a.go" "b.go"]', "['a' 'b']", "[b'x']", '["a"', "['a", "[1", "[1, 2", "[a, b]", "{a}", '["a",]', "[1e999]"],
+)
+def test_a_string_that_is_meant_to_hold_a_list_and_does_not_is_refused(talk: Talk, sent: str) -> None:
+    uid = _task(talk)
+    error = talk.refused("tasks", action="save_state", task_id=uid, blockers=sent)
+    assert (error["code"], error["data"]) == ("invalid_argument", {"argument": "blockers"})
+    assert "not one JSON text" in error["message"] or "too large" in error["message"]
+
+
+@pytest.mark.parametrize("sent", ["{'a': true}", "{'a': True}", '{"a": true}'])
+def test_an_object_may_come_in_a_string_in_quotes_of_either_kind(talk: Talk, sent: str) -> None:
+    uid = _task(talk, metadata=sent)
+    assert queries.task(talk.store.db, uid).metadata == {"a": True}

@@ -92,7 +92,7 @@ class Changer:
         """Whether an entry says something else now, or cannot be read."""
         try:
             return self._read(self.database) != self._entries
-        except (pysqlite3.Error, OverflowError):
+        except (pysqlite3.Error, OverflowError, UnicodeDecodeError):
             return True
 
     def is_found(self, *, by_command: bool) -> bool:

@@ -51,10 +51,15 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
 
 def findings(db: Database) -> Iterator[str]:
     """What is wrong in a database, a sentence each; nothing when it is sound."""
+    yield from readable(_findings(db))
+
+
+def readable(found: Iterator[str]) -> Iterator[str]:
+    """What was found, and where it cannot be read on, that: what was altered may have any type, and no UTF-8."""
     try:
-        yield from _findings(db)
-    except sqlite3.DatabaseError as error:
-        yield f"SQLite cannot read all of it: {error}. Restore a backup"
+        yield from found
+    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+        yield f"not all of it can be read: {error}. Restore a backup"
 
 
 def _findings(db: Database) -> Iterator[str]:

@@ -84,6 +84,9 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         )
     if not is_there:
         return
+    if _size(path) == 1:
+        # SQLite takes it for an empty file.
+        raise DatabaseRefused(f"{path} is no database; name another file with --db")
     leaves_log, before = read_only and not has_log, _written(path, log)
     try:
         with (
@@ -109,11 +112,17 @@ def refusing(path: str) -> Iterator[None]:
     """Turn what SQLite or the system says while a database is opened into a refusal for people."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if not os.path.exists(path):
             raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
-        said = error.strerror if isinstance(error, OSError) else error
-        raise DatabaseRefused(f"cannot use the database {path}: {said}; it was left as it is") from error
+        raise DatabaseRefused(f"cannot use the database {path}: {_said(error)}; it was left as it is") from error
+
+
+def _said(error: Exception) -> str | None:
+    if isinstance(error, UnicodeDecodeError):
+        # SQLite has named something by its damaged name.
+        return error.object.decode(errors="replace")
+    return error.strerror if isinstance(error, OSError) else str(error)
 
 
 def _written(path: str, log: str) -> tuple[int, int]:

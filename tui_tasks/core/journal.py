@@ -183,9 +183,10 @@ def broken_link(db: Database) -> int | None:
         if base and not _tells_of(db, base):
             return base.seq
         for row in rows:
-            seq, hashed = row[0], bytes(row[-1])
+            seq, hashed = row[0], row[-1]
             is_cut = base is not None and seq == cut
-            if seq != expected or (is_cut and hashed != cast(Base, base).hash):
+            # What was altered may be of any type.
+            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
                 return int(seq)
             if previous is not None and link(previous, row[:-1]) != hashed:
                 return int(seq)

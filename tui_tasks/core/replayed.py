@@ -73,7 +73,7 @@ def _keys(model: type[Model]) -> list[str]:
 
 
 def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:
-    return ", ".join(name for name in row if row[name] != by_journal[name])
+    return ", ".join(name for name in row if row[name] != by_journal.get(name))
 
 
 def _sentence(table: str, row: Mapping[str, Any], what: str) -> str:
