@@ -8,6 +8,8 @@ from typing import Final
 
 from tui_tasks.core import compaction
 from tui_tasks.core.compaction import AT_ONCE
+from tui_tasks.core.database import Database
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -19,8 +21,8 @@ _ROOM_SECONDS: Final = 0.003
 def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Generator[None, None, int]:
     """Drop the journal's entries from before an instant (microseconds), with a stop after each step.
 
-    Returns how many were dropped. `most`: entries or rows that a step may write. What is broken off has dropped nothing
-    yet, or the next goes on with it.
+    Returns how many were dropped, with those that one before had to drop and did not, as it was broken off. `most`:
+    entries or rows that a step may write.
 
     Raises:
         Refusal: nothing was dropped.
@@ -31,20 +33,40 @@ def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Gene
 
 def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, None, int]:
     db = store.db
-    compaction.old_entries(db, before)
-    while compaction.clear_some(db, most):
-        yield
+    dropped = yield from _drop(db, most)
+    try:
+        with db.transaction(write=False):
+            compaction.old_entries(db, before)
+    except Conflict:
+        yield from _clear(db, most, begun=False)
+        if not dropped:
+            raise
+        return dropped
+    yield from _clear(db, most, begun=True)
     with db.aside():
         tables = compaction.set_aside(db)
         yield
         copy = yield from compaction.copy(db, tables, most)
     (count,) = store.commit(CompactJournal(before, copy), actor=HUMAN, now=now)
     yield
-    while compaction.drop_some(db, most):
+    yield from _drop(db, most)
+    yield from _clear(db, most, begun=False)
+    return dropped + int(count)
+
+
+def _drop(db: Database, most: int) -> Generator[None, None, int]:
+    """Delete the entries that are to go; return how many."""
+    total = 0
+    while count := compaction.drop_some(db, most):
+        total += count
         yield
-    while compaction.clear_some(db, most):
+    return total
+
+
+def _clear(db: Database, most: int, *, begun: bool) -> Generator[None, None, None]:
+    """Delete the copies that are not wanted (any more)."""
+    while compaction.clear_some(db, most, begun=begun):
         yield
-    return int(count)
 
 
 def compact(store: Store, before: int, now: int) -> int:

@@ -67,7 +67,7 @@ def _is_there(db: Database, table: str) -> bool:
     return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
-def first_since(db: Database, at: int) -> int:
+def _first_since(db: Database, at: int) -> int:
     """The number of the first entry that was made at an instant or later, or that of the next entry there will be.
 
     The one before it and it belong to different requests.
@@ -84,13 +84,28 @@ def first_since(db: Database, at: int) -> int:
     return int(change[0]) if change else int(low)
 
 
+def older_than(db: Database, at: int) -> int:
+    """How many entries there are from before an instant.
+
+    Raises:
+        StorageFailed: the database cannot be read.
+    """
+    # At one moment: others may be dropping some.
+    with db.transaction(write=False):
+        return _first_since(db, at) - _oldest(db)
+
+
+def _oldest(db: Database) -> int:
+    return int(db.scalar("SELECT ifnull(min(seq), 1) FROM journal"))
+
+
 def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
     """The numbers of the oldest and the last entry from before an instant, and the hash of the last.
 
     Raises:
         Conflict: there are none.
     """
-    last = first_since(db, before) - 1
+    last = _first_since(db, before) - 1
     row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
     found = base(db)
     if row is None or (found is not None and last <= found.last):
@@ -112,11 +127,18 @@ def set_aside(db: Database) -> int:
 
 
 def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
-    """Copy them from there, with a stop after some rows; return what the names of the copies begin with."""
+    """Copy them from there, with a stop after some rows; return what the names of the copies begin with.
+
+    Raises:
+        Conflict: another compaction has begun, or the database was replaced.
+    """
     begin = f"base_{os.urandom(8).hex()}"
     with db.transaction(write=True):
-        db.sql("CREATE TABLE copying (tables INTEGER NOT NULL, copy TEXT NOT NULL)")
-        db.sql("INSERT INTO copying VALUES (?, ?)", (tables, begin))
+        if _is_there(db, "copying"):
+            raise Conflict(_OVERTAKEN)
+        # `tables` is told once the copy is whole.
+        db.sql("CREATE TABLE copying (copy TEXT NOT NULL, tables INTEGER)")
+        db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
         for table in STATE:
             db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
     yield
@@ -124,23 +146,36 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
         rows: int = db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")
         for row in range(0, rows, most):
             with db.transaction(write=True):
-                copied(db, begin)
+                _refuse_overtaken(db, begin)
                 some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
                 db.sql(f"INSERT INTO {begin}_{table} {some}", (row, row + most))
             yield
+    with db.transaction(write=True):
+        _refuse_overtaken(db, begin)
+        db.sql("UPDATE copying SET tables = ?", (tables,))
     return begin
 
 
+def _refuse_overtaken(db: Database, copy: str) -> None:
+    # What is attached goes when a file that took the database's place is opened.
+    is_attached = any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
+    if not is_attached or not _is_there(db, "copying") or db.scalar("SELECT copy FROM copying") != copy:
+        raise Conflict(_OVERTAKEN)
+
+
+_OVERTAKEN: Final = "another compaction of the journal has begun, or the database was replaced: nothing was dropped"
+
+
 def copied(db: Database, copy: str) -> int:
-    """The last entry whose change is in the tables of that copy.
+    """The last entry whose change is in the tables of that copy, which is whole.
 
     Raises:
-        Conflict: they are gone, since another compaction has begun.
+        Conflict: it is gone, since another compaction has begun, or the database was replaced.
     """
     is_there = _is_there(db, "copying")
     row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if is_there else None
-    if row is None:
-        raise Conflict("another compaction of the journal has begun: nothing was dropped")
+    if row is None or row[0] is None:
+        raise Conflict(_OVERTAKEN)
     return int(row[0])
 
 
@@ -153,39 +188,45 @@ def keep_base(db: Database, found: Base) -> None:
     db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
 
 
-def clear_some(db: Database, most: int) -> bool:
+# What is to be deleted is looked up in the transaction that deletes it: until then, others may compact as well, or a
+# backup be put in the database's place.
+
+
+def clear_some(db: Database, most: int, *, begun: bool) -> bool:
     """Delete some rows of copies that are not wanted (any more), in a transaction of its own.
 
-    Returns whether there may be more. A compaction that is under way elsewhere is broken off.
+    Returns whether there may be more. `begun`: also of one that another compaction has begun, which breaks that off.
     """
-    found = base(db)
-    left = db.sql(
-        "SELECT name FROM sqlite_master WHERE name = 'copying' OR name GLOB 'base_*' AND NOT name GLOB ?"
-        " ORDER BY name = 'copying' DESC LIMIT 1",
-        (f"{found.copy}_*" if found else "",),
-    ).fetchone()
-    if left is None:
-        return False
     with db.transaction(write=True):
+        found = base(db)
+        wanted = [found.copy] if found else []
+        if not begun and _is_there(db, "copying"):
+            wanted += [copy for (copy,) in db.sql("SELECT copy FROM copying")]
+        left = db.sql(
+            "SELECT name FROM sqlite_master WHERE name = 'copying' AND ? OR name GLOB 'base_*'"
+            f"{' AND NOT name GLOB ?' * len(wanted)} ORDER BY name = 'copying' DESC LIMIT 1",
+            (begun, *(f"{copy}_*" for copy in wanted)),
+        ).fetchone()
+        if left is None:
+            return False
         db.sql(f"DELETE FROM {left[0]} WHERE rowid IN (SELECT rowid FROM {left[0]} LIMIT {most})")
         if not db.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {left[0]} LIMIT 1)"):
             db.sql(f"DROP TABLE {left[0]}")
     return True
 
 
-def drop_some(db: Database, most: int) -> bool:
-    """Delete the oldest entries of those that are to go, in a transaction of its own; return whether there are more.
+def drop_some(db: Database, most: int) -> int:
+    """Delete the oldest entries of those that are to go, in a transaction of its own; return how many.
 
     Raises:
         StorageFailed: nothing was deleted.
     """
-    found = base(db)
-    oldest: int = db.scalar("SELECT min(seq) FROM journal")
-    if found is None or oldest > found.last:
-        return False
     with db.transaction(write=True):
-        db.sql("DELETE FROM journal WHERE seq <= ?", (min(found.last, oldest + most - 1),))
-    return oldest + most <= found.last
+        found = base(db)
+        if found is None:
+            return 0
+        last = min(found.last, _oldest(db) + most - 1)
+        return int(db.sql("DELETE FROM journal WHERE seq <= ?", (last,)).rowcount)
 
 
 def restore_base(source: Database, target: Database) -> int:

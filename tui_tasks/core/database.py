@@ -61,7 +61,7 @@ class Database:
         self._cursor = connection.cursor()
         self._file = _which_file(self.path)
         self._has_failed = False
-        # What is still to be added, and how many rows were written so.
+        # Sums held back (`add`), and how many rows they have written, which `changes` leaves out.
         self._sums: dict[tuple[Statement, int], int] = {}
         self._late = 0
 
@@ -251,11 +251,6 @@ class Database:
         total: int = self._connection.total_changes - self._late
         return total
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        return bool(self._connection.in_transaction)
-
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Write the database as it is at one moment into a new file, some pages at a step."""
         make_private(path)
@@ -275,9 +270,9 @@ class Database:
 
     @contextlib.contextmanager
     def early_checkpoints(self) -> Iterator[None]:
-        """Have this connection copy the log into the database often, for as long as a block runs.
+        """Have this connection copy the log into the database often, while a block runs.
 
-        Whoever's commit fills the log does that: not one who waits for a reply, where this one writes by far the most.
+        It writes most of the log. Whoever's commit fills that does it, and may be one who waits for a reply.
         """
         self.sql(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT // 8}")
         try:
@@ -288,30 +283,34 @@ class Database:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """Have an empty database attached as `aside`, for as long as a block runs: what others shall not wait for.
+        """Attach an empty database as `aside` while a block runs: what is copied there holds no lock of this one.
 
         Raises:
             StorageFailed: it cannot be made.
         """
+        with self.transaction(write=False):
+            pass  # what has failed is opened anew now, and not once it is attached
         folder, name = os.path.split(self.path)
         path = f"{folder}/.{name}.{os.getpid()}.{time.monotonic_ns()}" if self._is_file else ":memory:"
         try:
             if self._is_file:
-                try:
-                    make_private(path)
-                except DatabaseRefused as refused:
-                    raise StorageFailed(str(refused), retryable=True) from refused
+                make_private(path)
             with storage_errors(path):
                 self.sql("ATTACH ? AS aside", (path,))
-                # It outlives nothing.
+        except DatabaseRefused as refused:
+            raise StorageFailed(str(refused), retryable=True) from refused
+        finally:
+            if self._is_file:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)  # it goes with its process, however that ends
+        try:
+            with storage_errors(path):
                 self.sql("PRAGMA aside.journal_mode = off")
                 self.sql("PRAGMA aside.synchronous = off")
             yield
         finally:
             with contextlib.suppress(sqlite3.Error):  # it may have been opened anew meanwhile
                 self.sql("DETACH aside")
-            with contextlib.suppress(OSError):
-                os.unlink(path)
 
     def close(self) -> None:
         """Close the connection."""

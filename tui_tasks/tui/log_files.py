@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks import paths
-from tui_tasks.core import compaction, journal
+from tui_tasks.core import compaction
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.wanted import Filter
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt
@@ -29,8 +29,7 @@ async def compact(host: TaskApp) -> bool:
     if age is None or not age.strip():
         return False
     before = compaction.instant(age.strip(), host.now())
-    db = host.bridge.db
-    old = count(compaction.first_since(db, before) - journal.oldest(db), "entry", "entries")
+    old = count(compaction.older_than(host.bridge.db, before), "entry", "entries")
     drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
     if await host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")])) != "d":
         return False

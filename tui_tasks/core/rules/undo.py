@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import journal, queries, queries_jobs, vocab
+from tui_tasks.core import compaction, journal, queries, queries_jobs, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.models import JournalRow as J
@@ -101,11 +101,13 @@ def _is_undo(db: Database, change: int) -> bool:
 
 
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
+    base = compaction.base(tx.db)
+    if base is not None and change <= base.last:
+        # Some of it may still be there.
+        raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
     everything = journal.of_change(tx.db, change)
     entries = [entry for entry in everything if entry.kind in vocab.UNDOABLE]
     if not entries:
-        if change < journal.oldest(tx.db):
-            raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
         raise NotFound("change", str(change))
     tx.undoes = change
     last = everything[-1].seq
