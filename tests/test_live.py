@@ -53,7 +53,8 @@ class Agent:
     def _read(self) -> None:
         assert self.terminal.process.stdout is not None
         for line in self.terminal.process.stdout:
-            self.replies.append(json.loads(line))
+            if line.endswith(b"\n"):  # else it was killed within it
+                self.replies.append(json.loads(line))
 
     def send(self, id: int, tool: str, **arguments: Any) -> None:
         assert self.terminal.process.stdin is not None

@@ -282,7 +282,7 @@ def test_null_for_an_optional_argument_means_absent(talk):
 
 @pytest.mark.parametrize(
     "given",
-    [["done", "failed"], '["done", "failed"]', "['done','failed']", " [ 'done' , \"failed\" ] ", "['done', 'failed',]"],
+    [["done", "failed"], '["done", "failed"]', "['done','failed']", " [ 'done' , \"failed\" ] "],
 )
 def test_a_list_may_come_as_json_or_as_a_string_that_holds_it(talk, given):
     for status in ("pending", "done", "failed"):

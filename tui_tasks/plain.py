@@ -12,7 +12,6 @@ from tui_tasks.core import journal
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.snapshots import Entry
-from tui_tasks.core.storage_errors import storage_errors
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.format import safe_line
@@ -38,7 +37,7 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
             try:
                 if is_lost:
                     store.db.open_again()
-                entries = _page(store.db, since)
+                since, entries = _page(store.db, since)
                 is_lost = False
             except StorageFailed as failure:
                 if not is_lost:
@@ -55,9 +54,11 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
         watch.close()
 
 
-def _page(db: Database, since: int) -> list[Entry]:
-    with storage_errors(db.path, reading=True):
-        return journal.since(db, max(since, journal.oldest(db) - 1), PAGE)
+def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
+    """The entries after `since`, or after the nearest there is: some were dropped, or a backup ends before."""
+    with db.transaction(write=False):
+        since = min(max(since, journal.oldest(db) - 1), journal.newest(db))
+        return since, journal.since(db, since, PAGE)
 
 
 def _wait(watch: Watch) -> None:

@@ -146,6 +146,7 @@ class Session:
             return False
         if any(job.writes for jobs, _ in lines for job in jobs):
             return True
+        # Not what the store knows: others may have written, and no transaction has begun yet.
         lapse = queries.next_lapse(self.store.db)
         return lapse is not None and lapse <= now
 
@@ -276,7 +277,7 @@ class Session:
         """When something is to be done though nothing comes in: a lease or a wait is over. Microseconds, or None."""
         lapse = None
         if not self.identity.read_only:
-            with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
+            with contextlib.suppress(StorageFailed):
                 lapse = self.store.next_lapse()
         return min((at for at in (self.waits.due(), lapse) if at is not None), default=None)
 
@@ -288,8 +289,7 @@ class Session:
         """
         now = self.clock()
         self.store.look_again()
-        with storage_errors(self.store.path):
-            lapse = self.store.next_lapse()
+        lapse = self.store.next_lapse()
         if lapse is not None and lapse <= now and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)

@@ -92,7 +92,7 @@ def _backup(options: argparse.Namespace) -> int:
 def _declare_compact(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
-        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others wait meanwhile."
+        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others go on meanwhile."
     )
     command.add_argument("--before", metavar="WHEN", required=True, help="an age (90d, 12w), or a date (2026-01-31)")
     command.add_argument("--yes", action="store_true", help="do not ask")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,9 @@ class Watch:
     """Watches a database for commits of other connections. Used by the thread that opened the database.
 
     The kernel is asked to tell once somebody wants to know: its telling makes every write dearer.
+
+    Attributes:
+        is_lost: whether the database could not be read at the last look.
     """
 
     def __init__(self, db: Database) -> None:
@@ -34,21 +36,26 @@ class Watch:
         self._log = Path(f"{Path(db.path).resolve()}-wal")
         self._pending: list[float] = []
         self._next = 0.0
+        self._notify: Any = None
+        self._has_asked = False
+        self.is_lost = False
 
-    @cached_property
-    def _notify(self) -> Any:
-        return _notify(self._log.parent)
+    def _asked(self) -> Any:
+        """What the kernel tells by, None where it does not; it is asked to the first time."""
+        if not self._has_asked:
+            self._has_asked, self._notify = True, _notify(self._log.parent)
+        return self._notify
 
     @property
     def fd(self) -> int | None:
         """Becomes readable when the log may have been written; None where the kernel does not tell."""
-        return self._notify.fileno() if self._notify else None
+        notify = self._asked()
+        return notify.fileno() if notify else None
 
     def arm(self, now: float) -> None:
         """Take the kernel's word in (`fd` is readable); `now` is monotonic seconds."""
-        if self._notify is None:
-            return
-        for event in self._notify.read(timeout=0):
+        notify = self._asked()
+        for event in notify.read(timeout=0) if notify else ():
             if event.name == self._log.name:
                 self._pending = [now + step for step in LADDER]
 
@@ -58,24 +65,28 @@ class Watch:
         return max(0.0, at - now)
 
     def changed(self, now: float) -> bool:
-        """Whether another connection has committed since the last time this was asked."""
+        """Whether another connection has committed since the last time this was asked, or it is another file."""
         while self._pending and self._pending[0] <= now:
             self._pending.pop(0)
         # The kernel is asked to tell before the database is read, so that nothing falls between.
-        self._next = now + (SAFETY_NET if self._notify else POLL)
+        self._next = now + (SAFETY_NET if self._asked() else POLL)
         try:
             version = self._db.data_version()
         except StorageFailed:
             # Whoever asks for more is told; here the next look will do.
+            self.is_lost = True
             return False
-        if version == self._version:
-            return False
-        self._version = version
-        return True
+        self.is_lost = False
+        before, self._version = self._version, version
+        if self._notify is not None and version[0] != before[0]:
+            # The folder may be another one, too.
+            with contextlib.suppress(OSError):
+                _add(self._notify, self._log.parent)
+        return version != before
 
     def close(self) -> None:
         """Stop watching."""
-        if self.__dict__.get("_notify") is not None:
+        if self._notify is not None:
             self._notify.close()
 
 
@@ -83,9 +94,15 @@ def _notify(folder: Path) -> Any:
     if sys.platform != "linux":
         return None
     with contextlib.suppress(ImportError, OSError):
-        from inotify_simple import INotify, flags
+        from inotify_simple import INotify
 
         notify = INotify(nonblocking=True)
-        notify.add_watch(folder, flags.MODIFY | flags.CREATE)
+        _add(notify, folder)
         return notify
     return None
+
+
+def _add(notify: Any, folder: Path) -> None:
+    from inotify_simple import flags
+
+    notify.add_watch(folder, flags.MODIFY | flags.CREATE)

@@ -67,6 +67,13 @@ def damaged(path: Path, start: int, data: bytes) -> Path:
     return path
 
 
+def put_in_place(copy: Path, path: Path) -> None:
+    """Put a backup in the place of a database, as a person does."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    copy.rename(path)
+
+
 UNFIT = {
     "a text file": lambda path: path.write_text("my shopping list\n" * 200),
     "a file of zeros": lambda path: path.write_bytes(bytes(8192)),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SECOND, START
-from tests.core.databases import add
+from tests.core.databases import add, put_in_place
 from tui_tasks.core import backup, compaction, journal, queries, replayed
 from tui_tasks.core.compacting import compact, compacting
 from tui_tasks.core.driver import sqlite3
@@ -53,12 +53,6 @@ def _is_copying(store: Store) -> bool:
     return bool(store.db.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'copying'"))
 
 
-def _put_in_place(copy: Path, path: Path) -> None:
-    for file in path.parent.glob("tasks.db*"):
-        file.unlink()
-    copy.rename(path)
-
-
 def test_one_that_was_broken_off_while_it_dropped_is_ended_by_the_same_again_and_all_is_counted(store: Store) -> None:
     _fill(store)
     steps = _to_drop(store, 40)
@@ -96,7 +90,7 @@ def test_a_backup_that_is_put_in_its_place_while_entries_are_dropped_stays_whole
     backup.backup(store.db, path.with_name("copy.db"))
     steps = _to_drop(store, 40)
     _until(steps, lambda: journal.oldest(store.db) > 1)
-    _put_in_place(path.with_name("copy.db"), path)
+    put_in_place(path.with_name("copy.db"), path)
     _to_the_end(steps)
     with Store(str(path)) as restored:
         assert journal.oldest(restored.db) == 1
@@ -117,7 +111,7 @@ def test_a_backup_from_while_it_copied_that_is_put_in_its_place_is_not_taken_for
         if _is_copying(store):
             next(steps)
     is_decided = not _is_copying(store)
-    _put_in_place(path.with_name("copy.db"), path)
+    put_in_place(path.with_name("copy.db"), path)
     if is_decided:
         _to_the_end(steps)
     else:
@@ -163,7 +157,7 @@ def test_it_goes_on_with_a_database_that_must_be_opened_anew(store: Store, path:
         store.db.sql("INSERT INTO journal (seq) VALUES (1)")
     compact(store, START + 10 * SECOND, NOW)
     backup.backup(store.db, path.with_name("copy.db"))
-    _put_in_place(path.with_name("copy.db"), path)
+    put_in_place(path.with_name("copy.db"), path)
     compact(store, START + 20 * SECOND, NOW)
     assert next(entry.at for entry in journal.all_entries(store.db)) == START + 20 * SECOND
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.conftest import START
+from tests.core.databases import put_in_place
 from tests.tui.driving import lines, opened, said, settle, until
+from tui_tasks.core import backup, queries
 from tui_tasks.core.database import Database
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import EditTask, LogTask
+from tui_tasks.core.store import Store
 from tui_tasks.tui import bridge
 
 READS = ("one", "all", "query", "sql", "scalar")
@@ -110,3 +116,32 @@ async def test_it_can_be_left_while_nothing_can_be_read(plan, make_app, disk):
         disk.lose(app)
         await pilot.press("j", "q")
     assert app.return_code == 0
+
+
+async def test_the_screen_shows_what_is_there_and_what_the_human_does_goes_there(plan, make_app):
+    path = Path(plan.path)
+    copy = path.with_name("copy.db")
+    with Store(plan.path) as store:
+        backup.backup(store.db, copy)
+        store.commit(EditTask(plan[1], {"name": "Lost with the old file"}), actor="a", now=START)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        await until(pilot, lambda: any("Lost with the old file" in line for line in lines(app)))
+        put_in_place(copy, path)
+        await until(pilot, lambda: not any("Lost with the old file" in line for line in lines(app)))
+        await app.bridge.commit(EditTask(plan[1], {"name": "Written there"}))
+        await until(pilot, lambda: any("Written there" in line for line in lines(app)))
+        with Store(plan.path) as other:
+            assert queries.task(other.db, plan[1]).name == "Written there"
+
+
+async def test_the_screen_says_so_while_the_file_is_gone(plan, make_app):
+    app = make_app(plan.path)
+    folder = Path(plan.path).parent
+    away = folder.with_name("away")
+    async with opened(app) as pilot:
+        await settle(pilot)
+        folder.rename(away)
+        await until(pilot, lambda: "is gone: put it back" in app.bridge.unread)
+        away.rename(folder)
+        await until(pilot, lambda: not app.bridge.unread)

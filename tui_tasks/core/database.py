@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """One connection, of one thread. Every use of it is by the thread that opened it."""
+    """One connection, of one thread. Every use of it is by the thread that opened it.
+
+    Attributes:
+        path: of the file itself, where a link leads to it.
+        opened: how often it was; another number, and it may be another file.
+    """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         refuse_faulty_library(sqlite3.sqlite_version_info)
@@ -31,6 +36,7 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
+        self.opened = 0
         if self._is_file:
             fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
@@ -57,6 +63,7 @@ class Database:
                 fitness.refuse_cut_short(connection, self.path)
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
+        self.opened += 1
         self._connection = connection
         self._cursor = connection.cursor()
         self._file = _which_file(self.path)
@@ -151,11 +158,15 @@ class Database:
         """Return the first column of the first row of plain SQL."""
         return self.sql(text).fetchone()[0]
 
-    def data_version(self) -> int:
-        """A number that differs from the last time when another connection has committed."""
-        with storage_errors(self.path):
-            version: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
-        return version
+    def data_version(self) -> tuple[int, int]:
+        """`opened`, and a number that differs from the last time when another connection has committed.
+
+        Raises:
+            StorageFailed: there is no such file now, or it cannot be read.
+        """
+        with storage_errors(self.path, reading=True):
+            self._see_to_file()
+            return self.opened, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[None]:

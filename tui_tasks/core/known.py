@@ -14,12 +14,12 @@ from tui_tasks.core.snapshots import Agent, TaskList
 
 # The fields that say where a task stands.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
-# Of lists and agents; whoever makes up a name for each request shall not fill the memory with them.
+# Of all that is kept, a list by each of its names; whoever makes up a name for each request shall not fill the memory.
 _MOST: Final = 1_000
 
 
 class Known:
-    """Lookups that are made once.
+    """Lookups that are made once. A list's counts are those of then: who needs them asks `queries`.
 
     Attributes:
         seq: the newest entry; 0 where there is none.
@@ -42,7 +42,7 @@ class Known:
         return len(self._lists) + len(self._handles) + len(self._agents) + len(self._last_ranks) > _MOST
 
     def list_by_id(self, id: int) -> TaskList:
-        """The list of that number; its counts are those at some time before, as with all of these."""
+        """The list of that number."""
         return self._lists.get(id) or self._keep(queries.list_by_id(self._db, id))
 
     def list_by_uid(self, uid: str) -> TaskList:
@@ -84,6 +84,11 @@ class Known:
             self._last_ranks[list_id] = queries.last_rank(self._db, list_id)
         return self._last_ranks[list_id]
 
+    @property
+    def has_next_lapse(self) -> bool:
+        """Whether `next_lapse` was looked up."""
+        return self._next_lapse is not None
+
     def next_lapse(self) -> int | None:
         """When the first standing lease is over."""
         if self._next_lapse is None:
@@ -110,7 +115,7 @@ class Known:
             self._last_ranks[new["list_id"]] = max(self._last_ranks[new["list_id"]] or "", new["rank"])
 
 
-def known(db: Database, before: Known | None) -> Known:
+def still_known(db: Database, before: Known | None) -> Known:
     """What is known in the transaction that is open: what was, where the state is as it was then."""
     head = journal.head(db)
     if before is not None and (before.seq, before.hash) == head and not before.is_full:

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core import compaction, journal, migrations, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database
-from tui_tasks.core.known import Known, known
+from tui_tasks.core.known import Known, still_known
 from tui_tasks.core.models import STATE
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.snapshots import Task, full_task
@@ -224,7 +224,7 @@ class Store:
         with self.db.transaction(write=True):
             # Taken out until it is committed: what fails leaves nothing behind that holds no more.
             before, self._known = self._known, None
-            transaction = Transaction(self.db, known(self.db, before), self._uids, now, savepoints=savepoints)
+            transaction = Transaction(self.db, still_known(self.db, before), self._uids, now, savepoints=savepoints)
             yield transaction
         self._known = transaction.known
 
@@ -236,13 +236,18 @@ class Store:
             StorageFailed: the database cannot be read.
         """
         with self.db.transaction(write=False):
-            self._known = known(self.db, self._known)
+            self._known = still_known(self.db, self._known)
             yield Reading(self.db, self._known)
 
     def next_lapse(self) -> int | None:
-        """When the first standing lease is over, as of the last transaction or `look_again`."""
-        if self._known is None:
-            self._known = known(self.db, None)
+        """When the first standing lease is over; what others wrote since it was looked up counts after `look_again`.
+
+        Raises:
+            StorageFailed: the database cannot be read.
+        """
+        if self._known is None or not self._known.has_next_lapse:
+            with self.reading() as reading:
+                return reading.known.next_lapse()
         return self._known.next_lapse()
 
     def look_again(self) -> None:

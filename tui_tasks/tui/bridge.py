@@ -100,6 +100,7 @@ class Bridge:
         self.read_only = read_only
         self.clock = clock
         self.seq = journal.newest(self.db)
+        self._opened = self.db.opened
         # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
         self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
@@ -153,7 +154,7 @@ class Bridge:
         except READ_ERRORS as error:
             self.cannot_read(error)
             return
-        since, self.seq, self.unread = self.seq, newest, ""
+        since, self.seq, self._opened, self.unread = self.seq, newest, self.db.opened, ""
         self.unread_changed()
         self.told(Changes(since, newest, (), all=True))
         self.settle()
@@ -169,18 +170,24 @@ class Bridge:
         journal.newest(self.db)
 
     def _catch_up(self) -> None:
-        entries = glance.changes(self.db, self.seq, MOST_ENTRIES + 1)
-        if not entries:
-            return
-        since = self.seq
-        if len(entries) > MOST_ENTRIES:
-            self.seq = journal.newest(self.db)
-            self.told(Changes(since, self.seq, (), all=True))
-        else:
-            self.seq = entries[-1].seq
-            changed = {entry.uid for entry in entries if entry.entity == "task"}
-            waiting = glance.waiting_on(self.db, changed) if changed else ()
-            self.told(Changes(since, self.seq, tuple(entries), waiting=frozenset(waiting)))
+        with self.db.transaction(write=False):
+            changes = self._changes()
+        if changes is not None:
+            self.seq, self._opened = changes.seq, self.db.opened
+            self.told(changes)
+
+    def _changes(self) -> Changes | None:
+        """What was written since the last time; None where nothing was."""
+        since, is_other = self.seq, self.db.opened != self._opened
+        entries = glance.changes(self.db, since, MOST_ENTRIES + 1)
+        if not entries and not is_other:
+            return None
+        # In another file anything may be other, and of entries that were dropped nothing can be told.
+        if is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1:
+            return Changes(since, journal.newest(self.db), (), all=True)
+        changed = {entry.uid for entry in entries if entry.entity == "task"}
+        waiting = glance.waiting_on(self.db, changed) if changed else ()
+        return Changes(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
         """Write, as one change of the human's; return the operations' results once it is durable and was told.
@@ -322,7 +329,7 @@ class _Listener:
         if not self._listening:
             self._listen()
             self._watch.arm(now)
-        if self._watch.changed(now):
+        if self._watch.changed(now) or self._watch.is_lost:
             self._looked_at = now
             self._look()
         self._later(self._watch.wait(time.monotonic()))
