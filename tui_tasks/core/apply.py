@@ -103,12 +103,10 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     if entity == "run" and apply_runs.apply_many(db, uid, new):
         return
     # The driver looks for an adapter of each None and bool that is bound, which takes longer than writing it does.
-    writers, is_change = _writers(entity), old is not None
-    values = {
-        name: writers[name](value) if name in writers and value is not None else value
-        for name, value in new.items()
-        if value is not None or is_change
-    }
+    values = {name: value for name, value in new.items() if value is not None or old is not None}
+    for name, write in _writers(entity).items():
+        if (value := values.get(name)) is not None:
+            values[name] = write(value)
     if entity == "task":
         _apply_task(db, uid, old, values, new)
     elif old is None:
