@@ -69,6 +69,18 @@ def test_a_question_that_waits_is_answered_there(talk: Talk, store, path):
     assert [json.loads(line)["result"]["answer"] for line in talk.session.settle()] == ["yes"]
 
 
+def test_a_subscriber_is_told_to_look_anew_and_of_what_is_written_there(talk: Talk, store, path, filled):
+    copy = _backup(store)
+    since = talk.ok("control:subscribe")["seq"]
+    _rename(store, filled[0], "lost")
+    assert [event["event"] for event in talk.events()] == ["task.updated"]
+    put_in_place(copy, path)
+    assert talk.events() == [{"event": "lagged", "since": since + 1}]
+    with Store(str(path)) as other:
+        _rename(other, filled[1], "there")
+    assert [event["task"]["name"] for event in talk.events()] == ["there"]
+
+
 def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     copy, heard, monitors = _backup(store), queue.SimpleQueue(), []
     for number in range(5):
@@ -85,8 +97,9 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     thread = threading.Thread(target=follow)
     thread.start()
     assert "lost 4" in heard.get(timeout=30)
+    before = monitors[0].db.file
     put_in_place(copy, path)
-    while monitors[0].db.opened == 1:
+    while monitors[0].db.file == before:
         time.sleep(0.01)
     with Store(str(path)) as other:
         _rename(other, filled[1], "the end")

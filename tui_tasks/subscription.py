@@ -23,10 +23,12 @@ class Subscription:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.cursor: int | None = None
+        self._file = store.db.file
 
     def begin(self, since: int | None) -> int:
         """Send events after `since`, or from now on; return where they start."""
         self.cursor = journal.newest(self._store.db) if since is None else since
+        self._file = self._store.db.file
         return self.cursor
 
     def end(self) -> None:
@@ -48,6 +50,9 @@ class Subscription:
             return [self._lagged()]
         try:
             with self._store.db.transaction(write=False):
+                if self._store.db.file != self._file:
+                    # Numbers mean something else in a backup that was put in its place.
+                    return [self._lagged()]
                 entries = journal.since(self._store.db, self.cursor, PAGE)
                 lines = [_encode(event(self._store.db, entry)) for entry in entries]
         except CursorExpired:
@@ -59,5 +64,5 @@ class Subscription:
     def _lagged(self) -> bytes:
         """Skip to the present, and say from where to subscribe again (contract, section 3)."""
         lagged = {"event": "lagged", "since": self.cursor}
-        self.cursor = journal.newest(self._store.db)
+        self.cursor, self._file = journal.newest(self._store.db), self._store.db.file
         return _encode(lagged)

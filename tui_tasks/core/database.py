@@ -25,7 +25,7 @@ class Database:
 
     Attributes:
         path: of the file itself, where a link leads to it.
-        opened: how often it was; another number, and it may be another file.
+        file: what tells the file that is open from any other.
     """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
@@ -36,7 +36,7 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
-        self.opened = 0
+        self._opened = 0
         if self._is_file:
             fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
@@ -63,10 +63,10 @@ class Database:
                 fitness.refuse_cut_short(connection, self.path)
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
-        self.opened += 1
+        self._opened += 1
         self._connection = connection
         self._cursor = connection.cursor()
-        self._file = _which_file(self.path)
+        self.file = _which_file(self.path)
         self._has_failed = False
         # Sums held back (`add`), and how many rows they have written, which `changes` leaves out.
         self._sums: dict[tuple[Statement, int], int] = {}
@@ -83,7 +83,7 @@ class Database:
         file = _which_file(self.path)
         if self._is_file and file is None:
             raise StorageFailed(f"{self.path} is gone: put it back; nothing was written", retryable=True)
-        if file != self._file or self._has_failed:
+        if file != self.file or self._has_failed:
             before, turns = self._connection, self._turns
             try:
                 fitness.refuse_unopened(self.path, read_only=self.read_only)
@@ -159,14 +159,14 @@ class Database:
         return self.sql(text).fetchone()[0]
 
     def data_version(self) -> tuple[int, int]:
-        """`opened`, and a number that differs from the last time when another connection has committed.
+        """Numbers that differ from the last time when another connection has committed, or it was opened anew.
 
         Raises:
             StorageFailed: there is no such file now, or it cannot be read.
         """
         with storage_errors(self.path, reading=True):
             self._see_to_file()
-            return self.opened, self._cursor.execute("PRAGMA data_version").fetchone()[0]
+            return self._opened, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[None]:

@@ -100,7 +100,7 @@ class Bridge:
         self.read_only = read_only
         self.clock = clock
         self.seq = journal.newest(self.db)
-        self._opened = self.db.opened
+        self._file = self.db.file
         # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
         self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
@@ -154,7 +154,7 @@ class Bridge:
         except READ_ERRORS as error:
             self.cannot_read(error)
             return
-        since, self.seq, self._opened, self.unread = self.seq, newest, self.db.opened, ""
+        since, self.seq, self._file, self.unread = self.seq, newest, self.db.file, ""
         self.unread_changed()
         self.told(Changes(since, newest, (), all=True))
         self.settle()
@@ -173,12 +173,12 @@ class Bridge:
         with self.db.transaction(write=False):
             changes = self._changes()
         if changes is not None:
-            self.seq, self._opened = changes.seq, self.db.opened
+            self.seq, self._file = changes.seq, self.db.file
             self.told(changes)
 
     def _changes(self) -> Changes | None:
         """What was written since the last time; None where nothing was."""
-        since, is_other = self.seq, self.db.opened != self._opened
+        since, is_other = self.seq, self.db.file != self._file
         entries = glance.changes(self.db, since, MOST_ENTRIES + 1)
         if not entries and not is_other:
             return None
