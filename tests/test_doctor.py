@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -15,8 +16,9 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks import clock, doctor, held_log
-from tui_tasks.core import journal, queries, replayed
+from tui_tasks.core import compaction, journal, queries, replayed
 from tui_tasks.core.backup import backup
+from tui_tasks.core.compacting import compact
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
@@ -68,6 +70,30 @@ def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, pa
     assert any("Restore a backup" in said for said in found(path, tmp_path / "none"))
     with Store(str(path), read_only=True) as opened:
         assert "cannot be read" in doctor.summary(opened)
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL"])
+def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
+    filled: Store, path: Path, tmp_path: Path, value: str
+) -> None:
+    compact(filled, START + 5, START + SECOND)
+    base = compaction.base(filled.db)
+    assert base is not None
+    tables = ("task", "list", "log", "journal", "base", f"{base.copy}_task", f"{base.copy}_list")
+    columns = {table: [row[1] for row in filled.db.sql(f"PRAGMA table_info({table})")] for table in tables}
+    filled.close()
+    whole = path.read_bytes()
+    for table, names in columns.items():
+        for column in names:
+            path.write_bytes(whole)
+            raw = pysqlite3.connect(str(path))
+            with contextlib.suppress(pysqlite3.IntegrityError):
+                raw.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})")
+            raw.commit()
+            raw.close()
+            for said in found(path, tmp_path / "none"):
+                assert "replayed.db" not in said, (table, column)
+                assert said.endswith((".", "backup")), (table, column, said)
 
 
 def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from tests.test_watch import told_by_the_kernel
 from tui_tasks import plain
 from tui_tasks.core import backup, journal, queries
 from tui_tasks.core.compacting import compact
+from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import AddTask, AnswerAsk, ClaimNext, EditTask, EnsureList, ReleaseClaim
 from tui_tasks.core.store import Store
 from tui_tasks.tui.bridge import Bridge, Changes
@@ -58,6 +60,28 @@ def test_a_watch_tells_of_it_and_of_commits_there_even_in_another_folder(store, 
     with Store(str(path)) as other:
         _rename(other, filled[0], "changed there")
         assert told_by_the_kernel(watch)
+    watch.close()
+
+
+def test_a_database_that_is_opened_anew_since_a_write_has_failed_is_no_other(store, filled, monkeypatch):
+    watch = Watch(store.db)
+    assert not watch.changed(time.monotonic())
+    for _ in range(3):
+        with pytest.raises(sqlite3.IntegrityError), store.db.transaction(write=True):
+            store.db.sql("INSERT INTO journal (seq) VALUES (1)")
+        # Whoever tries again for each change would have no rest.
+        assert not watch.changed(time.monotonic())
+    watch.close()
+
+
+def test_a_watch_may_begin_while_the_file_is_gone(store, path, filled):
+    away = path.rename(path.with_name("away"))
+    watch = Watch(store.db)
+    assert watch.is_lost
+    assert not watch.changed(time.monotonic())
+    away.rename(path)
+    assert watch.changed(time.monotonic())
+    assert not watch.is_lost
     watch.close()
 
 
@@ -105,6 +129,22 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
         _rename(other, filled[1], "the end")
     assert "the end" in heard.get(timeout=30)
     thread.join()
+
+
+def test_a_plain_monitor_says_once_that_the_file_is_gone(store, path, filled, monkeypatch):
+    monkeypatch.setattr(plain, "LOOK_AGAIN", 0.01)
+    told: list[str] = []
+    away = path.with_name("away")
+
+    def failed(failure: StorageFailed) -> None:
+        told.append(failure.message)
+        away.rename(path)
+        _rename(store, filled[0], "back")
+
+    path.rename(away)
+    said = plain.follow(store, journal.newest(store.db), failed)
+    assert "back" in next(said)
+    assert told == [f"{path} is gone: put it back"]
 
 
 def test_a_lease_that_stands_there_lapses(store, path, filled):

@@ -224,6 +224,7 @@ EITHER = {
     """['\\ud83d\\ude00', 'b\\/', '\\n\\\\', '\\\\"']""": ["\U0001f600", "b/", "\n\\", '\\"'],
     '["a", "None of it"]': ["a", "None of it"],
     "['', \"\"]": ["", ""],
+    repr(["a\xa0b", "\x1b[2J", "\\xa0"]): ["a\xa0b", "\x1b[2J", "\\xa0"],
 }
 
 
@@ -237,7 +238,7 @@ STRICT_YET |= {
     "strings side by side": "['a' 'b']",
     "a quote within": "['it's']",
     "an unclosed single quote": "['a",
-    "Python's escape": "['\\x41']",
+    "Python's escape in double quotes": '["\\xa0"]',
     "bytes": "[b'x']",
     "a set": "[{1,2}]",
     "a tuple": "('a',)",

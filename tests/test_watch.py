@@ -25,8 +25,8 @@ def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
 def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_falls_between(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
     asked = []
-    notify = watching._notify
-    monkeypatch.setattr(watching, "_notify", lambda folder: (asked.append(folder), notify(folder))[1])
+    ask = watching._ask_kernel
+    monkeypatch.setattr(watching, "_ask_kernel", lambda folder: (asked.append(folder), ask(folder))[1])
     with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
         watch = Watch(watched.db)
         other.commit(EnsureList("one", "task"), actor="agent", now=0)

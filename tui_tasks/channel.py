@@ -136,9 +136,10 @@ class Channel:
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
         session = self._session
-        is_due = self._due is not None and self._due <= session.clock() and time.monotonic() >= self._retry_at
+        is_due = self._due is not None and self._due <= session.clock()
         try:
-            if changed or is_due or session.waits:
+            # Each try that fails may write to the log, which tells of a change.
+            if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:
                 self._put(session.settle(ending=self._ended))
             self._put_events()
         except StorageFailed as failure:

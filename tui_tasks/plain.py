@@ -62,7 +62,7 @@ def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
 
 
 def _wait(watch: Watch) -> None:
-    while not watch.changed(time.monotonic()):
+    while not (watch.changed(time.monotonic()) or watch.is_lost):
         poll = select.poll()
         if watch.fd is not None:
             poll.register(watch.fd, select.POLLIN)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks import repeats, requests
-from tui_tasks.core import journal, queries
+from tui_tasks.core import journal
 from tui_tasks.core.errors import (
     Busy,
     Conflict,
@@ -132,23 +132,20 @@ class Session:
     def _serve_together(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
         now = self.clock()
         waiting: list[Waiting] = []
-        if self._must_write(lines, now):
+        writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
+        replies = None if writes else self._read(lines, now, waiting)
+        if replies is None:
             replies = self._write(lines, now, waiting)
-        else:
-            with self.store.reading() as reading:
-                replies = [self._serve_line(line, now, reading, waiting) for line in lines]
         self.waits.add(waiting)
         return [_encode(reply) for reply in replies if reply is not None]
 
-    def _must_write(self, lines: list[tuple[list[InFlight], bool]], now: int) -> bool:
-        """Whether one of them writes, or a lease is over."""
-        if self.identity.read_only:
-            return False
-        if any(job.writes for jobs, _ in lines for job in jobs):
-            return True
-        # Not what the store knows: others may have written, and no transaction has begun yet.
-        lapse = queries.next_lapse(self.store.db)
-        return lapse is not None and lapse <= now
+    def _read(self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting]) -> list[Any] | None:
+        """Serve lines that write nothing; None where a lease is over, which is to be written first."""
+        with self.store.reading() as reading:
+            lapse = reading.known.next_lapse()
+            if lapse is not None and lapse <= now and not self.identity.read_only:
+                return None
+            return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting]) -> list[Any]:
         """Serve lines in one transaction, with savepoints only where one has failed half written."""

@@ -81,7 +81,8 @@ def loads(text: str) -> Any:
 _EITHER: Final = re.compile(
     r"""("[^"\\]*(?:\\.[^"\\]*)*"?)|'([^'\\]*(?:\\.[^'\\]*)*)('?)|\b(True|False|None)\b""", re.DOTALL
 )
-_INSIDE: Final = re.compile(r'\\.|"', re.DOTALL)
+# `\xa0` is what Python writes for a no-break space.
+_INSIDE: Final = re.compile(r'\\x([0-9a-f]{2})|\\.|"', re.DOTALL)
 _OTHERWISE: Final = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 
 
@@ -100,7 +101,11 @@ def _in_double_quotes(found: re.Match[str]) -> str:
         return _OTHERWISE[word]
     if double is not None or not end:
         return found[0]
-    return '"' + _INSIDE.sub(lambda part: _OTHERWISE.get(part[0], part[0]), inside) + '"'
+    return '"' + _INSIDE.sub(_escape, inside) + '"'
+
+
+def _escape(part: re.Match[str]) -> str:
+    return f"\\u00{part[1]}" if part[1] else _OTHERWISE.get(part[0], part[0])
 
 
 def load_line(line: bytes) -> Any:

@@ -31,7 +31,6 @@ class Watch:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._version = db.data_version()
         # SQLite keeps the log beside the file itself, wherever a link to it stands.
         self._log = Path(f"{Path(db.path).resolve()}-wal")
         self._pending: list[float] = []
@@ -39,11 +38,12 @@ class Watch:
         self._notify: Any = None
         self._has_asked = False
         self.is_lost = False
+        self._version = self._look()
 
     def _asked(self) -> Any:
         """What the kernel tells by, None where it does not; it is asked to the first time."""
         if not self._has_asked:
-            self._has_asked, self._notify = True, _notify(self._log.parent)
+            self._has_asked, self._notify = True, _ask_kernel(self._log.parent)
         return self._notify
 
     @property
@@ -69,20 +69,26 @@ class Watch:
         while self._pending and self._pending[0] <= now:
             self._pending.pop(0)
         # The kernel is asked to tell before the database is read, so that nothing falls between.
-        self._next = now + (SAFETY_NET if self._asked() else POLL)
+        notify, before, version = self._asked(), self._version, self._look()
+        self._next = now + (SAFETY_NET if notify or self.is_lost else POLL)
+        if version is None:
+            # Whoever asks for more is told; here the next look will do.
+            return False
+        if notify and before is not None and version[0] != before[0]:
+            # The folder may be another one, too.
+            with contextlib.suppress(OSError):
+                _add(notify, self._log.parent)
+        self._version = version
+        return version != before
+
+    def _look(self) -> tuple[object, int] | None:
         try:
             version = self._db.data_version()
         except StorageFailed:
-            # Whoever asks for more is told; here the next look will do.
             self.is_lost = True
-            return False
+            return None
         self.is_lost = False
-        before, self._version = self._version, version
-        if self._notify is not None and version[0] != before[0]:
-            # The folder may be another one, too.
-            with contextlib.suppress(OSError):
-                _add(self._notify, self._log.parent)
-        return version != before
+        return version
 
     def close(self) -> None:
         """Stop watching."""
@@ -90,7 +96,7 @@ class Watch:
             self._notify.close()
 
 
-def _notify(folder: Path) -> Any:
+def _ask_kernel(folder: Path) -> Any:
     if sys.platform != "linux":
         return None
     with contextlib.suppress(ImportError, OSError):

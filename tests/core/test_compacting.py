@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.core.databases import add, put_in_place
 from tui_tasks.core import backup, compaction, journal, queries, replayed
 from tui_tasks.core.compacting import compact, compacting
 from tui_tasks.core.driver import sqlite3
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import AddTask, EnsureList, Undo
 from tui_tasks.core.store import Store
 
@@ -123,6 +124,25 @@ def test_a_backup_from_while_it_copied_that_is_put_in_its_place_is_not_taken_for
         compact(restored, START + 30 * SECOND, NOW)
         assert _is_sound(restored)
         assert not _is_copying(restored)
+
+
+def test_at_whatever_step_the_file_is_replaced_it_ends_in_order_and_the_new_one_is_sound(tmp_path: Path) -> None:
+    for steps_before in range(45):
+        path = tmp_path / str(steps_before) / "tasks.db"
+        with Store(str(path)) as store:
+            home = _fill(store, 30)
+            backup.backup(store.db, path.with_name("copy.db"))
+            steps = _to_drop(store, 20)
+            for _ in zip(range(steps_before), steps, strict=False):
+                pass
+            put_in_place(path.with_name("copy.db"), path)
+            if steps_before % 2:
+                # The screen's writer does so between two steps.
+                store.commit(AddTask("meanwhile", home), actor="human", now=NOW)
+            with contextlib.suppress(Refusal):
+                for _ in steps:
+                    pass
+            assert _is_sound(store)
 
 
 def test_the_end_of_one_leaves_another_alone_that_has_begun(store: Store, path: Path) -> None:

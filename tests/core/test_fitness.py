@@ -11,6 +11,7 @@ import pytest
 from tests.core.databases import UNFIT, add, contents, damaged, foreign, made, newer
 from tui_tasks.core import fitness, queries
 from tui_tasks.core.backup import backup
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.store import Store
 
@@ -123,10 +124,15 @@ def test_a_log_that_cannot_be_read_is_refused_while_all_is_in_it_and_used_once_i
         ]
 
 
-def test_a_log_that_goes_while_it_is_looked_for_has_been_written_into_the_database(path):
-    with Store(str(path)):
-        assert fitness.head_in_log(f"{path}-wal") is not None
-    assert fitness.head_in_log(f"{path}-wal") is None
+def test_a_log_that_goes_while_it_is_looked_for_has_been_written_into_the_database(path, monkeypatch):
+    path.parent.mkdir()
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA journal_mode = wal")
+    raw.close()
+    real = fitness._size
+    monkeypatch.setattr(fitness, "_size", lambda file: 32 if file.endswith("-wal") else real(file))
+    with Store(str(path)) as store:
+        add(store, "begun")
 
 
 def test_a_beginning_that_a_crash_has_kept_out_of_the_log_is_begun_anew(path):

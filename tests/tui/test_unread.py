@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tests.core.databases import put_in_place
+from tests.core.databases import add, put_in_place
 from tests.tui.driving import lines, opened, said, settle, until
 from tui_tasks.core import backup, queries
 from tui_tasks.core.database import Database
@@ -133,6 +133,23 @@ async def test_the_screen_shows_what_is_there_and_what_the_human_does_goes_there
         await until(pilot, lambda: any("Written there" in line for line in lines(app)))
         with Store(plan.path) as other:
             assert queries.task(other.db, plan[1]).name == "Written there"
+
+
+@pytest.mark.parametrize("keys", [(), ("enter",), ("n",), ("A",), ("G", "x")], ids=str)
+@pytest.mark.parametrize("pane", ["list", "board", "log", "schedule"])
+async def test_a_backup_without_the_list_that_is_shown_is_shown_from_another(
+    plan, jobs, make_app, tmp_path, pane, keys
+):
+    with Store(str(tmp_path / "older.db")) as older:
+        add(older, "The only one")
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        await settle(pilot, *keys)
+        before = app.bridge.db.file
+        put_in_place(tmp_path / "older.db", Path(plan.path))
+        await until(pilot, lambda: app.bridge.db.file != before)
+        await settle(pilot, "escape", "escape", "escape", "2", "j", "3", "G", "4", "1", "escape", "g")
+        await until(pilot, lambda: any("The only one" in line for line in lines(app)))
 
 
 async def test_the_screen_says_so_while_the_file_is_gone(plan, make_app):

@@ -11,10 +11,9 @@ from typing import Final
 
 from tui_tasks.core import journal, vocab
 from tui_tasks.core.database import Database
-from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.new_files import sync_folder
-from tui_tasks.core.storage_errors import storage_errors
+from tui_tasks.core.storage_errors import READ_ERRORS, storage_errors
 from tui_tasks.core.store import Store
 
 PAGES_A_STEP: Final = 2_000
@@ -58,8 +57,8 @@ def readable(found: Iterator[str]) -> Iterator[str]:
     """What was found, and where it cannot be read on, that: what was altered may have any type, and no UTF-8."""
     try:
         yield from found
-    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
-        yield f"not all of it can be read: {error}. Restore a backup"
+    except (*READ_ERRORS, TypeError, ValueError) as error:
+        yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
 
 
 def _findings(db: Database) -> Iterator[str]:

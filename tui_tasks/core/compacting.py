@@ -38,11 +38,11 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
         with db.transaction(write=False):
             compaction.old_entries(db, before)
     except Conflict:
-        yield from _clear(db, most, begun=False)
+        yield from _clear(db, most, breaks_off=False)
         if not dropped:
             raise
         return dropped
-    yield from _clear(db, most, begun=True)
+    yield from _clear(db, most, breaks_off=True)
     with db.aside():
         tables = compaction.set_aside(db)
         yield
@@ -50,7 +50,7 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
     (count,) = store.commit(CompactJournal(before, copy), actor=HUMAN, now=now)
     yield
     yield from _drop(db, most)
-    yield from _clear(db, most, begun=False)
+    yield from _clear(db, most, breaks_off=False)
     return dropped + int(count)
 
 
@@ -63,9 +63,9 @@ def _drop(db: Database, most: int) -> Generator[None, None, int]:
     return total
 
 
-def _clear(db: Database, most: int, *, begun: bool) -> Generator[None, None, None]:
+def _clear(db: Database, most: int, *, breaks_off: bool) -> Generator[None, None, None]:
     """Delete the copies that are not wanted (any more)."""
-    while compaction.clear_some(db, most, begun=begun):
+    while compaction.clear_some(db, most, breaks_off=breaks_off):
         yield
 
 

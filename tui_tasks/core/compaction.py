@@ -60,7 +60,8 @@ def base(db: Database) -> Base | None:
         return None
     # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
     seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
-    return Base(seq, last, bytes(hashed), *(copied or [seq, "base"]))
+    # What was altered may be of any type.
+    return Base(seq, last, hashed if isinstance(hashed, bytes) else b"", *(copied or [seq, "base"]))
 
 
 def _is_there(db: Database, table: str) -> bool:
@@ -134,17 +135,17 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
     """
     begin = f"base_{os.urandom(8).hex()}"
     with db.transaction(write=True):
-        if _is_there(db, "copying"):
+        if _is_there(db, "copying") or not _is_attached(db):
             raise Conflict(_OVERTAKEN)
         # `tables` is told once the copy is whole.
         db.sql("CREATE TABLE copying (copy TEXT NOT NULL, tables INTEGER)")
         db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
         for table in STATE:
             db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
+        rows = {table: int(db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")) for table in STATE}
     yield
-    for table in STATE:
-        rows: int = db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")
-        for row in range(0, rows, most):
+    for table, last in rows.items():
+        for row in range(0, last, most):
             with db.transaction(write=True):
                 _refuse_overtaken(db, begin)
                 some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
@@ -156,10 +157,13 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
     return begin
 
 
+def _is_attached(db: Database) -> bool:
+    # Not any more where a file that took the database's place was opened.
+    return any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
+
+
 def _refuse_overtaken(db: Database, copy: str) -> None:
-    # What is attached goes when a file that took the database's place is opened.
-    is_attached = any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
-    if not is_attached or not _is_there(db, "copying") or db.scalar("SELECT copy FROM copying") != copy:
+    if not _is_attached(db) or not _is_there(db, "copying") or db.scalar("SELECT copy FROM copying") != copy:
         raise Conflict(_OVERTAKEN)
 
 
@@ -192,20 +196,20 @@ def keep_base(db: Database, found: Base) -> None:
 # backup be put in the database's place.
 
 
-def clear_some(db: Database, most: int, *, begun: bool) -> bool:
+def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
     """Delete some rows of copies that are not wanted (any more), in a transaction of its own.
 
-    Returns whether there may be more. `begun`: also of one that another compaction has begun, which breaks that off.
+    Returns whether there may be more. `breaks_off`: also of one that another compaction makes, which ends that.
     """
     with db.transaction(write=True):
         found = base(db)
         wanted = [found.copy] if found else []
-        if not begun and _is_there(db, "copying"):
+        if not breaks_off and _is_there(db, "copying"):
             wanted += [copy for (copy,) in db.sql("SELECT copy FROM copying")]
         left = db.sql(
             "SELECT name FROM sqlite_master WHERE name = 'copying' AND ? OR name GLOB 'base_*'"
             f"{' AND NOT name GLOB ?' * len(wanted)} ORDER BY name = 'copying' DESC LIMIT 1",
-            (begun, *(f"{copy}_*" for copy in wanted)),
+            (breaks_off, *(f"{copy}_*" for copy in wanted)),
         ).fetchone()
         if left is None:
             return False

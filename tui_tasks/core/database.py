@@ -36,7 +36,6 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
-        self._opened = 0
         if self._is_file:
             fitness.refuse_unopened(self.path, read_only=read_only)
             if not read_only:
@@ -63,7 +62,6 @@ class Database:
                 fitness.refuse_cut_short(connection, self.path)
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
-        self._opened += 1
         self._connection = connection
         self._cursor = connection.cursor()
         self.file = _which_file(self.path)
@@ -82,7 +80,7 @@ class Database:
         """
         file = _which_file(self.path)
         if self._is_file and file is None:
-            raise StorageFailed(f"{self.path} is gone: put it back; nothing was written", retryable=True)
+            raise StorageFailed(f"{self.path} is gone: put it back", retryable=True)
         if file != self.file or self._has_failed:
             before, turns = self._connection, self._turns
             try:
@@ -158,15 +156,15 @@ class Database:
         """Return the first column of the first row of plain SQL."""
         return self.sql(text).fetchone()[0]
 
-    def data_version(self) -> tuple[int, int]:
-        """Numbers that differ from the last time when another connection has committed, or it was opened anew.
+    def data_version(self) -> tuple[object, int]:
+        """`file`, and a number that differs from the last time when another connection has committed.
 
         Raises:
             StorageFailed: there is no such file now, or it cannot be read.
         """
         with storage_errors(self.path, reading=True):
             self._see_to_file()
-            return self._opened, self._cursor.execute("PRAGMA data_version").fetchone()[0]
+            return self.file, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[None]:

@@ -101,10 +101,8 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         if leaves_log and _written(path, log) == before:
             raise
         return
-    except OSError:
-        return
     with refusing(path):
-        refuse_other((has_log and head.is_empty and head_in_log(log)) or head, path)
+        refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
 
 
 @contextlib.contextmanager
@@ -140,27 +138,37 @@ def _size(path: str) -> int:
         return 0
 
 
-def head_in_log(log: str) -> Head | None:
+def _head_in_log(log: str) -> Head | None:
     """The head of a database as its log has it; None where no transaction there has written it.
 
     Raises:
         OSError: it cannot be read.
     """
-    # It is gone where whoever had the database open has closed it: then all is in the database.
-    with contextlib.suppress(FileNotFoundError), open(log, "rb") as file:
-        begun = file.read(_LOG_HEAD.size)
-        if len(begun) < _LOG_HEAD.size:
-            return None
-        at = _first_page(file, *_LOG_HEAD.unpack(begun))
-        file.seek(at or 0)
-        page = file.read(_PAGE.size)
-        file.seek(0)
+    try:
+        with open(log, "rb") as file:
+            page = _page_in_log(file)
+    except FileNotFoundError:
+        # Whoever had the database open has closed it: all is there.
+        return None
+    if page is None:
+        return None
+    version, application, kind, cells = _PAGE.unpack(page)
+    return Head(application, version, not (application or version or cells) and kind == _LEAF)
+
+
+def _page_in_log(file: BinaryIO) -> bytes | None:
+    """The beginning of the newest first page in a log."""
+    begun = file.read(_LOG_HEAD.size)
+    if len(begun) < _LOG_HEAD.size:
+        return None
+    at = _first_page(file, *_LOG_HEAD.unpack(begun))
+    file.seek(at or 0)
+    page = file.read(_PAGE.size)
+    file.seek(0)
+    if at is None or len(page) < _PAGE.size or file.read(_LOG_HEAD.size) != begun:
         # Begun anew meanwhile, which it is only once the file has it all.
-        is_same = file.read(_LOG_HEAD.size) == begun
-        if at is not None and len(page) == _PAGE.size and is_same:
-            version, application, kind, cells = _PAGE.unpack(page)
-            return Head(application, version, not (application or version or cells) and kind == _LEAF)
-    return None
+        return None
+    return page
 
 
 def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:

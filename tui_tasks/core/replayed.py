@@ -77,5 +77,5 @@ def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:
 
 
 def _sentence(table: str, row: Mapping[str, Any], what: str) -> str:
-    uid = row.get("uid") or row["task_uid"]
+    uid = row["uid"] if "uid" in row else row["task_uid"]
     return f"{table} {uid} {what}: it was changed by other means, or entries were cut off. Compare it with a backup"

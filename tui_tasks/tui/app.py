@@ -131,7 +131,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
             self._letters = (Letters(),)
         self.bridge = bridge
         self.situation = Situation(bridge.db, self.now())
-        self.list_id = self._first_list(list_name)
+        self.list_id = self.first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
         self.user_themes = user_themes
@@ -325,7 +325,8 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         told = moment(instant, self._zone)
         return time_of_day(instant, self._zone) if told.startswith(today) else told
 
-    def _first_list(self, name: str | None) -> int:
+    def first_list(self, name: str | None = None) -> int:
+        """The number of the list to begin with: the one of that name, else the one touched last, else any."""
         lists = self.situation.lists
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = glance.list_touched_last(self.bridge.db)

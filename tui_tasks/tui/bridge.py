@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.core import glance, journal, migrations, views
-from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.glance import Change
 from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.core.vocab import HUMAN
@@ -121,11 +120,7 @@ class Bridge:
         # What a first screen needs none of is imported once it stands.
         from tui_tasks.watch import Watch
 
-        try:
-            self._listener = _Listener(Watch(self.db), self.catch_up)
-        except StorageFailed as failure:
-            self.cannot_read(failure)
-            return
+        self._listener = _Listener(Watch(self.db), self.catch_up)
         # What was committed since the panes first read, before the watch began.
         self.catch_up()
 
@@ -158,8 +153,6 @@ class Bridge:
         self.unread_changed()
         self.told(Changes(since, newest, (), all=True))
         self.settle()
-        if self._listener is None:
-            self.watch()
 
     def check(self) -> None:
         """Look whether the database can be read, before something is made that shows what is in it.

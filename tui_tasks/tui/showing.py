@@ -37,8 +37,11 @@ class Showing(Hosted, App[None]):
                 screen.list_turned()
 
     def follow(self, changes: Changes) -> None:
-        """An empty list has nothing to look at: go where the first tasks come in."""
+        """An empty list has nothing to look at: go where the first tasks come in, or away from one that is gone."""
         here = self.host.current_list
+        if here is None and changes.all:
+            self.show_list(self.host.first_list())
+            return
         if (here is None or not here.total) and not self.pane.is_busy:
             elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
             if elsewhere is not None and self.host.situation.lists[elsewhere].total:

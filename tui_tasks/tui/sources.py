@@ -71,4 +71,6 @@ class TasksOfList:
 
     def total(self) -> int:
         """See `Source`."""
-        return -1 if self.only else self._seen.lists[self.list_id].total
+        # In a backup that was put in the database's place there may be no such list.
+        found = self._seen.lists.get(self.list_id)
+        return -1 if self.only else found.total if found else 0
