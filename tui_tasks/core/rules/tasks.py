@@ -86,15 +86,20 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
     _refuse_same_key(tx, home.id, op.key)
-    statuses = {on: queries.status(tx.db, on) for on in op.depends_on}
-    for on, status in statuses.items():
-        if status is None:
-            raise InvalidArgument("depends_on", f"no task {on}", id=on)
-    task = _new_task(tx, op, home, rank, _holding(statuses.values()))
+    task = _new_task(tx, op, home, rank, _held_up(tx, op.depends_on) if op.depends_on else 0)
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
     _remember(tx, task)
     return task
+
+
+def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
+    """How many of these dependencies hold a new task up."""
+    statuses = {on: queries.status(tx.db, on) for on in depends_on}
+    for on, status in statuses.items():
+        if status is None:
+            raise InvalidArgument("depends_on", f"no task {on}", id=on)
+    return _holding(statuses.values())
 
 
 def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int) -> Task:
