@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.talking import ADD, add, names
-from tui_tasks.core import journal, queries
+from tui_tasks.core import chain, queries
 
 
 def test_a_batch_is_answered_by_one_line_in_order_and_each_sees_what_came_before(talk):
@@ -120,7 +120,7 @@ def test_where_one_fails_half_written_each_of_the_others_is_done_once(talk, stor
     assert names(talk) == ["one", "two"]
     assert [event["event"] for event in talk.events()] == ["task.created"]
     assert talk.seq() == 3
-    assert journal.broken_link(store.db) is None
+    assert chain.broken_link(store.db) is None
     talk.clock.forward(6)
     assert [json.loads(line)["id"] for line in talk.session.settle()] == ["ask"]
 

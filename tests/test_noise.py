@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
-from tui_tasks.core import journal, queries
+from tui_tasks.core import chain, queries
 from tui_tasks.core.store import Store, replay
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.table import TABLE
@@ -121,7 +121,7 @@ def test_no_arguments_whatever_are_a_defect(name):
                 assert home.in_progress <= 1 or not home.one_in_progress
 
         run()
-        assert journal.broken_link(store.db) is None
+        assert chain.broken_link(store.db) is None
         assert talk.ok("control:history", since=0, limit=10_000)["entries"]
         with Store(":memory:") as again:
             replay(store.db, again.db)

@@ -124,7 +124,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     before = monitors[0].db.file
     put_in_place(copy, path)
     while monitors[0].db.file == before:
-        time.sleep(0.01)
+        time.sleep(0.01)  # another thread's look is waited for
     with Store(str(path)) as other:
         _rename(other, filled[1], "the end")
     assert "the end" in heard.get(timeout=30)

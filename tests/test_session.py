@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names
-from tui_tasks.core import database, journal, queries
+from tui_tasks.core import chain, database, journal, queries
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
 from tui_tasks.core.store import Store
@@ -157,7 +157,7 @@ def test_where_storage_fails_among_lines_that_came_together_each_is_done_once_or
     assert replies[2]["error"]["code"] == "storage_error"
     done = [reply["result"]["name"] for reply in replies if reply["ok"]]
     assert names(talk) == ["kept", *done]
-    assert journal.broken_link(talk.store.db) is None
+    assert chain.broken_link(talk.store.db) is None
 
 
 # Paused

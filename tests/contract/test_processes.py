@@ -11,7 +11,7 @@ import pytest
 
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
-from tui_tasks.core import journal
+from tui_tasks.core import chain
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, CreatePlan
 from tui_tasks.core.store import Store, replay
@@ -40,7 +40,7 @@ def sound(db) -> None:
     assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     raw.close()
     with Store(str(db)) as store, Store(":memory:") as again:
-        assert journal.broken_link(store.db) is None
+        assert chain.broken_link(store.db) is None
         replay(store.db, again.db)
         for table in ("list", "task", "log", "claim", "edge"):
             everything = f"SELECT * FROM {table} ORDER BY 1, 2"

@@ -9,7 +9,7 @@ import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks.core import backup, compaction, database, journal, kept, models, queries, queries_board, search
+from tui_tasks.core import backup, compaction, copying, journal, kept, models, queries, queries_board, search
 from tui_tasks.core.compacting import compacting
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
@@ -142,7 +142,7 @@ def test_where_the_tables_cannot_be_copied_nothing_is_dropped_and_nothing_left(s
     def refuse(file: str) -> None:
         raise DatabaseRefused(f"cannot make {file}: no space left")
 
-    monkeypatch.setattr(database, "make_private", refuse)
+    monkeypatch.setattr(copying, "make_private", refuse)
     with pytest.raises(StorageFailed, match="no space left"):
         _compact(store, 5)
     assert (journal.oldest(store.db), journal.newest(store.db)) == (1, before)

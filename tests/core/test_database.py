@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from tests.core.databases import NOW, add, begun, contents, foreign, made
-from tui_tasks.core import database, fitness, journal, queries
+from tui_tasks.core import fitness, journal, migrations, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
@@ -241,7 +241,7 @@ def test_beginning_to_write_ahead_waits_for_another_who_does_so_too(path, monkey
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     waits = []
-    monkeypatch.setattr(database.time, "sleep", lambda _: (waits.append(1), len(waits) == 3 and other.rollback()))
+    monkeypatch.setattr(migrations.time, "sleep", lambda _: (waits.append(1), len(waits) == 3 and other.rollback()))
     with Store(str(path)) as store:
         add(store, "one")
     assert len(waits) >= 3

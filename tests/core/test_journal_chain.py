@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import journal
+from tui_tasks.core import chain
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.store import Store
@@ -29,7 +29,7 @@ def test_any_byte_of_the_journal_that_is_changed_is_found():
     db = store.db
     columns = [name for _, name, *_ in db.sql("PRAGMA table_info(journal)").fetchall()]
     rows = db.sql("SELECT * FROM journal ORDER BY seq").fetchall()
-    assert journal.broken_link(db) is None
+    assert chain.broken_link(db) is None
     for _ in range(1_000):
         row = rng.choice(rows)
         at = rng.randrange(len(columns))
@@ -49,9 +49,9 @@ def test_any_byte_of_the_journal_that_is_changed_is_found():
             except sqlite3.IntegrityError as taken:
                 assert "UNIQUE" in str(taken)
             else:
-                assert journal.broken_link(db) is not None, (columns[at], value, changed)
+                assert chain.broken_link(db) is not None, (columns[at], value, changed)
             raise ZeroDivisionError
-    assert journal.broken_link(db) is None
+    assert chain.broken_link(db) is None
 
 
 def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_is_found():
@@ -66,5 +66,5 @@ def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_i
     ):
         with pytest.raises(ZeroDivisionError), store.db.transaction(write=True):
             store.db.sql(statement)
-            assert journal.broken_link(store.db) is not None, statement
+            assert chain.broken_link(store.db) is not None, statement
             raise ZeroDivisionError

@@ -12,7 +12,7 @@ from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, Hold, Item
 from tests.core.state_steps import PICK, StateSteps, content
 from tests.core.state_trail import LOST, Change, clashes, touched
-from tui_tasks.core import journal, models, queries
+from tui_tasks.core import chain, journal, models, queries
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.operations import (
@@ -184,7 +184,7 @@ class TheState(StateSteps):
     def teardown(self):
         if not hasattr(self, "stores"):
             return
-        assert journal.broken_link(self.db) is None
+        assert chain.broken_link(self.db) is None
         with Store(":memory:") as again:
             replay(self.db, again.db)
             assert tables(again.db) == tables(self.db)
@@ -207,7 +207,7 @@ class TheState(StateSteps):
                     break
             if operation == Undo() or not self.undone.get(self.actors[0]):
                 assert content(self.db) == end
-        assert journal.broken_link(self.db) is None
+        assert chain.broken_link(self.db) is None
 
 
 TestTheState = TheState.TestCase

@@ -27,7 +27,7 @@ from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tui_tasks import clock
-from tui_tasks.core import beats, journal, queries_jobs
+from tui_tasks.core import beats, chain, journal, queries_jobs
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
@@ -117,7 +117,7 @@ def many(folder: Path, budget: Budget) -> str:
     starts = (folder / "starts").read_text().split()
     assert len(starts) == len(set(starts)), "a double start"
     assert set(starts) == ran
-    assert journal.broken_link(store.db) is None
+    assert chain.broken_link(store.db) is None
     return (
         f"{minute * JOBS:,} nominal times by {PROCESSES} processes: {dict(decisions)}, {len(starts):,} starts, none "
         f"double, the clock set back {backwards} times"

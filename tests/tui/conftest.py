@@ -39,7 +39,7 @@ def make_app() -> Callable[..., TaskApp]:
 
     def make(path: str | Path, *, read_only: bool = False, **options: object) -> TaskApp:
         bridge = Bridge(str(path), read_only=read_only, clock=lambda: NOW)
-        return TaskApp(bridge, zone=ZONE, **options)  # type: ignore[arg-type]
+        return TaskApp(bridge, zone=ZONE, **options)
 
     return make
 

@@ -43,7 +43,7 @@ class Plan:
 
     def _build(self) -> None:
         made = self._do("human", at(16, 0), CreatePlan("Plan"))[0]
-        self.list_uid = made.uid  # type: ignore[attr-defined]
+        self.list_uid = made.uid
         self._add()
         self._status("human", at(16, 5), 9, "skipped")
         self._status("claude-2", at(17, 1), 1, "done")
@@ -76,7 +76,7 @@ class Plan:
         )
         for number, (title, agent) in enumerate(titles):
             task = self._do("human", at(16, 1, number), AddTask(title, self.list_uid, agent=agent))[0]
-            self.uids.append(task.uid)  # type: ignore[attr-defined]
+            self.uids.append(task.uid)
         about = "JWT middleware, login and refresh endpoints.\nTests must pass before merge."
         self._do("human", at(16, 2), EditTask(self[5], {"description": about, "tags": ("auth",), "priority": 2}))
         self._do("human", at(16, 3), EditTask(self[6], {"depends_on": (self[5],)}))

@@ -27,7 +27,7 @@ def test_each_character_of_a_line_without_end_is_looked_at_a_few_times_at_most(
     def size(char: str, measure: object = rich.cells.get_character_cell_size) -> int:
         nonlocal looks
         looks += 1
-        return measure(char)  # type: ignore[operator]
+        return measure(char)
 
     monkeypatch.setattr(rich.cells, "get_character_cell_size", size)
     text = unit * (100_000 // len(unit))

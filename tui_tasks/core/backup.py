@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core import journal, vocab
+from tui_tasks.core import chain, journal, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.new_files import sync_folder
@@ -65,7 +65,7 @@ def _findings(db: Database) -> Iterator[str]:
     for (said,) in db.sql("PRAGMA integrity_check(20)"):
         if said != "ok":
             yield f"SQLite finds it damaged: {said}. Restore a backup"
-    broken = journal.broken_link(db)
+    broken = chain.broken_link(db)
     if broken is not None:
         yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
     yield from _orphans(db)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator
 from typing import Final
 
-from tui_tasks.core import compaction
+from tui_tasks.core import compaction, copying
 from tui_tasks.core.compaction import AT_ONCE
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict
@@ -27,7 +27,7 @@ def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Gene
     Raises:
         Refusal: nothing was dropped.
     """
-    with store.db.early_checkpoints():
+    with copying.early_checkpoints(store.db):
         return (yield from _steps(store, before, now, most))
 
 
@@ -43,10 +43,10 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
             raise
         return dropped
     yield from _clear(db, most, breaks_off=True)
-    with db.aside():
-        tables = compaction.set_aside(db)
+    with copying.aside(db):
+        tables = copying.set_aside(db)
         yield
-        copy = yield from compaction.copy(db, tables, most)
+        copy = yield from copying.copy(db, tables, most)
     (count,) = store.commit(CompactJournal(before, copy), actor=HUMAN, now=now)
     yield
     yield from _drop(db, most)

@@ -7,12 +7,11 @@ entries since they can be made again. Nothing of this is in a database that was 
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Generator
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from tui_tasks.core import journal
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.models import STATE
@@ -56,7 +55,7 @@ class Base(NamedTuple):
 
 def base(db: Database) -> Base | None:
     """Where the journal begins; None where it was never compacted."""
-    if not _is_there(db, "base"):
+    if not is_there(db, "base"):
         return None
     # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
     seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
@@ -64,7 +63,8 @@ def base(db: Database) -> Base | None:
     return Base(seq, last, hashed if isinstance(hashed, bytes) else b"", *(copied or [seq, "base"]))
 
 
-def _is_there(db: Database, table: str) -> bool:
+def is_there(db: Database, table: str) -> bool:
+    """Whether there is a table of that name."""
     return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
@@ -93,11 +93,7 @@ def older_than(db: Database, at: int) -> int:
     """
     # At one moment: others may be dropping some.
     with db.transaction(write=False):
-        return _first_since(db, at) - _oldest(db)
-
-
-def _oldest(db: Database) -> int:
-    return int(db.scalar("SELECT ifnull(min(seq), 1) FROM journal"))
+        return _first_since(db, at) - journal.oldest(db)
 
 
 def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
@@ -114,60 +110,7 @@ def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
     return int(row[1]), last, bytes(row[0])
 
 
-# The tables are kept in steps, so that nobody waits long: first as they are at one moment in a file of their own, while
-# others write; then some rows at a time in tables `base_…`, of which the entry that tells of it makes the base.
-
-
-def set_aside(db: Database) -> int:
-    """Copy the tables into the database that is attached as `aside`; return the last entry whose change is in them."""
-    with db.transaction(write=False):
-        last: int = db.scalar("SELECT ifnull(max(seq), 0) FROM journal")
-        for table in STATE:
-            db.sql(f"CREATE TABLE aside.{table} AS SELECT * FROM main.{table}")
-    return last
-
-
-def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
-    """Copy them from there, with a stop after some rows; return what the names of the copies begin with.
-
-    Raises:
-        Conflict: another compaction has begun, or the database was replaced.
-    """
-    begin = f"base_{os.urandom(8).hex()}"
-    with db.transaction(write=True):
-        if _is_there(db, "copying") or not _is_attached(db):
-            raise Conflict(_OVERTAKEN)
-        # `tables` is told once the copy is whole.
-        db.sql("CREATE TABLE copying (copy TEXT NOT NULL, tables INTEGER)")
-        db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
-        for table in STATE:
-            db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
-        rows = {table: int(db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")) for table in STATE}
-    yield
-    for table, last in rows.items():
-        for row in range(0, last, most):
-            with db.transaction(write=True):
-                _refuse_overtaken(db, begin)
-                some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
-                db.sql(f"INSERT INTO {begin}_{table} {some}", (row, row + most))
-            yield
-    with db.transaction(write=True):
-        _refuse_overtaken(db, begin)
-        db.sql("UPDATE copying SET tables = ?", (tables,))
-    return begin
-
-
-def _is_attached(db: Database) -> bool:
-    # Not any more where a file that took the database's place was opened.
-    return any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
-
-
-def _refuse_overtaken(db: Database, copy: str) -> None:
-    if not _is_attached(db) or not _is_there(db, "copying") or db.scalar("SELECT copy FROM copying") != copy:
-        raise Conflict(_OVERTAKEN)
-
-
-_OVERTAKEN: Final = "another compaction of the journal has begun, or the database was replaced: nothing was dropped"
+OVERTAKEN: Final = "another compaction of the journal has begun, or the database was replaced: nothing was dropped"
 
 
 def copied(db: Database, copy: str) -> int:
@@ -176,10 +119,10 @@ def copied(db: Database, copy: str) -> int:
     Raises:
         Conflict: it is gone, since another compaction has begun, or the database was replaced.
     """
-    is_there = _is_there(db, "copying")
-    row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if is_there else None
+    begun = is_there(db, "copying")
+    row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if begun else None
     if row is None or row[0] is None:
-        raise Conflict(_OVERTAKEN)
+        raise Conflict(OVERTAKEN)
     return int(row[0])
 
 
@@ -204,7 +147,7 @@ def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
     with db.transaction(write=True):
         found = base(db)
         wanted = [found.copy] if found else []
-        if not breaks_off and _is_there(db, "copying"):
+        if not breaks_off and is_there(db, "copying"):
             wanted += [copy for (copy,) in db.sql("SELECT copy FROM copying")]
         left = db.sql(
             "SELECT name FROM sqlite_master WHERE name = 'copying' AND ? OR name GLOB 'base_*'"
@@ -229,7 +172,7 @@ def drop_some(db: Database, most: int) -> int:
         found = base(db)
         if found is None:
             return 0
-        last = min(found.last, _oldest(db) + most - 1)
+        last = min(found.last, journal.oldest(db) + most - 1)
         return int(db.sql("DELETE FROM journal WHERE seq <= ?", (last,)).rowcount)
 
 

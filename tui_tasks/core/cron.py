@@ -314,7 +314,7 @@ def _names(numbers: Iterable[int], names: tuple[str, ...]) -> str:
 
 
 def _long_words(cron: Cron, rule: _Rule) -> str:
-    from cron_descriptor import Options, get_description  # type: ignore[import-untyped]
+    from cron_descriptor import Options, get_description  # type: ignore[import-untyped]  # it has no types
 
     fields = {name: _wordy(name, getattr(cron, name)) for name in FIELDS}
     tail = ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +11,7 @@ from tui_tasks.core import fitness
 from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private
-from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
+from tui_tasks.core.storage_errors import BUSY_SECONDS, needs_opening, storage_errors
 from tui_tasks.core.turns import Turns
 
 if TYPE_CHECKING:
@@ -222,22 +221,6 @@ class Database:
             finally:
                 self._roll_back()
 
-    def write_ahead(self) -> None:
-        """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
-
-        Raises:
-            sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
-        """
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self.sql("PRAGMA journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if not is_busy(error) or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.002)  # SQLite itself does not wait here
-
     def begin_savepoint(self) -> None:
         """Begin a part of a transaction that can fail alone."""
         if self._sums:
@@ -276,50 +259,6 @@ class Database:
                 self._connection.backup(copy, pages=pages, progress=told)
         finally:
             copy.close()
-
-    @contextlib.contextmanager
-    def early_checkpoints(self) -> Iterator[None]:
-        """Have this connection copy the log into the database often, while a block runs.
-
-        It writes most of the log. Whoever's commit fills that does it, and may be one who waits for a reply.
-        """
-        self.sql(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT // 8}")
-        try:
-            yield
-        finally:
-            with contextlib.suppress(sqlite3.Error):
-                self.sql(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
-
-    @contextlib.contextmanager
-    def aside(self) -> Iterator[None]:
-        """Attach an empty database as `aside` while a block runs: what is copied there holds no lock of this one.
-
-        Raises:
-            StorageFailed: it cannot be made.
-        """
-        with self.transaction(write=False):
-            pass  # what has failed is opened anew now, and not once it is attached
-        folder, name = os.path.split(self.path)
-        path = f"{folder}/.{name}.{os.getpid()}.{time.monotonic_ns()}" if self._is_file else ":memory:"
-        try:
-            if self._is_file:
-                make_private(path)
-            with storage_errors(path):
-                self.sql("ATTACH ? AS aside", (path,))
-        except DatabaseRefused as refused:
-            raise StorageFailed(str(refused), retryable=True) from refused
-        finally:
-            if self._is_file:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)  # it goes with its process, however that ends
-        try:
-            with storage_errors(path):
-                self.sql("PRAGMA aside.journal_mode = off")
-                self.sql("PRAGMA aside.synchronous = off")
-            yield
-        finally:
-            with contextlib.suppress(sqlite3.Error):  # it may have been opened anew meanwhile
-                self.sql("DETACH aside")
 
     def close(self) -> None:
         """Close the connection."""
@@ -364,7 +303,7 @@ def _has_tag(tags: str, tag: str) -> bool:
 # Half a megabyte of the database for each connection: the system keeps it as well, and once for all processes.
 _CACHE: Final = -500
 # A page that every commit changes is copied into the database once a checkpoint: the fewer, the better. 16 MB.
-_CHECKPOINT: Final = 4_000
+CHECKPOINT: Final = 4_000
 
 
 def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
@@ -374,6 +313,6 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("synchronous", "full"),
         ("foreign_keys", 0),
         ("cache_size", _CACHE),
-        ("wal_autocheckpoint", _CHECKPOINT),
+        ("wal_autocheckpoint", CHECKPOINT),
         ("journal_size_limit", 64 * 1024 * 1024),
     ]

@@ -1,7 +1,7 @@
 """The journal: one entry for every change, chained by hash, only ever added to.
 
 Each entry's hash is over the entry before it and everything the entry says, so that no byte of it can be changed
-unnoticed (`broken_link`).
+unnoticed (`chain.broken_link`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import compaction, models
-from tui_tasks.core.compaction import Base
+from tui_tasks.core import models
 from tui_tasks.core.database import Database
-from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.orm import fn
@@ -28,27 +26,26 @@ from tui_tasks.core.statements import Statement, slot
 LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
-_COLUMNS = tuple(models.columns(J).values())
+COLUMNS = tuple(models.columns(J).values())
 _HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
-_SINCE = Statement(J.select(*_COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
-_TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
-_LATEST = Statement(J.select(*_COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
+_SINCE = Statement(J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
+_LATEST = Statement(J.select(*COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
 _TASK_SINCE = Statement(
-    J.select(*_COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
+    J.select(*COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
 )
-_TASK_LATEST = Statement(J.select(*_COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit")))
+_TASK_LATEST = Statement(J.select(*COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit")))
 _LATER_OLD = Statement(
     J.select(J.old)
     .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
     .order_by(J.seq)
 )
 _CHANGE = Statement(
-    J.select(*_COLUMNS)
+    J.select(*COLUMNS)
     .where((J.seq >= slot("change")) & (J.change == slot("change")) & (J.seq < slot("change") + slot("span")))
     .order_by(J.seq)
 )
-_said = itemgetter(*(column.name for column in _COLUMNS[:-1]))
+_said = itemgetter(*(column.name for column in COLUMNS[:-1]))
 _COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
 _read = reader(Entry, J)
@@ -164,43 +161,3 @@ def all_entries(db: Database, since: int = 0) -> Iterator[Entry]:
     while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
         yield from page
         seq = page[-1].seq
-
-
-def broken_link(db: Database) -> int | None:
-    """The seq of the first entry that does not follow from the one before it, or None when all do.
-
-    Where the entries before were compacted away, the journal itself tells what the oldest follows from. While they are
-    being deleted, the oldest is taken at its word as far as the last of them, whose hash is known.
-    """
-    base = compaction.base(db)
-    first, cut = oldest(db), base.last if base else 0
-    if first > cut + 1:
-        return first
-    previous = (base.hash if base else b"") if first == cut + 1 else None
-    expected = first
-    rows = db.sql(f"SELECT {', '.join(c.column_name for c in _COLUMNS)} FROM journal ORDER BY seq")
-    try:
-        if base and not _tells_of(db, base):
-            return base.seq
-        for row in rows:
-            seq, hashed = row[0], row[-1]
-            is_cut = base is not None and seq == cut
-            # What was altered may be of any type.
-            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
-                return int(seq)
-            if previous is not None and link(previous, row[:-1]) != hashed:
-                return int(seq)
-            previous, expected = hashed, seq + 1
-    except sqlite3.OperationalError as error:
-        if "decode" not in str(error):
-            raise
-        # A text that is no UTF-8 any more.
-        return int(expected)
-    return None
-
-
-def _tells_of(db: Database, base: Base) -> bool:
-    """Whether the entry that is said to tell of a compaction does so."""
-    row = db.one(_TOLD, seq=base.seq)
-    told = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
-    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(told)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
 from tui_tasks.core.database import Database
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA, refusing
+from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy
 
 
 def _first_schema(db: Database) -> None:
@@ -51,7 +54,7 @@ def migrate(db: Database) -> None:
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
         # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
-        db.write_ahead()
+        _write_ahead(db)
         for number in range(version, len(STEPS)):
             with db.transaction(write=True):
                 # Another process may have taken the step meanwhile.
@@ -59,3 +62,20 @@ def migrate(db: Database) -> None:
                     STEPS[number](db)
                     db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
                     db.sql(f"PRAGMA user_version = {number + 1}")
+
+
+def _write_ahead(db: Database) -> None:
+    """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
+
+    Raises:
+        sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.sql("PRAGMA journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.002)  # SQLite itself does not wait here
