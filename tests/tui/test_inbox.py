@@ -8,7 +8,7 @@ from textual import events
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core import journal, queries, views
-from tui_tasks.core.operations import AnswerAsk, CloseAsk, LogTask, OpenAsk
+from tui_tasks.core.operations import AddTask, AnswerAsk, CloseAsk, LogTask, OpenAsk
 from tui_tasks.tui import wording
 from tui_tasks.tui.inbox import KEPT, Inbox
 from tui_tasks.tui.list_pane import ListPane
@@ -295,3 +295,17 @@ async def test_resizing_keeps_the_question_and_what_is_typed(plan, make_app):
         assert app.screen.query_one(Reply).is_open
         await settle(pilot, *"lf", "enter")
         assert asks(app)["claude-2"].answer == "half"
+
+
+async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        numbers = [app.screen.number(ask) for ask in app.screen.listed.rows]
+        assert numbers == ["#4", "#7"]
+        assert "? #4  Pick JWT" in shown(app)
+        assert "? #7  Approve" in shown(app)
+        by_agent(plan, "claude-3", AddTask("pushes the others down", before=plan[1]))
+        await until(pilot, lambda: app.current_list.total == 10)
+        assert "? #5  Pick JWT" in shown(app)
+        assert "? #8  Approve" in shown(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, said, task, until, write
+from tests.tui.driving import lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
@@ -139,3 +139,28 @@ async def test_a_task_that_waits_is_free_when_what_it_waits_for_is_done(app, pla
         assert "⊘  6" in lines(app)[9]
         agent(EditTask(plan[5], {"status": "done"}))
         await until(pilot, lambda: "○  6" in lines(app)[9])
+
+
+@pytest.mark.parametrize(("pane", "keys"), [("list", ["j", "j"]), ("board", ["h", "enter"])])
+async def test_the_detail_tells_the_numbers_that_tasks_have_now(plan, make_app, agent, pane, keys):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        await press(app, pilot, *keys)
+        number = app.place_of(app.pane.target())
+        head = f"#{number} {app.pane.window.row.name}"
+        assert head in shown(app)
+        agent(AddTask("pushes the others down", before=plan[1]))
+        await until(pilot, lambda: app.current_list.total == 10)
+        assert head.replace(str(number), str(number + 1), 1) in shown(app)
+        agent(MoveTask(plan[1], after=plan[9]))
+        await until(pilot, lambda: head in shown(app))
+
+
+async def test_the_detail_tells_the_numbers_that_the_tasks_around_it_have_now(app, plan, agent):
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "j", "j", "j")
+        assert "Blocks  #6 Write integration tests" in shown(app)
+        agent(AddTask("between the two", after=plan[5]))
+        await until(pilot, lambda: app.current_list.total == 10)
+        assert "Blocks  #7 Write integration tests" in shown(app)
+        assert "#5 Ship auth flow" in shown(app)

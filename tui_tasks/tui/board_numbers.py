@@ -33,7 +33,7 @@ class CardNumbers:
 
     def forget_behind(self, changes: Changes, list_id: int) -> None:
         """Forget the numbers behind the first card of a list that has come, gone or moved."""
-        ranks = [rank for entry in changes.entries for home, rank in entry.places() if home == list_id]
+        ranks = [rank for home, rank in changes.places if home == list_id]
         if ranks:
             first = min(ranks)
             self._known = {uid: known for uid, known in self._known.items() if known[0] < first}

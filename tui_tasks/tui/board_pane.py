@@ -210,7 +210,7 @@ class BoardPane(BoardWords):
             column.window.reload()
         self._follow(held)
         if self.is_open:
-            self.detail.changed([held or ""], asks=True)
+            self.detail.refreshed()
         self._count()
         self._heads_again()
 
@@ -228,7 +228,7 @@ class BoardPane(BoardWords):
         if held in uids and self.window.cursor != held:
             self._follow(held)
         if self.is_open:
-            self.detail.changed(uids, asks=changes.touches("ask"))
+            self.detail.changed(changes)
         self._count()
         self._heads_again()
 

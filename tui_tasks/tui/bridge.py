@@ -59,6 +59,11 @@ class Changes(msgspec.Struct, frozen=True):
         """The uids of the tasks that the entries are about, and of those that wait for them."""
         return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
 
+    @property
+    def places(self) -> list[tuple[int, str]]:
+        """Where tasks have come, gone or moved: the numbers of those behind may be others now."""
+        return [place for entry in self.entries for place in entry.places()]
+
 
 class Writing:
     """How far a write has come; the writer's thread says so, the screen's reads it. Without `begin` it waits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from tui_tasks.core import glance, pages, queries, vocab
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.drafts import priority_word
 from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
@@ -47,10 +48,12 @@ class Sheet:
         self.blocks = glance.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in app.situation.asks if ask.task_uid == task.uid]
 
-    @property
-    def uids(self) -> set[str]:
-        """The tasks that it tells of."""
-        return {self.task.uid, *(task.uid for task in (*self.after, *self.blocks))}
+    def tells_of(self, changes: Changes) -> bool:
+        """Whether it says something else after these changes: about its tasks, or by the numbers that they have."""
+        told = (self.line, *self.after, *self.blocks)
+        if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in told):
+            return True
+        return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in told)
 
 
 class DetailHead(Line):
@@ -196,10 +199,14 @@ class Detail(Hosted, Vertical, Settled):
         if not self._coming:
             self._coming = self.call_later(self._read)
 
-    def changed(self, uids: Iterable[str], *, asks: bool = False) -> None:
-        """Read again if it tells of one of the tasks."""
-        if asks or self._sheet is None or not self._sheet.uids.isdisjoint(uids):
+    def changed(self, changes: Changes) -> None:
+        """Read again what it tells of, where that has changed."""
+        if self._sheet is None or self._sheet.tells_of(changes):
             self._read()
+
+    def refreshed(self) -> None:
+        """Read again: much may have changed while it was not shown."""
+        self._read()
 
     def again(self) -> None:
         """Lay it out again: what it has room for has changed."""

@@ -191,7 +191,7 @@ class Inbox(AskAnswers):
     def changed(self, changes: Changes) -> None:
         """Take in questions that came, were answered elsewhere or withdrawn; what is typed stays."""
         tasks = changes.tasks()
-        if changes.all or not tasks.isdisjoint(self._tasks):
+        if changes.all or changes.places or not tasks.isdisjoint(self._tasks):
             self._tasks.clear()
             self.window.again()
         if changes.touches("ask"):

@@ -108,11 +108,11 @@ class ListPane(ListMoves):
             self.window.reload()
         else:
             self.window.change(changes.tasks())
-        if changes.all or self.host.situation.asking != self._asking or _renumbers(changes):
+        if changes.all or self.host.situation.asking != self._asking or changes.places:
             self._asking = set(self.host.situation.asking)
             self.window.again()
         self._show_empty()
-        self.detail.changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
+        self.detail.changed(changes)
         self._lines_again()
 
     def refreshed(self) -> None:
@@ -124,7 +124,7 @@ class ListPane(ListMoves):
         else:
             self.window.reload()
         self._show_empty()
-        self.detail.changed([self.window.cursor or ""], asks=True)
+        self.detail.refreshed()
         self._lines_again()
 
     def _show_empty(self) -> None:
@@ -247,9 +247,3 @@ class ListPane(ListMoves):
         event.stop()
         self._show_head()
         self.screen.set_focus(self.window)
-
-
-def _renumbers(changes: Changes) -> bool:
-    """Whether tasks may have other numbers now; rows tell the numbers of what they wait for."""
-    kinds = ("task.created", "task.deleted", "task.restored", "task.moved")
-    return any(entry.kind in kinds for entry in changes.entries)

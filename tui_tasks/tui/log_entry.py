@@ -132,7 +132,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
 
     def changed(self, changes: Changes) -> None:
         """See to the task, where it was touched."""
-        self.query_one(Detail).changed(changes.tasks(), asks=changes.all or changes.touches("ask"))
+        self.query_one(Detail).changed(changes)
 
     def _read(self, line: LogLine | None) -> Entry | None:
         if line is None or line.word in MARKS:
