@@ -1,6 +1,8 @@
 """What is typed for a job's times and settings, read and written again."""
 
 import itertools
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -37,6 +39,57 @@ def test_common_words_are_taken_for_what_they_mean():
     assert cron("daily 21:30") == "30 21 * * *"
     assert cron("9:00 mon-fri") == "0 9 * * mon-fri"
     assert cron("9:00 weekends") == "0 9 * * sat,sun"
+
+
+def test_the_nicknames_of_crontab_are_taken():
+    assert cron("@daily") == "0 0 * * *"
+    assert cron("@Hourly") == "0 * * * *"
+    assert cron("@weekly") == "0 0 * * 0"
+    with pytest.raises(ScheduleError, match="@daily"):
+        read_times("@reboot", ZONE, NOW)
+
+
+def test_noon_and_midnight_are_times_of_day():
+    assert cron("noon") == "0 12 * * *"
+    assert cron("Noon mon-fri") == "0 12 * * mon-fri"
+    assert cron("midnight") == "0 0 * * *"
+    assert read_times("tomorrow noon", ZONE, NOW).plan == ("2026-11-22T12:00",)
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("next friday", "2026-11-27T00:00"),
+        ("Next Friday 9:00", "2026-11-27T09:00"),
+        ("friday noon", "2026-11-27T12:00"),
+        ("24 december at 6 pm", "2026-12-24T18:00"),
+        ("1 march 2027 at 8am", "2027-03-01T08:00"),
+    ],
+)
+def test_dates_in_english_are_taken(text, instant):
+    assert read_times(text, ZONE, NOW).plan == (instant,)
+
+
+def test_dates_in_english_are_counted_from_the_day_that_it_is_in_the_jobs_zone():
+    assert read_times("sunday 9:00", "Europe/Berlin", NOW).plan == ("2026-11-22T09:00",)
+    assert read_times("sunday 9:00", "Pacific/Auckland", NOW).plan == ("2026-11-29T09:00",)
+
+
+@pytest.mark.parametrize("text", ["5", "a", "soon", "12/24", "end of time", "0 8 * *", "mon-fri"])
+def test_what_is_only_the_beginning_of_a_date_is_none(text):
+    with pytest.raises(ScheduleError, match="cron"):
+        read_times(text, ZONE, NOW)
+
+
+def test_what_reads_dates_in_english_is_imported_once_one_is_typed():
+    code = (
+        "import sys, tui_tasks.tui.job_form, tui_tasks.tui.job_drafts as d;"
+        "[d.read_times(text, 'UTC', 0) for text in ('2036-01-01 09:00', 'noon', 'tomorrow noon', '@daily', '')];"
+        "print('dateparser' in sys.modules);"
+        "d.read_times('next friday', 'UTC', 0); print('dateparser' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_dates_are_a_plan_in_the_zone_of_the_job():

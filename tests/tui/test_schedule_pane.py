@@ -1,5 +1,6 @@
 """The schedule pane: what runs, what is next, what failed and why; and what the human can do about it."""
 
+import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -104,6 +105,28 @@ async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
         text = shown(app)
         shown_jobs = [number for number in range(1, 15) if f"\n S{number} " in text.split("next 24 h")[1]]
         assert f"and {11 - len(shown_jobs)} more jobs" in text
+
+
+async def test_the_strip_shows_those_that_are_due_next_whenever_they_were_made(jobs, make_app):
+    for number in range(9):
+        by_agent(jobs.plan, "claude-1", CreateJob(f"Another {number}", "scheduled", "", "x", "UTC", schedule=DAILY))
+    by_agent(
+        jobs.plan, "claude-1", CreateJob("Made last", "scheduled", "", "x", "UTC", schedule=DAILY | {"minute": "*/5"})
+    )
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        strip = shown(app).split("next 24 h")[1]
+        times = [(job.next_run or 0, number) for number, job in enumerate(_jobs(jobs.plan), 1)]
+        first = [number for next_run, number in sorted(times) if next_run > NOW][:3]
+        shown_jobs = [int(number) for number in re.findall(r"^ S(\d+) ", strip, re.MULTILINE)]
+        assert set(first) <= set(shown_jobs)
+        assert shown_jobs[0] == first[0]
+
+
+def _jobs(plan):
+    with Store(plan.path) as store:
+        return queries_jobs.jobs(store.db)
 
 
 def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():

@@ -1,7 +1,8 @@
 """What is typed for a job's times and settings, read and written. Pure; instants are microseconds, UTC.
 
-One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. A few common words are
-taken for what they mean: `every 15m`, `9:00`, `9:00 mon-fri`, `tomorrow 18:25`, `in 2h`.
+One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. Common words are taken
+for what they mean: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English
+such as `next friday 9:00` (dateparser). None of this is understood on the channel.
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ _EVERY: Final = re.compile(r"every\s+(\d{1,2})?\s*(m|min|minutes?|h|hours?)")
 _DAILY: Final = re.compile(r"(?:daily\s+)?(\d{1,2}):(\d{2})(?:\s+(daily|weekdays|weekends|[a-z]{3}(?:[-,][a-z]{3})*))?")
 _IN: Final = re.compile(r"in\s+(\d{1,4})\s*(m|min|minutes?|h|hours?|d|days?)")
 _DAY: Final = re.compile(r"(today|tomorrow)\s+(\d{1,2}):(\d{2})")
+_NICKNAMES: Final = {
+    "@hourly": Cron("0", "*", "*", "*", "*"),
+    "@daily": Cron("0", "0", "*", "*", "*"),
+    "@midnight": Cron("0", "0", "*", "*", "*"),
+    "@weekly": Cron("0", "0", "*", "*", "0"),
+    "@monthly": Cron("0", "0", "1", "*", "*"),
+    "@yearly": Cron("0", "0", "1", "1", "*"),
+    "@annually": Cron("0", "0", "1", "1", "*"),
+}
+_CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "0:00"}
+_CRON_FIELD: Final = re.compile(r"[\d*/,-]+")
 _DAYS: Final = {"daily": "*", "weekdays": "mon-fri", "weekends": "sat,sun", None: "*"}
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -69,32 +81,62 @@ def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
 def _cron(words: str) -> Cron | None:
     """The cron that is meant, None where dates seem to be."""
     lower = words.lower()
+    if lower.startswith("@"):
+        if lower not in _NICKNAMES:
+            raise ScheduleError(f"no schedule is called {words[:40]!r}; there is {', '.join(_NICKNAMES)}")
+        return _NICKNAMES[lower]
     if match := _EVERY.fullmatch(lower):
         number, unit = int(match[1] or 1), match[2][0]
         step = "*" if number == 1 else f"*/{number}"
         return Cron(step, "*", "*", "*", "*") if unit == "m" else Cron("0", step, "*", "*", "*")
-    if match := _DAILY.fullmatch(lower):
+    if match := _DAILY.fullmatch(_with_clock_times(lower)):
         return Cron(str(int(match[2])), str(int(match[1])), "*", "*", _DAYS.get(match[3], match[3]))
     fields = words.split()
-    if len(fields) == len(FIELDS):
+    # The date "24 december at 9 am" has five words too, but a cron's minutes and hours have no letters.
+    if len(fields) == len(FIELDS) and all(_CRON_FIELD.fullmatch(field) for field in fields[:2]):
         return Cron(*fields)
-    looks_like_dates = re.match(r"\d{4}|today|tomorrow|in ", lower)
-    if looks_like_dates is None:
-        raise ScheduleError(
-            f"five fields of a cron, dates such as 2026-03-01 09:00, or 9:00 mon-fri; not {words[:40]!r}"
-        )
     return None
 
 
+def _with_clock_times(words: str) -> str:
+    """The words with `noon` and `midnight` as times of day."""
+    return re.sub(r"\b(noon|midnight)\b", lambda word: _CLOCK_WORDS[word[1]], words)
+
+
 def _date(text: str, place: ZoneInfo, now: int) -> str:
+    """A date as ISO 8601, naive where it is meant in the job's zone.
+
+    Raises:
+        ScheduleError: it is no date.
+    """
     here = datetime.fromtimestamp(now // SECOND, place)
-    if match := _IN.fullmatch(text.lower()):
+    lower = _with_clock_times(text.lower())
+    if match := _IN.fullmatch(lower):
         ahead = timedelta(**{_UNITS[match[2][0]]: int(match[1])})
         return (datetime.fromtimestamp(now // SECOND, zone_of("UTC")) + ahead).isoformat()
-    if match := _DAY.fullmatch(text.lower()):
+    if match := _DAY.fullmatch(lower):
         day = here.date() + timedelta(days=match[1] == "tomorrow")
         return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
-    return text
+    if re.match(r"\d{4}", text):
+        return text
+    # A number or a letter alone would be taken for a month.
+    found = _spoken_date(lower, here.replace(tzinfo=None)) if re.search(r"[a-z]{3}", lower) else None
+    if found is None:
+        raise ScheduleError(
+            "five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, or 9:00 mon-fri; "
+            f"not {text[:40]!r}"
+        )
+    return found.isoformat(timespec="minutes")
+
+
+def _spoken_date(words: str, base: datetime) -> datetime | None:
+    """The next date after `base` that English words mean, both by the clock of the job's zone, or None."""
+    # It takes 0.15 s to import and use for the first time, and few ever type such a date.
+    import dateparser
+
+    settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": base}
+    found: datetime | None = dateparser.parse(words, languages=["en"], settings=settings)
+    return found
 
 
 def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:

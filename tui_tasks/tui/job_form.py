@@ -37,7 +37,7 @@ _LABELS: Final = {
     "prompt": "Prompt",
 }
 _HINTS: Final = {
-    "times": "0 8 * * *   or 9:00 mon-fri, every 15m   or 2026-03-01 09:00, tomorrow 18:25   or nothing: by hand",
+    "times": "0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "such as timeout=600 retries=2 overlap=queue",
 }
 # Told in place of the preview while the field has the cursor.

@@ -56,7 +56,7 @@ def _may_be_due(line: JobLine, until: int) -> bool:
 
 
 class ScheduleStrip(Lines):
-    """As many jobs as there is room for; `jobs` with the number of each."""
+    """The jobs that are due next, as many as there is room for; `jobs` with the number of each."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -78,6 +78,7 @@ class ScheduleStrip(Lines):
         room = max(2, self.size.height - 1)
         rows: list[tuple[int, JobLine, list[int]]] = []
         due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, start + HOURS * HOUR)]
+        due_then.sort(key=lambda numbered: numbered[1].job.next_run or 0)
         while due_then and len(rows) < room:
             number, job = due_then.pop(0)
             times = self._due(job, now, start)
