@@ -103,7 +103,7 @@ class Session:
             if job.tool.human:
                 raise Forbidden(f"{job.tool.name} is the human's", tool=job.tool.name)
             job.arguments = decode(job.tool.arguments, job.request.arguments)
-            job.writes = job.tool.writes(job.arguments) or job.request.idempotency_key is not None
+            job.writes = job.tool.writes(job.arguments)
             if self.identity.read_only and job.writes:
                 raise Forbidden("this channel is read only", tool=job.tool.name)
         except Refusal as refusal:
@@ -239,7 +239,8 @@ class Session:
         if request.if_version is not None:
             _check_version(request, tool, job.arguments, transaction)
         result = tool.handler(call, job.arguments)
-        if request.idempotency_key is not None:
+        # No reply of what only reads is kept: it may be long, and asking again does no harm.
+        if request.idempotency_key is not None and job.writes:
             repeats.keep(self.store.db, job, agent, result, reading.seq, now)
         return result, reading.seq
 

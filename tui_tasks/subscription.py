@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ _encode = msgspec.json.Encoder().encode
 # Behind by more than this after its reader stood still, a subscriber is told so and skipped to the present.
 LAG_LIMIT: Final = 1_000
 PAGE: Final = 200
+PAGE_BYTES: Final = 256 * 1024
 
 
 class Subscription:
@@ -44,7 +46,7 @@ class Subscription:
         if self.cursor is None:
             return []
         # Only who listens needs it: jobs' events bring calendars and time zones along.
-        from tui_tasks.dialects.events import event
+        from tui_tasks.dialects.events import page
 
         if blocked and journal.newest(self._store.db) - self.cursor > LAG_LIMIT:
             return [self._lagged()]
@@ -53,12 +55,12 @@ class Subscription:
                 if self._store.db.file != self._file:
                     # Numbers mean something else in a backup that was put in its place.
                     return [self._lagged()]
-                entries = journal.since(self._store.db, self.cursor, PAGE)
-                lines = [_encode(event(self._store.db, entry)) for entry in entries]
+                with closing(journal.each_since(self._store.db, self.cursor, PAGE)) as entries:
+                    lines, last = page(self._store.db, entries, PAGE_BYTES)
         except CursorExpired:
             return [self._lagged()]
-        if entries:
-            self.cursor = entries[-1].seq
+        if last is not None:
+            self.cursor = last
         return lines
 
     def _lagged(self) -> bytes:

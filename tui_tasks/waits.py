@@ -98,7 +98,7 @@ class Waits:
     def _forget(self, job: InFlight) -> None:
         """A refusal is not stored (contract, section 2)."""
         assert job.request is not None
-        if job.request.idempotency_key is not None:
+        if job.writes and job.request.idempotency_key is not None:
             db = self._session.store.db
             with db.transaction(write=True):
                 repeats.drop(db, job, job.request.agent or self._session.identity.agent)
@@ -113,7 +113,7 @@ class Waits:
         is_over = wait.deadline <= now if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
-        if result is not None and job.request.idempotency_key is not None:
+        if result is not None and job.writes and job.request.idempotency_key is not None:
             with session.store.db.transaction(write=True):
                 repeats.keep(session.store.db, job, agent, result, journal.newest(session.store.db), now)
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness
@@ -129,13 +129,26 @@ class Database:
     def all(self, statement: Statement, **values: Any) -> list[Any]:
         """Return all rows as tuples.
 
-        Rows are never taken one by one: SQLite would hold a read transaction until the last, and the log could not be
-        checkpointed meanwhile.
+        Rows are not taken one by one (but see `each`): SQLite would hold a read transaction until the last, and the
+        log could not be checkpointed meanwhile.
         """
         if self._sums:
             self._write_sums()
         rows: list[Any] = self._cursor.execute(statement.sql, statement.bind(values)).fetchall()
         return rows
+
+    def each(self, statement: Statement, **values: Any) -> Generator[Any, None, None]:
+        """Return the rows one by one, where few of them may be many megabytes.
+
+        Close the iterator soon: a read transaction lasts until then (see `all`).
+        """
+        if self._sums:
+            self._write_sums()
+        cursor = self._connection.execute(statement.sql, statement.bind(values))
+        try:
+            yield from cursor
+        finally:
+            cursor.close()
 
     def query(self, query: Query) -> list[Any]:
         """Return all rows of a query that is built for this one time."""

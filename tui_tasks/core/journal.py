@@ -6,7 +6,8 @@ unnoticed (`chain.broken_link`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -104,14 +105,46 @@ def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[E
     Raises:
         CursorExpired: entries after `seq` were compacted away.
     """
-    first = oldest(db)
-    if seq + 1 < first:
-        raise CursorExpired(f"events before {first} were compacted away: take a snapshot", oldest=first)
+    refuse_compacted(db, seq)
     if task is None:
         rows = db.all(_SINCE, since=seq, limit=limit)
     else:
         rows = db.all(_TASK_SINCE, task=task, since=seq, limit=limit)
     return [read_entry(row) for row in rows]
+
+
+def refuse_compacted(db: Database, seq: int) -> None:
+    """Raise where there is no telling what came after an entry.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    first = oldest(db)
+    if seq + 1 < first:
+        raise CursorExpired(f"events before {first} were compacted away: take a snapshot", oldest=first)
+
+
+def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
+    """What `since` returns, one by one, within a transaction: few entries can be many megabytes.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    refuse_compacted(db, seq)
+    with closing(
+        db.each(_SINCE, since=seq, limit=limit)
+        if task is None
+        else db.each(_TASK_SINCE, task=task, since=seq, limit=limit)
+    ) as rows:
+        yield from map(read_entry, rows)
+
+
+def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
+    """The newest `limit` entries one by one, newest first, within a transaction; of one task where it is named."""
+    with closing(
+        db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)
+    ) as rows:
+        yield from map(read_entry, rows)
 
 
 def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
@@ -134,12 +167,13 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
     if not absent:
         return image
     found: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
-    for (old,) in db.all(_LATER_OLD, task=entry.task, seq=entry.seq):
-        earlier = msgspec.json.decode(old)
-        found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
-        if len(found) == len(absent):
-            break
-    else:
+    with closing(db.each(_LATER_OLD, task=entry.task, seq=entry.seq)) as later:
+        for (old,) in later:
+            earlier = msgspec.json.decode(old)
+            found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
+            if len(found) == len(absent):
+                break
+    if len(found) < len(absent):
         row = db.one(_LONG_NOW, task=entry.task)
         now = dict(zip(LONG_FIELDS, row or (None, None, None), strict=True))
         for name in absent:

@@ -14,7 +14,7 @@ import msgspec
 from tui_tasks.core import models, search
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import TaskRow
-from tui_tasks.core.orm import fn
+from tui_tasks.core.orm import SQL, Case, fn
 from tui_tasks.core.queries import LIVE
 from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, conditions, words
@@ -22,6 +22,8 @@ from tui_tasks.core.wanted import ALL, Filter, conditions, words
 # With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.
 STRETCH: Final = 5_000
 MOST_PASSED: Final = 20_000
+# A line has the tags of a task where they are, written as JSON, at most so long; else none.
+MOST_TAGS: Final = 4_000
 
 
 class TaskLine(msgspec.Struct, frozen=True, gc=False):
@@ -69,7 +71,9 @@ class Page(list[TaskLine]):
 
 
 _FIELDS = models.columns(TaskRow)
-LINE: Final = tuple(_FIELDS[name] for name in TaskLine.__struct_fields__)
+# Tags are offered where a word is completed; a line on a screen has no place for thousands.
+_FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MOST_TAGS, _FIELDS["tags"])], SQL("'[]'"))
+LINE: Final = tuple(_FEW_TAGS if name == "tags" else _FIELDS[name] for name in TaskLine.__struct_fields__)
 _OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
 # Before and after every rank: they are made of hexadecimal digits.
 FIRST: Final = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
+import msgspec
+
 from tui_tasks.core import due, job_settings, models, run_logs
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
@@ -50,9 +52,25 @@ _LAST_ENDED = Statement(
     .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
     .limit(1)
 )
+
+
+class OpenRun(msgspec.Struct, frozen=True, gc=False):
+    """A run that has not ended, without its texts: hundreds of them may wait with a megabyte each."""
+
+    id: int
+    uid: str
+    job_uid: str
+    state: str
+    dedicated: bool
+    deadline: int | None
+    not_before: int | None
+
+
+_OPEN_COLUMNS = tuple(models.columns(RunRow)[name] for name in OpenRun.__struct_fields__)
 # Put in order by `open_runs`: asked to do it, SQLite would go through all runs of the job.
-_OPEN_OF_JOB = Statement(RunRow.select(*_RUN).where(_OF_JOB & _OPEN))
-_OPEN_RUNS = Statement(RunRow.select(*_RUN).where(_OPEN))
+_OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
+_OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
+_ROOM = Statement(JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
 _OUTCOMES = Statement(
     RunRow.select(RunRow.outcome)
     .where(_OF_JOB & RunRow.outcome.is_null(False))
@@ -164,10 +182,10 @@ def retry_of(db: Database, one: Run) -> Run | None:
     return read_run(row) if row else None
 
 
-def open_runs(db: Database, job_uid: str | None = None) -> list[Run]:
+def open_runs(db: Database, job_uid: str | None = None) -> list[OpenRun]:
     """The runs that have not ended, oldest first: of one job, or all."""
     rows = db.all(_OPEN_RUNS) if job_uid is None else db.all(_OPEN_OF_JOB, job=job_uid)
-    return sorted((read_run(row) for row in rows), key=lambda one: one.id)
+    return sorted((OpenRun(*row) for row in rows), key=lambda one: one.id)
 
 
 def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
@@ -225,11 +243,15 @@ def in_hand(db: Database) -> int:
     return count
 
 
-def startable(one: Run, its_job: Job, now: int) -> bool:
+def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
     """Whether a run's time has come, and nothing of its job is in its way."""
     if one.state not in ("waiting", "queued") or (one.not_before is not None and one.not_before > now):
         return False
-    return one.state == "waiting" or its_job.active == 0 or job_settings.read(its_job.settings).overlap == "allow"
+    active, settings = db.one(_ROOM, uid=one.job_uid) or (0, None)
+    if settings is None:
+        return False
+    settings = msgspec.json.decode(settings)
+    return one.state == "waiting" or active == 0 or job_settings.read(settings).overlap == "allow"
 
 
 def prunable(db: Database, job_uid: str, keep: int) -> int | None:

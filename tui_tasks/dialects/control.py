@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from itertools import islice
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
 from tui_tasks import __version__
 from tui_tasks.core import journal, queries
@@ -13,7 +15,7 @@ from tui_tasks.core.operations import ClaimNext, CloseAsk, ExtendClaim, OpenAsk,
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait
-from tui_tasks.dialects.events import event
+from tui_tasks.dialects.events import page
 
 CONTROL = Table()
 PROTOCOL = 1
@@ -64,7 +66,7 @@ def subscribe(call: Call, given: _Since) -> dict[str, int]:
     """
     if given.since is not None:
         _refuse_future(call, given.since)
-        journal.since(call.db, given.since, 1)
+        journal.refuse_compacted(call.db, given.since)
     return {"seq": call.channel.subscription.begin(given.since)}
 
 
@@ -90,18 +92,18 @@ class _History(Arguments):
 def history(call: Call, given: _History) -> dict[str, Any]:
     """Read what happened: who changed what, when, from what to what, and why. Oldest first.
 
-    Without `since` the newest entries; with it the oldest after it, a page at a time. Returns `entries` and `next`, the
-    `since` of the next page (null at the end).
+    Without `since` the newest entries; with it the oldest after it, a page at a time. A page has at most `limit`
+    entries and ends sooner where they are long (2 MiB). Returns `entries` and `next`, the `since` of the next page
+    (null at the end).
     """
     if given.since is None:
-        entries = journal.latest(call.db, given.limit, given.task)
-        return {"entries": [event(call.db, entry) for entry in entries], "next": None}
-    found = journal.since(call.db, given.since, given.limit + 1, given.task)
-    page = found[: given.limit]
-    return {
-        "entries": [event(call.db, entry) for entry in page],
-        "next": page[-1].seq if len(found) > len(page) else None,
-    }
+        with closing(journal.each_latest(call.db, given.limit, given.task)) as entries:
+            lines, _ = page(call.db, entries)
+        return {"entries": [Raw(line) for line in reversed(lines)], "next": None}
+    with closing(journal.each_since(call.db, given.since, given.limit + 1, given.task)) as entries:
+        lines, last = page(call.db, islice(entries, given.limit))
+        more = next(entries, None)
+    return {"entries": [Raw(line) for line in lines], "next": None if more is None else last}
 
 
 class _OneTask(Arguments):

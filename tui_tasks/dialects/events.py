@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
 
 from tui_tasks.core import journal
 from tui_tasks.core.database import Database
@@ -30,6 +33,27 @@ _INSTANTS = frozenset(
     }
 )
 _HIDDEN = frozenset({"id", "deleted", "token_hash", "name_key", "rank", "list_id", "task_uid"})
+
+
+# A page of events ends with the one that makes it this long; what was meant to be one line stays one.
+PAGE_BYTES: Final = 2 * 1024 * 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+def page(db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES) -> tuple[list[bytes], int | None]:
+    """The events of entries as JSON until they are `most` bytes, and the seq of the last; at least one where there is.
+
+    An entry can be megabytes: no more of them are held than are returned.
+    """
+    lines: list[bytes] = []
+    size, last = 0, None
+    for entry in entries:
+        lines.append(_encode(event(db, entry)))
+        size, last = size + len(lines[-1]), entry.seq
+        if size >= most:
+            break
+    return lines, last
 
 
 def event(db: Database, entry: Entry) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tui_tasks.core import beats, queries_jobs, search
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun
+from tui_tasks.core.queries_jobs import OpenRun
 from tui_tasks.core.snapshots import Beat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -174,24 +175,24 @@ class SchedulerService:
     def _begin(self, store: Store) -> None:
         """Start what waits, the oldest first."""
         now = self._clock()
+        most = self._runners().max_parallel
         for run in queries_jobs.open_runs(store.db):
-            job = queries_jobs.any_job(store.db, run.job_uid)
-            if self._stopped or job is None or not queries_jobs.startable(run, job, now):
+            # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
+            if run.dedicated and (queries_jobs.in_hand(store.db) >= most or beats.find(store.db, run.uid) is not None):
+                continue
+            if self._stopped or not queries_jobs.startable(store.db, run, now):
                 continue
             if run.dedicated:
-                self._claim(store, run, job)
+                self._claim(store, run, most)
             else:
                 self._commit(store, RequestRun(run.uid))
 
-    def _claim(self, store: Store, run: Run, job: Job) -> None:
+    def _claim(self, store: Store, run: OpenRun, most: int) -> None:
         """Take a run in hand, unless another has, and have it supervised."""
-        most = self._runners().max_parallel
-        # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
-        if beats.find(store.db, run.uid) is not None or queries_jobs.in_hand(store.db) >= most:
-            return
         beat = Beat(run.uid, False, *processes.identity(), at=self._clock())
         (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
-        if claimed is None:
+        job = queries_jobs.any_job(store.db, run.job_uid) if claimed is not None else None
+        if claimed is None or job is None:
             return
         self._at_step("claimed")
         child = self._start(store, claimed, job)

@@ -200,7 +200,7 @@ def delete_job(tx: Transaction, op: DeleteJob) -> Job:
     job = queries_jobs.job(tx.db, op.uid)
     end_unbegun(tx, job, "the job was deleted")
     for run in queries_jobs.open_runs(tx.db, job.uid):
-        finish(tx, run, "interrupted", reason="the job was deleted")
+        finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason="the job was deleted")
     change_job(tx, queries_jobs.job(tx.db, op.uid), "job.deleted", {"deleted": True})
     return job
 

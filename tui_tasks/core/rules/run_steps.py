@@ -122,7 +122,7 @@ def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
     """End the runs of a job that have not begun."""
     for run in queries_jobs.open_runs(tx.db, job.uid):
         if run.state != "running":
-            finish(tx, run, "interrupted", reason=reason)
+            finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason=reason)
 
 
 def expire(tx: Transaction) -> int:
@@ -133,5 +133,6 @@ def expire(tx: Transaction) -> int:
         if run.state == "running" and not run.dedicated and run.deadline is not None and run.deadline <= tx.now
     ]
     for run in late:
-        finish(tx, run, "error", reason="nobody has answered scheduler:finish_run by the deadline")
+        whole = queries_jobs.run(tx.db, run.uid)
+        finish(tx, whole, "error", reason="nobody has answered scheduler:finish_run by the deadline")
     return len(late)

@@ -134,7 +134,7 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
     """The run, where its time has come and its start deadline has not passed."""
     run = queries_jobs.run(tx.db, uid)
     job = queries_jobs.any_job(tx.db, run.job_uid)
-    if job is None or not queries_jobs.startable(run, job, tx.now):
+    if job is None or not queries_jobs.startable(tx.db, run, tx.now):
         return None
     deadline = job_settings.read(job.settings).start_deadline
     if deadline and run.scheduled_for is not None and tx.now > run.scheduled_for + deadline * SECOND:
