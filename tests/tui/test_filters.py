@@ -1,7 +1,8 @@
 import pytest
 
 from tui_tasks.core.wanted import Term
-from tui_tasks.tui.filters import candidates, complete, parse
+from tui_tasks.tui.filters import OF_TASKS, candidates, complete, parse
+from tui_tasks.tui.log_pane import OF_LOG
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,13 @@ from tui_tasks.tui.filters import candidates, complete, parse
         ("domain:infra list:Plan", (Term("domain", "infra"), Term("list", "Plan"))),
         ("http://x", (Term("word", "http://x"),)),
         ("-", (Term("word", "-"),)),
+        ("#docs", (Term("tag", "docs"),)),
+        ('-#"two words" @bob', (Term("tag", "two words", True), Term("who", "bob"))),
+        ("@me", (Term("who", "human"),)),
+        ("!urgent", (Term("prio", "urgent"),)),
+        ("!hi -!4", (Term("prio", "high"), Term("prio", "low", True))),
+        ("#5 \\#docs", (Term("word", "#5"), Term("word", "#docs"))),
+        ('"is:failed"', (Term("word", "is:failed"),)),
     ],
 )
 def test_words_are_read_as_terms(text, terms):
@@ -34,6 +42,33 @@ def test_what_means_nothing_is_told_and_the_rest_still_holds():
     assert parsed.terms == (Term("word", "jwt"),)
     assert "opne" in parsed.problem
     assert "open" in parsed.problem
+
+
+@pytest.mark.parametrize("text", ["is:failed", "pr:high", "-is:open", "is:failed x"])
+def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
+    parsed = parse(text)
+    assert "no filter word" in parsed.problem
+    for field in OF_TASKS.fields:
+        assert f"{field}:" in parsed.problem
+    assert parsed.terms, "it is looked for as text all the same"
+
+
+def test_the_logs_filter_knows_an_agent_by_its_sign_and_no_tags():
+    parsed = parse("@bob #docs !urgent", language=OF_LOG)
+    assert parsed.terms == (Term("who", "bob"), Term("word", "#docs"), Term("word", "!urgent"))
+    assert "kind:" in parse("prio:high", language=OF_LOG).problem
+
+
+def test_a_priority_that_there_is_not_is_told():
+    assert "urgent" in parse("!soon").problem
+    assert parse("!soon").terms == ()
+
+
+def test_while_typing_a_sign_alone_is_nothing_yet():
+    for sign in "#!@":
+        assert parse(sign, typing=True) == parse("")
+        assert parse(f"x {sign}", typing=True).terms == (Term("word", "x"),)
+    assert parse("#do", typing=True).terms == (Term("tag", "do", prefix=True),)
 
 
 def test_while_typing_the_last_word_may_be_unfinished():
@@ -56,4 +91,7 @@ def test_tab_completes_fields_and_values():
     assert complete("tag:two", candidates("tag:two", known)) == 'tag:"two words" '
     assert complete('x tag:"two w', candidates('x tag:"two w', known)) == 'x tag:"two words" '
     assert complete('tag:"two words" st', candidates('tag:"two words" st', known)) == 'tag:"two words" status:'
+    assert complete("x #two", candidates("x #two", known)) == 'x #"two words" '
+    assert complete("-@cod", candidates("-@cod", known)) == "-@codex "
+    assert candidates("!", known) == ["!urgent", "!high", "!medium", "!low"]
     assert complete("zzz", candidates("zzz", known)) == "zzz"

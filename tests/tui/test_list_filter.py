@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tui.driving import lines, opened, press, shown, task, until, write
+from tests.tui.driving import lines, opened, press, said, shown, task, until, write
 from tui_tasks.core import queries
 from tui_tasks.core.operations import AddTask, EditTask
 from tui_tasks.tui.word_line import FilterWords
@@ -30,6 +30,35 @@ async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app,
         await press(app, pilot, "escape")
         assert app.pane.window.cursor == plan[9]
         assert app.focused is app.pane.window
+
+
+async def test_a_filter_that_was_left_leaves_no_count_behind(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "the")
+        await press(app, pilot)
+        assert "of 9" in shown(app)
+        await press(app, pilot, "escape", "slash")
+        assert "of 9" not in shown(app)
+
+
+async def test_the_words_of_quick_add_filter_too(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "#auth @claude-1 !high")
+        await press(app, pilot, "enter")
+        assert [row.uid for row in app.pane.window.rows_on_screen] == [plan[5]]
+        assert "1 of 9" in shown(app)
+
+
+async def test_a_field_that_there_is_not_is_told_in_full(app):
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "slash")
+        await write(pilot, "is:failed")
+        await press(app, pilot)
+        assert said(app) == "no filter word 'is:'; there is status:, who:, list:, tag:, domain:, prio:"
+        await press(app, pilot, *["backspace"] * 9)
+        assert said(app) == ""
 
 
 async def test_tab_completes_a_word_of_the_filter(app):

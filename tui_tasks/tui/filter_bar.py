@@ -139,7 +139,8 @@ class FilterBar(Hosted, Horizontal):
         self.remove_class("-open")
         if self._words is not None:
             self._words.value = ""
-        self._said = Parsed()
+        self._take(Parsed())
+        self.say("")
         self.post_message(self.Cleared(typing))
 
     def keep(self) -> None:
@@ -173,5 +174,11 @@ class FilterBar(Hosted, Horizontal):
     def _tell(self, *, typing: bool = True) -> None:
         parsed = parse(self.text, typing=typing, language=self._language)
         if parsed != self._said:
-            self._said = parsed
+            self._take(parsed)
             self.post_message(self.Wanted(parsed))
+
+    def _take(self, parsed: Parsed) -> None:
+        """Note what the filter says; the footer has room to tell in full what means nothing in it."""
+        if parsed.problem != self._said.problem:
+            self.host.say(parsed.problem)
+        self._said = parsed

@@ -221,6 +221,7 @@ class ListPane(ListMoves):
         cursor = self._before_filter if event.typing else self.window.cursor
         self._show_head()
         self.window.refilter(self._source(ALL), cursor)
+        self._matches.stop()
         self.screen.set_focus(self.window)
         self._lines_again()
 

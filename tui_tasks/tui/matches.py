@@ -25,9 +25,7 @@ class Matches:
 
     def count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
         """Count anew, from a rank on where the tasks before it were counted: `so_far`."""
-        if self._going_on is not None:
-            self._going_on.stop()
-        self._going_on = None
+        self.stop()
         host, bar = self._pane.host, self._pane.query_one(FilterBar)
         found = host.current_list
         if not only or found is None:
@@ -38,3 +36,9 @@ class Matches:
         bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
         if end is not None:
             self._going_on = self._pane.set_timer(_PAUSE, lambda: self.count(only, end, so_far))
+
+    def stop(self) -> None:
+        """Count no further."""
+        if self._going_on is not None:
+            self._going_on.stop()
+        self._going_on = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -16,7 +16,7 @@ from tui_tasks.tui import job_words
 from tui_tasks.tui.actions import Action, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.filter_bar import FilterBar
-from tui_tasks.tui.filters import Parsed
+from tui_tasks.tui.filters import Language, Parsed
 from tui_tasks.tui.format import cell_len, count, fit, look, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.job_actions import JobActions
@@ -27,6 +27,7 @@ from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.schedule_strip import ScheduleStrip
 from tui_tasks.tui.window import RowMessage, RowWindow
 
+OF_JOBS: Final = Language(("who",), {})
 # So many touched jobs are read one by one; beyond that all are.
 _FEW = 50
 
@@ -155,7 +156,7 @@ class SchedulePane(JobActions):
     def compose(self) -> ComposeResult:
         """Titles, jobs, the next 24 hours, one job."""
         yield Rule()
-        yield FilterBar(lambda: {"who": sorted({line.job.created_by for line in self._all})}, id="job-filter")
+        yield FilterBar(lambda: {"who": sorted({line.job.created_by for line in self._all})}, OF_JOBS, id="job-filter")
         yield JobHead()
         self.window = JobWindow(id="jobs")
         self.window.numbers = {}
