@@ -16,7 +16,7 @@ from typing import Final
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.session import Session
 from tui_tasks.watch import Watch
-from tui_tasks.wire import CHUNK, LineSplitter, Outbox
+from tui_tasks.wire import CHUNK, LineSplitter, Outbox, Unwritable
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,11 @@ AWAKE_SECONDS: Final = 0.0001
 
 
 class Channel:
-    """A session on two descriptors. `run` returns when the input has ended and every reply is written."""
+    """A session on two descriptors. `run` returns when the input has ended and every reply is written.
+
+    Attributes:
+        has_failed: whether it has ended because replies could not be written.
+    """
 
     def __init__(self, session: Session, input_fd: int, output_fd: int) -> None:
         self._session = session
@@ -42,6 +46,7 @@ class Channel:
         self._wake_out, self._wake_in = os.pipe()
         self._ended = False
         self._stopped = False
+        self.has_failed = False
         self._moved_at = time.monotonic()
         self._lagging = False
         # Whether there may be events that the backlog has no room for.
@@ -66,8 +71,11 @@ class Channel:
                     break
         except ConnectionError:
             _log.info("the reader of the replies is gone")
+        except Unwritable as failure:
+            self.has_failed = True
+            _log.error("replies cannot be written (%s): no more requests are served", failure)
         finally:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, Unwritable):
                 self._out.flush()
             self._watch.close()
             # Forgotten before it is closed: a late `stop` must not write into whatever has its number by then.

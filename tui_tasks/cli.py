@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tui_tasks import __version__
+from tui_tasks import __version__, streams
 from tui_tasks.options import (
     INTERRUPTED,
     REFUSED,
@@ -43,15 +42,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.argv[1:2] and sys.argv[1] in _SOON_OVER:
         # Looking for cycles is a sixth of what such a process does, and its end frees all of it.
         gc.disable()
-    status = _run(sys.argv[1:])
+    status = _written(sys.argv[1:])
     gc.freeze()
     return status
+
+
+def _written(arguments: Sequence[str]) -> int:
+    """Run the program, and see to it that what it printed was written."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            if sys.stdout is not None:
+                streams.flush()
+    except streams.OutputFailed as failed:
+        print(f"tui-tasks: standard output cannot be written: {failed}; what was changed is kept", file=sys.stderr)
+    except BrokenPipeError:
+        pass  # whoever read the output has stopped
+    streams.give_up()
+    return REFUSED
 
 
 def _run(arguments: Sequence[str]) -> int:
     from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 
     options = _screen_alone(arguments) or parse(parser(*arguments[:1]), arguments)
+    if options.run not in (_tui, _watch, _demo):
+        streams.prepare()
     try:
         check_speaker(options)
     except InvalidRequest as refused:
@@ -61,10 +78,6 @@ def _run(arguments: Sequence[str]) -> int:
         status: int = options.run(options)
     except (DatabaseRefused, Refusal) as refused:
         _tell_refused(refused)
-        return REFUSED
-    except BrokenPipeError:
-        # Whoever read the output has stopped; nothing more can be said there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -129,12 +142,13 @@ def _serve(options: argparse.Namespace) -> int:
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
+    if not _has_pipes("serve"):
+        return USAGE
     with open_store(options) as store, contextlib.ExitStack() as running:
         tell_who_else(options)
         claimed = claim_without_screen()
-        if claimed.input_fd is None or claimed.output_fd is None:
-            print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
-            return USAGE
+        assert claimed.input_fd is not None
+        assert claimed.output_fd is not None
         channel = Channel(session_of(options, store), claimed.input_fd, claimed.output_fd)
         for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(ending, lambda *_: channel.stop())
@@ -143,7 +157,15 @@ def _serve(options: argparse.Namespace) -> int:
 
             running.enter_context(hosting.hosted(store.path, wanted=True))
         channel.run()
-    return 0
+    return REFUSED if channel.has_failed else 0
+
+
+def _has_pipes(command: str) -> bool:
+    """Whether both ends of the channel were open at the start; says so where not."""
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        print(f"tui-tasks {command}: standard input and output must be open", file=sys.stderr)
+        return False
+    return True
 
 
 def _scheduler(options: argparse.Namespace) -> int:
@@ -287,7 +309,8 @@ def _ls(options: argparse.Namespace) -> int:
     from tui_tasks import verbs
 
     with open_store(options) as store:
-        verbs.ls(session_of(options, store), options.status)
+        ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘")
+        verbs.ls(session_of(options, store), options.status, ascii_only=ascii_only)
     return 0
 
 
@@ -327,10 +350,11 @@ def _mcp(options: argparse.Namespace) -> int:
     except ImportError:
         print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
         return REFUSED
+    if not _has_pipes("mcp"):
+        return USAGE
     with open_store(options) as store:
         tell_who_else(options)
-        mcp_server.run(session_of(options, store))
-    return 0
+        return 0 if mcp_server.run(session_of(options, store)) else REFUSED
 
 
 def _upkeep(name: str) -> tuple[_Declare, _Run]:

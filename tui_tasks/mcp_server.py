@@ -129,8 +129,8 @@ def _result(tool: Tool | None, reply: dict[str, Any]) -> types.CallToolResult:
     )
 
 
-def run(session: Session) -> None:
-    """Serve until the client goes."""
+def run(session: Session) -> bool:
+    """Serve until the client goes; return whether every reply could be written."""
     front = _Front(session)
     server: Server[Any] = Server(
         "tui-tasks",
@@ -144,7 +144,12 @@ def run(session: Session) -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
+    is_written = True
     try:
         anyio.run(serve)
     except* BrokenPipeError:
         _log.info("the client is gone")
+    except* OSError as failed:
+        _log.error("replies cannot be written (%s): no more requests are served", failed.exceptions[0])
+        is_written = False
+    return is_written

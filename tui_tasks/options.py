@@ -40,7 +40,7 @@ def declare_shared(command: argparse.ArgumentParser, default: str | None) -> Non
     group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
     group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
     group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
-    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs on the screen")
+    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs")
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:

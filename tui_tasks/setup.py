@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks import files
+from tui_tasks.core.errors import as_utf8
 
 SERVER: Final = "tui-tasks"
 
@@ -51,6 +52,9 @@ def set_up(name: str, server: Sequence[str], folder: Path) -> str:
         NotSetUp: its file in that folder is not as it should be, or cannot be written.
     """
     client = CLIENTS[name]
+    for word in server:
+        if word != as_utf8(word):
+            raise NotSetUp(f"{as_utf8(word)} is not UTF-8, which such a file cannot hold")
     if client.file is None:
         return f"Run: {client.command} {shlex.join(server)}"
     path = folder / client.file

@@ -51,13 +51,13 @@ def add(session: Session, name: str, description: str, *, as_json: bool) -> None
     _tell(f"added {made['uid'][:SHORT]}  {safe_line(name)}", made, as_json=as_json)
 
 
-def ls(session: Session, statuses: list[str]) -> None:
+def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
     """Print the tasks in order: of the list that is named, else of all lists."""
     db = session.store.db
     for home in _lists(session):
         for place, task in _numbered(db, home):
             if not statuses or task.status in statuses:
-                print(_line(task, home, place, session.clock()))
+                print(_line(task, home, place, session.clock(), ascii_only=ascii_only))
 
 
 def _lists(session: Session) -> list[TaskList]:
@@ -74,11 +74,11 @@ def _numbered(db: Any, home: TaskList) -> Iterator[tuple[int, Task]]:
     return enumerate(queries.tasks(db, home.id), 1)
 
 
-def _line(task: Task, home: TaskList, place: int, now: int) -> str:
+def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool) -> str:
     seen = look("blocked" if task.blocked and task.status == "pending" else task.status)
     who = safe_line(task.agent or task.updated_by, 16)
     when = ago(task.updated_at, now)
-    head = f"{task.uid[:SHORT]} {seen.glyph} {place:>4}  {safe_line(task.name, 80)}"
+    head = f"{task.uid[:SHORT]} {seen.mark(ascii_only=ascii_only)} {place:>4}  {safe_line(task.name, 80)}"
     return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}]"
 
 

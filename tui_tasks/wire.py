@@ -59,6 +59,10 @@ def _too_large() -> TooLarge:
     return TooLarge(f"a line of over {MAX_LINE:,} bytes was dropped", limit=MAX_LINE)
 
 
+class Unwritable(Exception):
+    """What replies are written to takes none, though nobody has closed it: a full disk, say."""
+
+
 class Outbox:
     """Lines on their way to a reader who may stand still: nothing blocks, nothing is dropped."""
 
@@ -79,7 +83,8 @@ class Outbox:
         """Write as much as can be written without blocking.
 
         Raises:
-            OSError: the reader is gone.
+            ConnectionError: the reader is gone.
+            Unwritable: what is written to takes nothing.
         """
         while self.size:
             if not self._front:
@@ -88,6 +93,11 @@ class Outbox:
             if not self._writable.poll(0):
                 return
             # A pipe that is ready takes this much whole; more could block.
-            written = os.write(self.fd, self._front[: select.PIPE_BUF])
+            try:
+                written = os.write(self.fd, self._front[: select.PIPE_BUF])
+            except ConnectionError:
+                raise
+            except OSError as error:
+                raise Unwritable(error.strerror) from error
             self._front = self._front[written:]
             self.size -= written

@@ -25,6 +25,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 
+def as_utf8(text: str) -> str:
+    """A text that names a path, which may be any bytes, with `?` for those that are not UTF-8."""
+    return text.encode(errors="replace").decode()
+
+
 class Refusal(Exception):
     """A request that was refused: nothing of it was written.
 
@@ -127,7 +132,7 @@ class StorageFailed(Refusal):
     code = "storage_error"
 
     def __init__(self, message: str, *, retryable: bool) -> None:
-        super().__init__(message, retryable=retryable)
+        super().__init__(as_utf8(message), retryable=retryable)  # it names the file
 
 
 class Busy(StorageFailed):

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.dialects.arguments import Arguments
-from tui_tasks.dialects.base import Call, Table
+from tui_tasks.dialects.base import Call, Table, docstring
 
 A = TypeVar("A", bound=Arguments)
 
@@ -63,7 +63,7 @@ class Actions:
         def handle(call: Call, given: Any) -> Any:
             return self._actions[given.action].handler(call, self._narrowed(given))
 
-        told = [f"{action}: {' '.join((of.handler.__doc__ or '').split())}" for action, of in self._actions.items()]
+        told = [f"{action}: {' '.join(docstring(of.handler).split())}" for action, of in self._actions.items()]
         handle.__doc__ = "\n\n".join([description, *told])
         table.tool(name, self._all_arguments(name), writes=self._writes, subject=self._subject, refusal=refusal)(handle)
 

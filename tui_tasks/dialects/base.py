@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
@@ -156,7 +157,7 @@ class Table:
         def register(handler: Callable[[Call, A], Any]) -> Callable[[Call, A], Any]:
             self._tools[name] = Tool(
                 name=name,
-                description=_unwrapped(handler.__doc__ or ""),
+                description=_unwrapped(docstring(handler)),
                 arguments=arguments,
                 handler=handler,
                 writes=writes if callable(writes) else lambda _: bool(writes),
@@ -179,6 +180,18 @@ def _subject(subject: str | Callable[[Any], str | None] | None) -> Callable[[Any
     if callable(subject):
         return subject
     return lambda arguments: getattr(arguments, subject)
+
+
+def docstring(handler: Callable[..., Any]) -> str:
+    """What a handler says of itself. `python -OO` drops docstrings, and agents need them: the source has it still."""
+    if handler.__doc__ is not None or sys.flags.optimize < 2:
+        return handler.__doc__ or ""
+    import ast
+    import inspect
+    import textwrap
+
+    (defined,) = ast.parse(textwrap.dedent(inspect.getsource(handler))).body
+    return ast.get_docstring(cast(ast.FunctionDef, defined), clean=False) or ""
 
 
 def _unwrapped(text: str) -> str:

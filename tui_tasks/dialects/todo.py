@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tui_tasks.core import queries, vocab
-from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
 from tui_tasks.core.operations import AddTask, ClearList, EditTask, OrderTasks
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
@@ -233,7 +233,7 @@ def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     assert call.transaction is not None
     tasks = write(call.transaction, home, items, "todos", merge=given.merge)
     result = filtered(
-        success(tasks, call.db.path, merge=given.merge),
+        success(tasks, as_utf8(call.db.path), merge=given.merge),
         empty=given.filter_empty_fields,
         metadata=given.filter_metadata_fields,
     )

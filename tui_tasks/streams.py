@@ -1,0 +1,108 @@
+"""The standard streams of a command: what cannot be written is told once, and never by a traceback."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from typing import Any, Final
+
+_ESCAPE: Final = "tui-tasks.escape"
+
+
+class OutputFailed(Exception):
+    """Standard output could not be written; the message says why."""
+
+
+class _Output(io.FileIO):
+    """Descriptor 1, whose failures are told apart from those of every other file."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputFailed(error.strerror) from error
+
+
+def prepare() -> None:
+    """Make the standard streams fit for a command that prints. Does nothing where something else has replaced them.
+
+    A stream that is closed is opened, so that no file that is opened later gets its number: standard output then fails
+    when it is written. What the encoding of standard output has no letter for is written as JSON escapes it.
+    """
+    _open_closed()
+    if sys.stdout is not None and sys.stdout is not sys.__stdout__:
+        return
+    before: Any = sys.stdout
+    errors = before.errors if before is not None else "strict"
+    if errors in ("strict", "surrogateescape"):
+        codecs.register_error(_ESCAPE, _escaped)
+        errors = _ESCAPE
+    if before is not None:
+        before.flush()
+    at_once = before is not None and before.write_through
+    output: Any = _Output(1, "wb", closefd=False)
+    sys.stdout = io.TextIOWrapper(
+        output if at_once else io.BufferedWriter(output),
+        encoding=before.encoding if before is not None else "utf-8",
+        errors=errors,
+        line_buffering=before is not None and before.line_buffering,
+        write_through=at_once,
+    )
+
+
+def _open_closed() -> None:
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            # Descriptor 1 is opened to be read: to write to it fails, as it should.
+            nothing = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open to the end
+    if sys.stderr is None:
+        # `print` takes a stream that is None for standard output.
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Escape characters by their units of UTF-16, which JSON reads back."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    units = text.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
+
+
+def can_write(text: str) -> bool:
+    """Whether the encoding of standard output has every letter of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def flush() -> None:
+    """Write out what was printed.
+
+    Raises:
+        OutputFailed: it cannot be written.
+        BrokenPipeError: whoever read it is gone.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(error.strerror) from error
+
+
+def give_up() -> None:
+    """Let what is still to be printed go nowhere: nothing more can be said there."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
