@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -62,6 +63,11 @@ class Emulator(pyte.Screen):
     def reset_mode(self, *modes: int, **kwargs: Any) -> None:
         self.modes_on -= set(modes)
         super().reset_mode(*modes, **kwargs)
+
+    def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
+        """Take colours, and leave what a program asks the terminal of its keyboard in the same letter."""
+        if not private:
+            super().select_graphic_rendition(*attributes)
 
 
 class Terminal:
@@ -152,7 +158,9 @@ class Terminal:
         assert termios.tcgetattr(self.slave) == self.before
         assert self.screen.modes_on - {7, 25} == set(), "modes left on, 1049 being the alternate screen"
         assert not self.screen.cursor.hidden
-        assert self.raw.count(b"\x1b[>") == self.raw.count(b"\x1b[<u"), "the keyboard protocol is left on"
+        assert len(re.findall(rb"\x1b\[>\d+u", self.raw)) == self.raw.count(b"\x1b[<u"), (
+            "the keyboard protocol is left on"
+        )
         assert b"\x1b[?1049h" in self.raw
 
     def output(self) -> bytes:

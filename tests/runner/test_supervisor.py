@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import signal
 import sys
 import time
@@ -207,10 +208,11 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
 def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(host, store, path, tmp_path):
     script = tmp_path / "inside.py"
     script.write_text(INSIDE)
-    ask = f"env -i {sys.executable} {script} {ROOT} {path}"
-    orphan = f"(setsid sh -c 'sleep 0.2; {ask} > {tmp_path}/orphan.tmp; mv {tmp_path}/orphan.tmp {tmp_path}/orphan' &)"
-    wait = f"while [ ! -e {tmp_path}/orphan ]; do sleep 0.05; done"
-    with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {tmp_path}/orphan"))):
+    ask = shlex.join(["env", "-i", sys.executable, str(script), str(ROOT), str(path)])
+    told, part = shlex.quote(str(tmp_path / "orphan")), shlex.quote(str(tmp_path / "orphan.part"))
+    orphan = f"(setsid sh -c {shlex.quote(f'sleep 0.2; {ask} > {part}; mv {part} {told}')} &)"
+    wait = f"while [ ! -e {told} ]; do sleep 0.05; done"
+    with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {told}"))):
         run = host.did("asks")
     assert run.result == "True\nTrue\n"
     from tui_tasks.runner.inside import inside_run

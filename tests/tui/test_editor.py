@@ -1,4 +1,5 @@
 import contextlib
+import shlex
 import sys
 
 import pytest
@@ -51,7 +52,7 @@ def set_editor(monkeypatch, tmp_path, code):
     """Make Python code the editor; `file` in it is the file's path."""
     script = tmp_path / "editor.py"
     script.write_text(f"import sys, pathlib\nfile = pathlib.Path(sys.argv[1])\n{code}\n")
-    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(script)]))
 
 
 async def test_capital_e_edits_title_and_description_in_the_editor(app, plan, monkeypatch, tmp_path):

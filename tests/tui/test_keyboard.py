@@ -1,15 +1,21 @@
-"""Esc and the key behind it are two keys, in the parser and on a terminal."""
+"""Esc and the key behind it are two keys, and a paste is text, in the parser and on a terminal."""
 
 from __future__ import annotations
 
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual import events
 
+from tests.payloads import PAYLOADS, text
 from tests.terminals import Terminal
 from tests.tui.plan import Plan
+from tui_tasks.tui import keyboard
 from tui_tasks.tui.keyboard import KeyParser
+
+BEGIN, END = "\x1b[200~", "\x1b[201~"
 
 
 def keys(*texts):
@@ -40,6 +46,60 @@ def test_what_begins_a_sequence_is_a_key_where_nothing_follows(monkeypatch):
     assert list(parser.feed("\x1b[")) == []
     parser._timeout_time = 0.0
     assert [message.key for message in parser.tick()] == ["escape", "left_square_bracket"]
+
+
+def told(*texts, quiet=True):
+    """What is made of texts that come one right behind another: keys by name, pastes as `Paste:` and text."""
+    parser = KeyParser()
+    found = [message for text in texts for message in (*parser.feed(text), *parser.tick())]
+    if quiet:
+        parser._fed_at = float("-inf")
+        found += parser.tick()
+    return [
+        f"Paste:{message.text}" if isinstance(message, events.Paste) else message.key
+        for message in found
+        if isinstance(message, (events.Paste, events.Key))
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(PAYLOADS)), ids=PAYLOADS)
+@pytest.mark.parametrize(
+    "behind", ["dddd", "\x1b]0;t\x07dddd", "\x1bPq", "\x1b", "\x1b[38;5;1;2;3;4;5;6;7;8;9;10;11;12;13;14"]
+)
+def test_a_paste_is_text_whatever_stands_in_it(number, behind):
+    pasted = text(number, "x", 2_000) + behind
+    assert told(f"a{BEGIN}{pasted}{END}b") == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
+
+
+@given(pasted=st.text(st.sampled_from("\x1b[]201~Pd\x07\0a;")), size=st.integers(1, 9))
+def test_a_paste_that_comes_in_parts_is_one_text(pasted, size):
+    whole = f"a{BEGIN}{pasted}{END}b"
+    parts = [whole[at : at + size] for at in range(0, len(whole), size)]
+    assert told(*parts) == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
+
+
+@pytest.mark.parametrize(
+    "pasted", [f"x{END}dddd", f"x{END}{END}dd", f"x{END}dd{BEGIN}y", END, f"{END}\x1b]0;t\x07dd{END}y\rq"]
+)
+def test_a_paste_that_holds_the_end_of_pastes_is_text_all_the_same(pasted):
+    assert told(f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
+    assert told(*f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
+
+
+def test_what_is_typed_behind_a_paste_waits_for_a_moment_and_no_longer(monkeypatch):
+    assert told(f"{BEGIN}x{END}", "j", quiet=False) == []
+    monkeypatch.setattr(keyboard, "_HELD", 0.0)
+    assert told(f"{BEGIN}x{END}j", quiet=False) == ["Paste:x", "j"]
+
+
+def test_keys_behind_a_paste_are_keys_as_before():
+    parser = KeyParser()
+    for _ in range(2):
+        assert not list(parser.feed(f"{BEGIN}x{END}"))
+        parser._fed_at = float("-inf")
+        (paste,) = parser.tick()
+        assert paste.text == "x"
+        assert [message.key for message in parser.feed("\x1b1\x1b[A")] == ["escape", "1", "up"]
 
 
 def test_on_a_terminal_esc_and_what_is_typed_at_once_behind_it_are_taken_in_order(tmp_path):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual.app import App
 
 from tui_tasks.tui.bridge import Changes
+from tui_tasks.tui.format import safe_copy
 
 if TYPE_CHECKING:
     from tui_tasks.tui.alerts import Alerts
@@ -38,6 +39,10 @@ class Away(App[None]):
         """Call the human for what was written, where that needs one who looks elsewhere."""
         if self._alerts is not None and not self.app_focus:
             self._alerts.take(changes)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """As `App.copy_to_clipboard`, made safe: what is copied here is pasted elsewhere."""
+        super().copy_to_clipboard(safe_copy(text))
 
     def write_to_terminal(self, sequence: str) -> None:
         """Send a control sequence beside what is painted; everything in it that is not ours has been made safe."""

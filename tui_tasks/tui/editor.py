@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from textual.app import SuspendNotSupported
@@ -76,13 +78,39 @@ def _edited(app: TaskApp, text: str) -> str | None:
 def _run(app: TaskApp, argv: list[str]) -> None:
     try:
         with app.suspend():
-            ended = subprocess.run(argv, check=False)
+            status = _ran(argv)
     except SuspendNotSupported:
         raise NoEditor("the screen cannot step aside here") from None
     except OSError as error:
         raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
-    if ended.returncode:
-        raise NoEditor(f"{argv[0]} ended with status {ended.returncode}; nothing was changed")
+    if status:
+        raise NoEditor(f"{argv[0]} ended with status {status}; nothing was changed")
+
+
+def _ran(argv: list[str]) -> int:
+    """Run a program that has the terminal, and return its status.
+
+    Ctrl+C and Ctrl+\\ are meant for it alone. What asks this program to end ends that one first.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        for process in running:
+            process.send_signal(number)
+        before = handlers[signal.Signals(number)]
+        if callable(before):
+            before(number, frame)
+
+    # Functions, and not SIG_IGN, which the program would inherit.
+    ours = dict.fromkeys((signal.SIGINT, signal.SIGQUIT), lambda _number, _frame: None)
+    ours |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
+    handlers = {number: signal.signal(number, handler) for number, handler in ours.items()}
+    try:
+        running.append(subprocess.Popen(argv))
+        return running[0].wait()
+    finally:
+        for number, before in handlers.items():
+            signal.signal(number, before)
 
 
 def as_document(name: str, description: str) -> str:

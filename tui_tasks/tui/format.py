@@ -144,6 +144,16 @@ def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = Fa
     return text
 
 
+def safe_copy(text: str, *, one_line: bool = False) -> str:
+    """Return all of `text` for the clipboard, whence it may be pasted into a shell: nothing in it presses a key.
+
+    As `safe_text`, or `safe_line`, but nothing is cut; tabs stay where lines do.
+    """
+    if _is_ordinary(text):
+        return text
+    return _clean(text, newline=" ", tab=" ") if one_line else _clean(text, newline="\n", tab="\t")
+
+
 def cell_len(text: str) -> int:
     """Return how many cells wide safe `text` is drawn, by the tables that Textual uses."""
     if text.isascii():

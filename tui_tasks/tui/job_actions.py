@@ -7,7 +7,7 @@ from tui_tasks.core.operations_jobs import DeleteJob, DisableJob, EnableJob, Run
 from tui_tasks.tui import job_words
 from tui_tasks.tui.actions import Action
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt, confirm
-from tui_tasks.tui.format import safe_line
+from tui_tasks.tui.format import safe_copy, safe_line
 from tui_tasks.tui.pane import Pane, RowActions
 
 
@@ -118,7 +118,9 @@ class JobActions(RowActions, Pane):
         choices = [Choice("i", "id"), Choice("n", "name"), Choice("p", "prompt")]
         key = await self.host.push_screen_wait(Menu(f"Copy of {self._named(line)}", choices))
         if key is not None:
-            self.host.copy_to_clipboard({"i": line.job.uid, "n": line.job.name, "p": line.job.prompt}[key])
+            job = line.job
+            text = {"i": job.uid, "n": safe_copy(job.name, one_line=True), "p": job.prompt}[key]
+            self.host.copy_to_clipboard(text)
             self.host.say("Copied.")
 
     def do_job_runs(self) -> None:

@@ -16,7 +16,7 @@ from tui_tasks.tui.actions import Action, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.filter_bar import FilterBar
 from tui_tasks.tui.filters import Language
-from tui_tasks.tui.format import cell_len, count, moment, sign
+from tui_tasks.tui.format import cell_len, count, moment, safe_copy, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.log_entry import EntryDetail
 from tui_tasks.tui.log_files import Exports, compact
@@ -227,7 +227,7 @@ class LogPane(RowActions, Pane):
         """Copy the entry as a line of text."""
         row = self.window.row
         if row is not None:
-            text = self._as_text(row)
+            text = safe_copy(self._as_text(row), one_line=True)
             self.host.copy_to_clipboard(text)
             self.host.say(f"Copied {count(len(text), 'character')}.")
 

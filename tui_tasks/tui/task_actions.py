@@ -15,7 +15,7 @@ from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Action
-from tui_tasks.tui.format import LOOKS, count, safe_line
+from tui_tasks.tui.format import LOOKS, count, safe_copy, safe_line
 from tui_tasks.tui.pane import Pane, RowActions
 from tui_tasks.tui.quick_add import QuickAdd, Wish
 from tui_tasks.tui.window import RowWindow
@@ -235,7 +235,7 @@ class TaskActions(RowActions, Pane):
         if key is None:
             return
         texts = {"i": "\n".join, "m": "\n\n".join, "t": "\n".join}[key](
-            task.uid if key == "i" else task.name if key == "t" else as_markdown(task) for task in tasks
+            {"i": task.uid, "t": safe_copy(task.name, one_line=True), "m": as_markdown(task)}[key] for task in tasks
         )
         self.host.copy_to_clipboard(texts)
         self.host.say(f"Copied {count(len(texts), 'character')}.")
