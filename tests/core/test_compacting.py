@@ -59,7 +59,7 @@ def test_one_that_was_broken_off_while_it_dropped_is_ended_by_the_same_again_and
     steps = _to_drop(store, 40)
     _until(steps, lambda: journal.oldest(store.db) > 1)
     steps.close()
-    dropped, to_go = journal.oldest(store.db) - 1, compaction.older_than(store.db, START + 40 * SECOND)
+    dropped, to_go = journal.oldest(store.db) - 1, compaction.older_than(store.db, START + 40 * SECOND, NOW)
     assert compact(store, START + 40 * SECOND, NOW) == to_go
     assert journal.oldest(store.db) == dropped + to_go + 1
     assert _is_sound(store)

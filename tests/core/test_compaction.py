@@ -7,12 +7,26 @@ from pathlib import Path
 
 import pysqlite3
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.conftest import SECOND, START
-from tui_tasks.core import backup, compaction, copying, journal, kept, models, queries, queries_board, search
+from tests.conftest import SECOND, START, Clock
+from tests.core.job_steps import Jobs
+from tui_tasks.core import backup, compaction, copying, journal, models, queries, queries_board, run_logs, search
 from tui_tasks.core.compacting import compacting
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
-from tui_tasks.core.operations import AddTask, ClaimNext, CompactJournal, DeleteTask, EditTask, LogTask, Redo, Undo
+from tui_tasks.core.operations import (
+    AddTask,
+    ClaimNext,
+    CompactJournal,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LogTask,
+    Redo,
+    Undo,
+)
+from tui_tasks.core.operations_jobs import RunJob
 from tui_tasks.core.store import Store, replay
 
 
@@ -229,7 +243,7 @@ def test_only_the_human_compacts_and_nothing_is_dropped_where_nothing_is_old(sto
     _work(store, 0)
     before = journal.newest(store.db)
     with pytest.raises(Forbidden):
-        store.commit(CompactJournal(START + 5 * SECOND, ""), actor="agent", now=START + 20 * SECOND)
+        store.commit(CompactJournal(START + 5 * SECOND, 9, ""), actor="agent", now=START + 20 * SECOND)
     with pytest.raises(Conflict, match="nothing was dropped"):
         _compact(store, 0, 20)
     _compact(store, 5)
@@ -238,7 +252,7 @@ def test_only_the_human_compacts_and_nothing_is_dropped_where_nothing_is_old(sto
     assert journal.newest(store.db) == before + 1
 
 
-def test_a_request_is_kept_whole_and_old_replies_are_forgotten(store: Store) -> None:
+def test_a_request_is_kept_whole(store: Store) -> None:
     home = queries.find_list(store.db, "task")
     assert home is not None
     _work(store, 0, 2)
@@ -247,10 +261,101 @@ def test_a_request_is_kept_whole_and_old_replies_are_forgotten(store: Store) -> 
         tx.run(AddTask("one", home.uid))
         tx.now += 10 * SECOND
         tx.run(AddTask("two", home.uid))
-        kept.keep(store.db, "agent", "key", "f", "{}", START)
     _compact(store, 95, 200_000)
     assert [entry.new["name"] for entry in journal.all_entries(store.db) if entry.entity == "task"] == ["one", "two"]
-    assert kept.find(store.db, "agent", "key") is None
+
+
+def _add_at(store: Store, *instants: int) -> None:
+    home = queries.find_list(store.db, "task")
+    assert home is not None
+    for at in instants:
+        store.commit(AddTask("task", home.uid), actor="agent", now=START + at * SECOND)
+
+
+def test_a_clock_that_was_behind_once_drops_nothing_that_is_new(store: Store) -> None:
+    """What stands before an entry is no newer than it; what stands behind it may be older by its clock alone."""
+    _add_at(store, *range(100, 120), -9_999, *range(120, 140))
+    newest = journal.newest(store.db)
+    assert compaction.older_than(store.db, START, START + 200 * SECOND) == 0
+    with pytest.raises(Conflict, match="nothing was dropped"):
+        _compact(store, 0, 200)
+    assert (journal.oldest(store.db), journal.newest(store.db)) == (1, newest)
+
+
+def test_a_clock_that_was_ahead_once_keeps_nothing_that_is_old(store: Store) -> None:
+    _add_at(store, *range(10), 999_999, *range(10, 20), *range(100, 105))
+    first_new = next(entry.seq for entry in journal.all_entries(store.db) if entry.at == START + 100 * SECOND)
+    assert compaction.older_than(store.db, START + 50 * SECOND, START + 200 * SECOND) == first_new - 1
+    _compact(store, 50, 200)
+    assert journal.oldest(store.db) == first_new
+    assert _again(store) == _tables(store)
+
+
+def test_what_was_made_last_by_a_clock_that_is_ahead_is_kept(store: Store) -> None:
+    _add_at(store, *range(10), 999_999)
+    last = journal.newest(store.db)
+    _compact(store, 50, 200)
+    assert journal.oldest(store.db) == last
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from([-50, 0, 10, 90, 100, 110, 999]), max_size=12), st.integers(1, 4))
+def test_no_entry_from_after_the_bound_is_ever_dropped(instants: list[int], page: int) -> None:
+    with Store(":memory:") as store, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compaction, "_PAGE", page)
+        (home,) = store.commit(EnsureList("mine", "task"), actor="agent", now=START)
+        for at in instants:
+            store.commit(AddTask("task", home.uid), actor="agent", now=START + at * SECOND)
+        last = compaction.last_old(store.db, START + 100 * SECOND, START + 200 * SECOND)
+        made = {entry.seq: (entry.at - START) // SECOND for entry in journal.all_entries(store.db)}
+        assert not any(100 <= at <= 200 for seq, at in made.items() if seq <= last)
+        assert last == 0 or made[last] < 100
+        following = [seq for seq in made if seq > last and made[seq] < 100]
+        assert not following or any(100 <= at <= 200 for seq, at in made.items() if seq < following[0])
+
+
+def test_from_inside_a_run_nothing_is_compacted(store: Store) -> None:
+    _work(store, 0)
+    with pytest.raises(Forbidden, match="S1"), store.transaction(START + 99 * SECOND) as tx, tx.change():
+        tx.speak("human", inside_run=True)
+        tx.run(CompactJournal(START + 5 * SECOND, 9, ""))
+
+
+def test_nothing_is_dropped_that_is_not_in_the_tables_that_were_copied(store: Store) -> None:
+    _work(store, 0)
+    with copying.aside(store.db):
+        tables = copying.set_aside(store.db)
+        steps = copying.copy(store.db, tables, 100)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                copy = ended.value
+                break
+    _work(store, 20)
+    with pytest.raises(Conflict, match="the tables were copied before that"):
+        store.commit(CompactJournal(START + 99 * SECOND, tables + 1, copy), actor="human", now=START + 99 * SECOND)
+    assert journal.oldest(store.db) == 1
+    store.commit(CompactJournal(START + 99 * SECOND, tables, copy), actor="human", now=START + 99 * SECOND)
+
+
+def test_the_output_of_a_run_goes_with_the_entry_that_tells_of_its_end(store: Store) -> None:
+    clock = Clock()
+    jobs = Jobs(store, clock)
+    job = jobs.make("by hand", "adhoc", dedicated_context=True)
+    runs = []
+    for _ in range(2):
+        clock.forward(10)
+        run = jobs.commit(RunJob(job.uid), "agent")
+        run_logs.write(store.db, run.uid, [(0, b"said")], 4)
+        jobs.ran(run.uid)
+        runs.append(run.uid)
+    clock.forward(-99_999)
+    last = jobs.commit(RunJob(job.uid), "agent")
+    run_logs.write(store.db, last.uid, [(0, b"said")], 4)
+    jobs.ran(last.uid)
+    _compact(store, 15)
+    assert [run_logs.read(store.db, uid).text for uid in (*runs, last.uid)] == ["", "said", "said"]
 
 
 def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store, monkeypatch) -> None:

@@ -36,7 +36,7 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
     dropped = yield from _drop(db, most)
     try:
         with db.transaction(write=False):
-            compaction.old_entries(db, before)
+            compaction.old_entries(db, compaction.last_old(db, before, now))
     except Conflict:
         yield from _clear(db, most, breaks_off=False)
         if not dropped:
@@ -47,7 +47,9 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
         tables = copying.set_aside(db)
         yield
         copy = yield from copying.copy(db, tables, most)
-    (count,) = store.commit(CompactJournal(before, copy), actor=HUMAN, now=now)
+    # Told by the database that was copied: another may have taken its place before.
+    last = compaction.last_old(db, before, now)
+    (count,) = store.commit(CompactJournal(before, last, copy), actor=HUMAN, now=now)
     yield
     yield from _drop(db, most)
     yield from _clear(db, most, breaks_off=False)

@@ -68,46 +68,65 @@ def is_there(db: Database, table: str) -> bool:
     return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
-def _first_since(db: Database, at: int) -> int:
-    """The number of the first entry that was made at an instant or later, or that of the next entry there will be.
-
-    The one before it and it belong to different requests.
-    """
-    low, newest = db.sql("SELECT min(seq), max(seq) FROM journal").fetchone()
-    if low is None:
-        return 1
-    high = newest + 1
-    while low < high:
-        middle = (low + high) // 2
-        (made,) = db.sql("SELECT at FROM journal WHERE seq = ?", (middle,)).fetchone()
-        low, high = (middle + 1, high) if made < at else (low, middle)
-    change = db.sql("SELECT change FROM journal WHERE seq = ?", (low,)).fetchone()
-    return int(change[0]) if change else int(low)
+# Entries are looked through by so many at a time.
+_PAGE: Final = 10_000
+_LONG_AGO: Final = -(2**62)
 
 
-def older_than(db: Database, at: int) -> int:
-    """How many entries there are from before an instant.
+def last_old(db: Database, before: int, now: int) -> int:
+    """The number of the last entry to drop: no entry up to it was made from `before` on; 0 where there is none.
+
+    Entries stand in the order of their numbers, not of their instants: an instant is what somebody's clock said. So
+    this is the last old entry before the first that is not old. An instant that is yet to come (after `now`) tells
+    nothing. A change is dropped whole or not at all.
 
     Raises:
         StorageFailed: the database cannot be read.
     """
-    # At one moment: others may be dropping some.
-    with db.transaction(write=False):
-        return _first_since(db, at) - journal.oldest(db)
+    last, begin = 0, journal.oldest(db)
+    for start in range(begin, journal.newest(db) + 1, _PAGE):
+        end = start + _PAGE - 1
+        new, _ = _seqs(db, start, end, before, now)
+        _, old = _seqs(db, start, end if new is None else new - 1, _LONG_AGO, before - 1)
+        last = old or last
+        if new is not None:
+            break
+    following = db.sql("SELECT change FROM journal WHERE seq = ?", (last + 1,)).fetchone()
+    last = last if following is None else min(last, int(following[0]) - 1)
+    return last if last >= begin else 0
 
 
-def old_entries(db: Database, before: int) -> tuple[int, int, bytes]:
-    """The numbers of the oldest and the last entry from before an instant, and the hash of the last.
+def _seqs(db: Database, first: int, last: int, since: int, until: int) -> tuple[int | None, int | None]:
+    """The first and the last of some entries whose instant is from `since` up to `until`."""
+    found = db.sql(
+        "SELECT min(seq), max(seq) FROM journal WHERE seq BETWEEN ? AND ? AND at BETWEEN ? AND ?",
+        (first, last, since, until),
+    ).fetchone()
+    return found[0], found[1]
+
+
+def older_than(db: Database, before: int, now: int) -> int:
+    """How many entries are to be dropped that are from before an instant.
 
     Raises:
-        Conflict: there are none.
+        StorageFailed: the database cannot be read.
     """
-    last = _first_since(db, before) - 1
+    last = last_old(db, before, now)
+    # Others may have dropped some meanwhile.
+    return max(0, last + 1 - journal.oldest(db)) if last else 0
+
+
+def old_entries(db: Database, last: int) -> tuple[int, bytes]:
+    """The number of the oldest entry, and the hash of the last that is to be dropped.
+
+    Raises:
+        Conflict: there are none up to that.
+    """
     row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
     found = base(db)
     if row is None or (found is not None and last <= found.last):
         raise Conflict("no entry of the journal is that old: nothing was dropped")
-    return int(row[1]), last, bytes(row[0])
+    return int(row[1]), bytes(row[0])
 
 
 OVERTAKEN: Final = "another compaction of the journal has begun, or the database was replaced: nothing was dropped"
@@ -173,6 +192,11 @@ def drop_some(db: Database, most: int) -> int:
         if found is None:
             return 0
         last = min(found.last, journal.oldest(db) + most - 1)
+        # The output of a run goes with the entry that tells of its end.
+        db.sql(
+            "DELETE FROM run_log WHERE run_uid IN (SELECT uid FROM journal WHERE seq <= ? AND kind = 'run.finished')",
+            (last,),
+        )
         return int(db.sql("DELETE FROM journal WHERE seq <= ?", (last,)).rowcount)
 
 

@@ -210,12 +210,13 @@ class RecordRefusal(Operation, frozen=True):
 
 
 class CompactJournal(Operation, frozen=True):
-    """Give up the journal's entries from before an instant (microseconds). Result: how many are to be deleted.
+    """Give up the journal's entries up to `last`, those from before an instant. Result: how many are to be deleted.
 
-    A step of `compacting`: `copy` names the copy of the tables that is kept from now on.
+    A step of `compacting`: `copy` names the copy of the tables that is kept from now on. `before` is in microseconds.
     """
 
     before: int
+    last: int
     copy: str
 
 

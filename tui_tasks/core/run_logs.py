@@ -12,7 +12,6 @@ from typing import Final
 
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import RunLogRow as L
-from tui_tasks.core.models import RunRow
 from tui_tasks.core.orm import fn
 from tui_tasks.core.statements import Statement, slot
 
@@ -24,7 +23,6 @@ _DROP = Statement(L.delete().where((L.run_uid == slot("run")) & (L.start == slot
 _DROP_BETWEEN = Statement(
     L.delete().where((L.run_uid == slot("run")) & (L.start >= slot("head")) & (L.start < slot("tail")))
 )
-_FORGET = Statement(L.delete().where(L.run_uid << RunRow.select(RunRow.uid).where(RunRow.ended_at < slot("before"))))
 _READ = Statement(
     L.select(L.start, L.data)
     .where((L.run_uid == slot("run")) & (L.start + fn.LENGTH(L.data) > slot("since")))
@@ -70,11 +68,6 @@ def write(db: Database, run_uid: str, pieces: Iterable[tuple[int, bytes]], total
             db.run(_PUT, {"run": run_uid, "start": start, "data": data})
         if total - TAIL > HEAD:
             db.run(_DROP_BETWEEN, {"run": run_uid, "head": HEAD, "tail": total - TAIL})
-
-
-def forget(db: Database, before: int) -> None:
-    """Forget the output of runs that ended before an instant."""
-    db.run(_FORGET, {"before": before})
 
 
 def read(db: Database, run_uid: str, since: int = 0) -> RunLog:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks import paths
 from tui_tasks.core import compaction
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import Filter
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt
 from tui_tasks.tui.format import count, moment, safe_line
@@ -29,13 +30,19 @@ async def compact(host: TaskApp) -> bool:
     if age is None or not age.strip():
         return False
     before = compaction.instant(age.strip(), host.now())
-    old = count(compaction.older_than(host.bridge.db, before), "entry", "entries")
+    # In a thread: it reads every entry that is to go.
+    old = count(await asyncio.to_thread(_older_than, host.bridge.path, before, host.now()), "entry", "entries")
     drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
     if await host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")])) != "d":
         return False
     dropped = await host.bridge.compact(before)
     host.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
     return True
+
+
+def _older_than(path: str, before: int, now: int) -> int:
+    with Store(path, read_only=True) as store:
+        return compaction.older_than(store.db, before, now)
 
 
 class Exports:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_tasks.core import compaction, kept, run_logs, vocab
+from tui_tasks.core import compaction, vocab
 from tui_tasks.core.compaction import Base
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.operations import CompactJournal
@@ -14,8 +14,6 @@ from tui_tasks.core.rules.run_steps import refuse_inside_run
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-DAY = 24 * 3600 * 1_000_000
-
 
 @rule(CompactJournal)
 def compact(tx: Transaction, op: CompactJournal) -> int:
@@ -24,11 +22,9 @@ def compact(tx: Transaction, op: CompactJournal) -> int:
         raise Forbidden("only the human drops entries of the journal")
     refuse_inside_run(tx)
     tables = compaction.copied(tx.db, op.copy)
-    oldest, last, hashed = compaction.old_entries(tx.db, op.before)
-    if last > tables:
+    oldest, hashed = compaction.old_entries(tx.db, op.last)
+    if op.last > tables:
         raise Conflict("the tables were copied before that: nothing was dropped")
-    tx.emit("journal.compacted", "journal", "", new={"last": last, "hash": hashed.hex(), "before": op.before})
-    compaction.keep_base(tx.db, Base(tx.seq, last, hashed, tables, op.copy))
-    kept.forget(tx.db, tx.now - DAY)
-    run_logs.forget(tx.db, op.before)
-    return last + 1 - oldest
+    tx.emit("journal.compacted", "journal", "", new={"last": op.last, "hash": hashed.hex(), "before": op.before})
+    compaction.keep_base(tx.db, Base(tx.seq, op.last, hashed, tables, op.copy))
+    return op.last + 1 - oldest
