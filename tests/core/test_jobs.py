@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START, Clock
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, at, replayed, tables
-from tui_tasks.core import due, journal, queries_jobs
+from tui_tasks.core import due, journal, queries_jobs, run_logs
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations_jobs import (
@@ -140,6 +140,27 @@ def test_a_deleted_job_is_gone_until_its_deletion_is_undone(jobs, clock):
     jobs.commit(Undo(), "agent")
     assert jobs.job(job.uid).next_run == clock.now - clock.now % MINUTE + MINUTE
     assert jobs.runs(job.uid) == []
+
+
+def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
+    """What is dropped with its output is past undo."""
+    job = jobs.make("by hand", "adhoc", actor="alice", dedicated_context=True)
+    kept = []
+    for _ in range(3):
+        run = jobs.commit(RunJob(job.uid), "alice")
+        run_logs.write(jobs.store.db, run.uid, [(0, b"said")], 4)
+        kept.append(jobs.ran(run.uid).uid)
+    for agent in ("bob", "alice"):
+        with pytest.raises(Forbidden, match="only the human has fewer kept"):
+            jobs.commit(EditJob(job.uid, {"prompt": "x"}, {"keep_runs": 1}), agent)
+    jobs.commit(EditJob(job.uid, {}, {"keep_runs": 200}), "bob")
+    jobs.commit(Undo(), "bob")
+    kept.append(jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid).uid)
+    assert [run.uid for run in reversed(jobs.runs(job.uid))] == kept
+    assert [run_logs.read(jobs.store.db, uid).text for uid in kept] == ["said"] * 3 + [""]
+    jobs.commit(EditJob(job.uid, {}, {"keep_runs": 1}), "human")
+    last = jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid)
+    assert [run.uid for run in jobs.runs(job.uid)] == [last.uid]
 
 
 # Undo

@@ -283,7 +283,9 @@ class _Update(Arguments):
     pause_after: (
         Annotated[int, Meta(description="Disable after so many failures in a row; 0: never (default).")] | None
     ) = None
-    keep_runs: Annotated[int, Meta(description="How many runs are kept (default 100).")] | None = None
+    keep_runs: (
+        Annotated[int, Meta(description="How many runs are kept (default 100); only the human lowers it.")] | None
+    ) = None
     runner: (
         Annotated[Text, Meta(description="Which of the human's configured runners to use; empty: the default.")] | None
     ) = None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import due, job_settings, queries_jobs
+from tui_tasks.core import due, job_settings, queries_jobs, vocab
 from tui_tasks.core.cron import FIELDS, Cron, ScheduleError
-from tui_tasks.core.errors import Conflict, InvalidArgument
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, end_unbegun, finish, refuse_inside_run
@@ -158,7 +158,15 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
             changes["plan"] = _plan(changes["plan"], timezone, tx.now, job.plan or ())
     if op.settings:
         changes["settings"] = job_settings.changed(job.settings, op.settings)
+        _refuse_fewer_runs(tx, job, changes["settings"])
     return change_job(tx, job, "job.updated", changes)
+
+
+def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -> None:
+    """What a lower number drops with the next run, output included, no undo brings back."""
+    kept, wanted = (job_settings.read(stored).keep_runs for stored in (job.settings, settings))
+    if wanted < kept and tx.actor != vocab.HUMAN:
+        raise Forbidden(f"job {job.name!r} keeps {kept:,} runs: only the human has fewer kept", uuid=job.uid)
 
 
 @rule(EnableJob)
