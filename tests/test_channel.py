@@ -124,3 +124,20 @@ def test_a_stop_that_comes_after_the_end_writes_nowhere(path, tmp_path):
             file.close()
     assert [(tmp_path / str(number)).read_bytes() for number in range(4)] == [b""] * 4
     os.close(read_from)
+
+
+def test_while_the_replies_stand_unread_no_more_requests_are_taken(pipes):
+    writing, reading = pipes
+    ask(pipes, "tasklist:add_task", name="long", description="x" * 100_000)
+    line = json.dumps({"tool": "tasklist:display", "ignored": "x" * 20_000}).encode() + b"\n"
+    os.set_blocking(writing.fileno(), False)
+    requests, sent = line * 300, 0
+    while sent < len(requests) and select.select([], [writing], [], 2)[1]:
+        sent += os.write(writing.fileno(), requests[sent : sent + 65_536])
+    assert sent < 60 * len(line), "requests are taken though 30 MB of replies would have to be held"
+    os.set_blocking(writing.fileno(), True)
+    rest = threading.Thread(target=lambda: (writing.write(requests[sent:]), writing.flush()))
+    rest.start()
+    for _ in range(300):
+        assert json.loads(reading.readline())["ok"]
+    rest.join(30)

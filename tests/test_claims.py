@@ -6,7 +6,17 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, task
-from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList, MoveTask
+from tui_tasks.core import queries
+from tui_tasks.core.errors import Conflict, StaleClaim
+from tui_tasks.core.operations import (
+    AddTask,
+    CreatePlan,
+    EditTask,
+    EnsureList,
+    ExtendClaim,
+    MoveTask,
+    ReleaseClaim,
+)
 from tui_tasks.core.store import Store
 
 
@@ -187,3 +197,41 @@ def test_claims_hold_over_a_restart(path, clock):
         talk.ok("control:heartbeat", claim=held["claim"])
         clock.forward(61)
         assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+def test_in_the_last_instant_of_a_lease_it_is_over(talk, store, clock):
+    """Though nobody has given the task back yet."""
+    add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    clock.now += 60 * SECOND - 1
+    (extended,) = store.commit(ExtendClaim("agent", held["claim"]), actor="agent", now=clock())
+    assert extended.expires_at == clock() + 60 * SECOND
+    clock.now += 60 * SECOND
+    for operation in (ExtendClaim("agent", held["claim"]), ReleaseClaim("agent", held["claim"])):
+        with pytest.raises(StaleClaim, match="has lapsed"):
+            store.commit(operation, actor="agent", now=clock())
+
+
+@pytest.mark.parametrize("first", ["uid1", "uid2"])
+def test_a_claimed_task_is_swapped_by_its_holder_alone(talk, other, first):
+    uid = add(talk)
+    talk.ok("control:claim")
+    free = add(other)
+    pair = {first: uid, ({"uid1", "uid2"} - {first}).pop(): free}
+    assert other.refused("tasklist:swap_tasks", **pair)["data"]["claimed_by"] == "agent"
+    assert [found["uid"] for found in talk.ok("tasklist:swap_tasks", **pair)] == [free, uid]
+
+
+def test_a_task_in_progress_is_not_moved_to_where_one_is_already(talk, store, clock):
+    (here, there) = store.commit(
+        EnsureList("tasklist", "tasklist"), EnsureList("there", "tasklist"), actor="human", now=clock()
+    )
+    made = [store.commit(AddTask(name, here.uid), actor="human", now=clock())[0].uid for name in "ab"]
+    (other,) = store.commit(AddTask("c", there.uid, status="in_progress"), actor="human", now=clock())
+    store.commit(EditTask(made[0], {"status": "in_progress"}), actor="human", now=clock())
+    with pytest.raises(Conflict) as refused:
+        store.commit(MoveTask(made[0], list_uid=there.uid), actor="human", now=clock())
+    assert refused.value.data["in_progress"] == other.uid
+    store.commit(MoveTask(made[0], after=made[1]), actor="human", now=clock())
+    store.commit(MoveTask(made[1], list_uid=there.uid), actor="human", now=clock())
+    assert [found.name for found in queries.tasks(store.db, there.id)] == ["c", "b"]

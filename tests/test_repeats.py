@@ -96,3 +96,11 @@ def test_what_is_absent_the_first_time_may_be_null_the_second(talk):
     again = talk.one({"tool": ADD, "arguments": {"name": "one", "description": None}, "idempotency_key": "k"})
     assert again["result"]["uid"] == first
     assert talk.seq() == 1
+
+
+def test_the_same_arguments_with_another_tool_are_another_request(talk):
+    uid = add(talk)
+    talk.ok("tasklist:set_task_done", {"idempotency_key": "k"}, uid=uid)
+    for tool, arguments in (("tasklist:set_task_failed", {"uid": uid}), ("tasklist:set_task_done", {"uid": add(talk)})):
+        assert talk.refused(tool, {"idempotency_key": "k"}, **arguments)["code"] == "invalid_request"
+    assert talk.ok("tasklist:get_task", uid=uid)["status"] == "done"

@@ -183,3 +183,14 @@ def test_no_agent_can_take_from_the_journal(talk):
     talk.ok("tasklist:clear")
     seqs = [entry["seq"] for entry in talk.ok("control:history", since=0)["entries"]]
     assert seqs == list(range(1, talk.seq() + 1))
+
+
+def test_a_task_that_was_in_progress_does_not_come_back_beside_another(talk, other):
+    uid, second = add(talk, "one"), add(talk, "two")
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    talk.ok("tasklist:delete_task", uid=uid)
+    other.ok("tasklist:set_task_in_progress", uid=second)
+    assert talk.refused("control:undo")["data"] == {"in_progress": second}
+    other.ok("tasklist:set_task_done", uid=second)
+    talk.ok("control:undo")
+    assert task(talk, uid)["status"] == "in_progress"

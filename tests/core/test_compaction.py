@@ -372,3 +372,13 @@ def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store
     assert home is not None
     assert search.narrowed(store.db, ["task 11"]) is not None
     assert queries_board.tasks(store.db, home.id, query="task 11")[1] == 1
+
+
+def test_the_last_change_that_was_dropped_cannot_be_taken_back_either(store: Store) -> None:
+    _add_at(store, *range(10))
+    _compact(store, 5)
+    base = compaction.base(store.db)
+    assert base is not None
+    with pytest.raises(Conflict, match="compacted away"):
+        store.commit(Undo(base.last), actor="human", now=START + 30 * SECOND)
+    store.commit(Undo(base.last + 1), actor="human", now=START + 30 * SECOND)

@@ -106,3 +106,17 @@ def test_counts_of_what_was_not_done_are_not_written(stores, savepoints):
         transaction.run(DeleteTask("no such task"))
     commit(one, AddTask("second", home.uid))
     assert queries.list_by_id(one.db, home.id).total == 2
+
+
+def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(tmp_path):
+    """As where a backup was put in the place of the database."""
+    stores = [Store(str(tmp_path / name)) for name in ("one.db", "other.db")]
+    for store, names_ in zip(stores, ("xy", "yx"), strict=True):
+        commit(store, *(EnsureList(name, "task") for name in names_))
+    before = [known.still_known(store.db, None) for store in stores]
+    assert before[0].seq == before[1].seq
+    assert known.still_known(stores[0].db, before[0]) is before[0]
+    assert known.still_known(stores[1].db, before[0]) is not before[0]
+    assert known.still_known(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
+    for store in stores:
+        store.close()

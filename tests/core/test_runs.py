@@ -344,3 +344,20 @@ def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
     assert sum(len(data) for _, data in log.pieces) == run_logs.HEAD + run_logs.TAIL
     assert f"[… {64 * piece - 1024 * 1024:,} bytes left out …]" in log.text
     assert queries_jobs.run_log(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
+
+
+def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs, store, clock):
+    job = jobs.make(dedicated_context=True, settings={"keep_runs": 1, "overlap": "allow"})
+    made = []
+    for _ in range(3):
+        clock.now = jobs.job(job.uid).next_run
+        jobs.decide(job.uid)
+        made.append(jobs.runs(job.uid)[0].uid)
+        jobs.claim(made[-1])
+        jobs.begin(made[-1])
+        run_logs.write(store.db, made[-1], [(0, b"out")], 3)
+    jobs.commit(EndRun(made[1], "success"))
+    jobs.commit(EndRun(made[2], "success"))
+    assert [run.uid for run in jobs.runs(job.uid)] == [made[2], made[0]]
+    assert [queries_jobs.run_log(store.db, uid).text for uid in made] == ["out", "", "out"]
+    assert replayed(store) == tables(store.db)
