@@ -120,3 +120,13 @@ async def test_quick_add_takes_its_description_from_the_editor(app, plan, monkey
         await press(app, pilot, "ctrl+e")
         row = task(app, app.pane.window.cursor)
         assert (row.name, row.description) == ("Long", "At length.")
+
+
+async def test_a_title_that_is_changed_in_the_editor_is_the_title(app, plan, monkeypatch, tmp_path):
+    set_editor(monkeypatch, tmp_path, "file.write_text('Longer\\n\\nAt length.\\n')")
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "Long")
+        await press(app, pilot, "ctrl+e")
+        row = task(app, app.pane.window.cursor)
+        assert (row.name, row.description) == ("Longer", "At length.")

@@ -9,7 +9,7 @@ from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.board_moves import BoardMoves
 from tui_tasks.tui.detail import Detail
 from tui_tasks.tui.filter_bar import FilterBar
-from tui_tasks.tui.quick_add import QuickAdd, Wish
+from tui_tasks.tui.quick_add import QuickAdd
 from tui_tasks.tui.task_words import TaskWords
 from tui_tasks.tui.window import RowMessage, RowWindow
 
@@ -58,11 +58,9 @@ class BoardWords(TaskWords, BoardMoves):
         """Add above the cursor."""
         self.query_one(QuickAdd).open(self.window.cursor, above=True)
 
-    async def add(self, wish: Wish, description: str = "") -> str:
-        """As `TaskActions.add`; the new card is in a column of its own."""
-        uid = await super().add(wish, description)
+    def show_added(self, uid: str) -> None:
+        """As `TaskActions.show_added`; the new card is in a column of its own."""
         self.go_to(uid)
-        return uid
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Back to the cards."""

@@ -10,6 +10,8 @@ from tui_tasks.core import vocab
 
 _AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
 _WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
+# What begins an item of a list in notes: "- ", "* ", "3. ", "- [ ] ".
+_BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SIGNS: Final = "#!@"
 _PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
@@ -56,6 +58,16 @@ def parse(text: str) -> Draft:
         else:
             words.append(word)
     return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, tuple(dict.fromkeys(after)), problem)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text that say something, without the spaces around them."""
+    return [line for each in text.splitlines() if (line := each.strip())]
+
+
+def items_of(text: str) -> list[str]:
+    """The same, for a task each, without the bullets or numbers of a list."""
+    return [item for line in lines_of(text) if (item := _BULLET.sub("", line))]
 
 
 def _priority(word: str) -> int | None:

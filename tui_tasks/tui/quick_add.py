@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.drafts import Draft, parse, priority_word
-from tui_tasks.tui.format import plain, safe_line
+from tui_tasks.tui.drafts import Draft, items_of, parse, priority_word
+from tui_tasks.tui.format import count, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line
 
@@ -25,14 +25,25 @@ if TYPE_CHECKING:
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 
 
+# So many lines are made a task each at once.
+MOST_LINES: Final = 10_000
+
+
+@dataclass(slots=True)
+class Place:
+    """Where the next task goes: below or above another, None: at the end of the list. What was added moves it on."""
+
+    beside: str | None = None
+    above: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A task to be added: what was typed, the uids of the tasks it comes after, and where it goes."""
+    """A task to be added: what was typed, and the uids of the tasks it comes after."""
 
     draft: Draft
-    depends_on: tuple[str, ...]
-    beside: str | None
-    above: bool
+    depends_on: tuple[str, ...] = ()
+    description: str = ""
 
 
 class AddPreview(Line):
@@ -46,14 +57,21 @@ class AddPreview(Line):
 
 
 class QuickAdd(Hosted, Vertical):
-    """Opened by `n` and `N`. Posts `Add`, and `Closed` when it is gone."""
+    """Opened by `n` and `N`, for one task after another until Esc. Posts `Add`, and `Closed` when it is gone."""
 
     class Add(Message):
-        """Add this; `describe` with a text from $EDITOR, `more` by the form with all fields."""
+        """Add these at a place; `describe` with a text from $EDITOR, `more` by the form with all fields.
 
-        def __init__(self, wish: Wish, *, describe: bool = False, more: bool = False) -> None:
+        `text` is what was typed, for the line to have it again where nothing could be added.
+        """
+
+        def __init__(
+            self, wishes: Sequence[Wish], place: Place, text: str, *, describe: bool = False, more: bool = False
+        ) -> None:
             super().__init__()
-            self.wish = wish
+            self.wishes = wishes
+            self.place = place
+            self.text = text
             self.describe = describe
             self.more = more
 
@@ -73,8 +91,8 @@ class QuickAdd(Hosted, Vertical):
         self._find = find
         # A number means the task that had it when it was typed, whatever comes in since.
         self._meant: dict[int, TaskLine | None] = {}
-        self._beside: str | None = None
-        self._above = False
+        self._place = Place()
+        self._description = ""
         self._words: AddWords | None = None
 
     @property
@@ -85,28 +103,40 @@ class QuickAdd(Hosted, Vertical):
     def open(self, beside: str | None, *, above: bool) -> None:
         """Begin a task below or above another, or at the end of the list. The first time it takes a moment."""
         if self._words is not None:
-            self._begin(beside, above)
+            self._begin(Place(beside, above))
         else:
-            self.host.opening(self._make(beside, above))
+            self.host.opening(self._make(Place(beside, above)))
 
-    async def _make(self, beside: str | None, above: bool) -> None:
+    async def _make(self, place: Place) -> None:
         from tui_tasks.tui.word_line import AddWords
 
         if self._words is None:
             keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
-            words = AddWords(keys=keys)
+            words = AddWords(keys=keys, pasted=self._take_lines)
             await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), AddPreview())
             self._words = words
-        self._begin(beside, above)
+        self._begin(place)
 
-    def _begin(self, beside: str | None, above: bool) -> None:
+    def _begin(self, place: Place) -> None:
         assert self._words is not None
-        self._beside, self._above = beside, above
-        self._meant.clear()
+        self._place = place
         self.add_class("-open")
-        self._words.value = ""
+        self._write("")
         self._words.focus()
+
+    def _write(self, text: str, description: str = "") -> None:
+        """Have this in the line."""
+        assert self._words is not None
+        self._meant.clear()
+        self._description = description
+        self._words.value = text
+        self._words.action_end()
         self._preview()
+
+    def give_back(self, event: Add) -> None:
+        """Have in the line again what could not be added, unless something else is being typed."""
+        if self.is_open and self._words is not None and not self._words.value:
+            self._write(event.text, event.wishes[0].description if len(event.wishes) == 1 else "")
 
     def close(self) -> None:
         """Forget it."""
@@ -144,14 +174,51 @@ class QuickAdd(Hosted, Vertical):
         return self._meant[number]
 
     def _add(self, *, describe: bool = False, more: bool = False) -> None:
-        draft = parse(self._words.value if self._words is not None else "")
+        assert self._words is not None
+        text = self._words.value
+        draft = parse(text)
         wrong = self._wrong(draft)
         if wrong and not more:
             self.host.say(wrong)
             return
-        depends_on = tuple(task.uid for number in draft.after if (task := self._mean(number)))
-        self.post_message(self.Add(Wish(draft, depends_on, self._beside, self._above), describe=describe, more=more))
-        self.close()
+        wish = Wish(draft, self._depends_on(draft), self._description)
+        self.post_message(self.Add([wish], self._place, text, describe=describe, more=more))
+        if describe or more:
+            self.close()
+        else:
+            self._write("")
+
+    def _depends_on(self, draft: Draft) -> tuple[str, ...]:
+        return tuple(task.uid for number in draft.after if (task := self._mean(number)))
+
+    # Several lines
+
+    def _take_lines(self, text: str) -> None:
+        self.host.flow(self._ask_of_lines(text))
+
+    async def _ask_of_lines(self, text: str) -> None:
+        """Ask what several lines that were pasted are, and do it; nothing at all where the human goes back."""
+        from tui_tasks.tui.dialogs import Choice, Menu
+
+        assert self._words is not None
+        typed, at = self._words.value, self._words.cursor_position
+        items = items_of(typed[:at] + text + typed[at:])
+        too_many = f"at most {MOST_LINES:,} at once" if len(items) > MOST_LINES else ""
+        whole = "the description of this task" if typed.strip() else "one task: first its title, then its description"
+        choices = [Choice("t", f"a task a line: {count(len(items), 'task')}", "", too_many), Choice("d", whole)]
+        title = f"{count(len(text.splitlines()), 'line')} were pasted"
+        key = await self.host.push_screen_wait(Menu(title, choices))
+        if key == "t":
+            self.post_message(self.Add([self._wish_of(item) for item in items], self._place, typed))
+            self._write("")
+        elif key == "d":
+            name, _, rest = text.strip().partition("\n") if not typed.strip() else (typed, "", text.strip("\n"))
+            self._write(name.strip(), rest.strip("\n"))
+
+    def _wish_of(self, item: str) -> Wish:
+        """What a line asks for; one that is not understood is a title as it stands."""
+        draft = parse(item)
+        return Wish(Draft(item)) if self._wrong(draft) else Wish(draft, self._depends_on(draft))
 
     def _wrong(self, draft: Draft) -> str:
         missing = [number for number in draft.after if self._mean(number) is None]
@@ -169,6 +236,8 @@ class QuickAdd(Hosted, Vertical):
         parts += [(safe_line(draft.agent, 24), "$state-in-progress")] if draft.agent else []
         parts += [(safe_line(tag, 24), "") for tag in draft.tags]
         parts += [(priority_word(draft.priority), "$state-overdue")] if draft.priority is not None else []
+        if self._description:
+            parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []
         preview = self.query_one(AddPreview)
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tui_tasks.core import pages, queries
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Task, TaskList
@@ -17,7 +19,7 @@ from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.actions import Action
 from tui_tasks.tui.format import LOOKS, count, safe_copy, safe_line
 from tui_tasks.tui.pane import Pane, RowActions
-from tui_tasks.tui.quick_add import QuickAdd, Wish
+from tui_tasks.tui.quick_add import Place, QuickAdd, Wish
 from tui_tasks.tui.window import RowWindow
 
 STATUS_KEYS = {"p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled"}
@@ -30,6 +32,11 @@ class TaskActions(RowActions, Pane):
     """A pane of tasks. `window` is the one with the cursor: rows by the uids of tasks."""
 
     window: RowWindow[TaskLine]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        # Held by an addition until it is written, so that the next one comes below it.
+        self._adding = asyncio.Lock()
 
     def target(self) -> str | None:
         """The task under the cursor."""
@@ -95,49 +102,72 @@ class TaskActions(RowActions, Pane):
 
     # Adding and editing
 
-    async def add(self, wish: Wish, description: str = "") -> str:
-        """Add a task as it was wished for; return its uid, with the cursor on it."""
-        draft, beside = wish.draft, wish.beside
-        home = self.host.current_list
-        assert home is not None
-        if beside is not None and (found := pages.line(self.host.bridge.db, beside)) is not None and found.deleted:
-            beside = None
-        (task,) = await self.host.bridge.commit(
-            AddTask(
-                draft.name,
-                home.uid if beside is None else "",
-                description=description,
-                priority=draft.priority or 3,
-                tags=draft.tags,
-                agent=draft.agent,
-                depends_on=wish.depends_on,
-                before=beside if wish.above else None,
-                after=None if wish.above else beside,
-            )
-        )
-        self.window.move_to(task.uid)
-        return str(task.uid)
+    async def add(self, wishes: Sequence[Wish], place: Place) -> None:
+        """Add tasks as one change, in their order; the cursor goes to the last, and the next comes below that."""
+        async with self._adding:
+            added = await self.host.bridge.commit(*self._additions(wishes, place))
+            place.beside, place.above = added[-1].uid, False
+        self.show_added(added[-1].uid)
 
-    async def on_quick_add_add(self, event: QuickAdd.Add) -> None:
+    def _additions(self, wishes: Sequence[Wish], place: Place) -> list[Operation]:
+        db, home = self.host.bridge.db, self.host.current_list
+        assert home is not None
+        beside = pages.line(db, place.beside) if place.beside is not None else None
+        after, before = None, None
+        if beside is not None and not beside.deleted:
+            # Several go before the same task, so that they stand in the order in which they come.
+            below = pages.after(db, beside.list_id, beside.rank, 1) if len(wishes) > 1 and not place.above else None
+            before = beside.uid if place.above else below[0].uid if below else None
+            after = None if before is not None or below is not None else beside.uid
+            home = self.host.situation.lists[beside.list_id]
+        return [
+            AddTask(
+                wish.draft.name,
+                "" if before or after else home.uid,
+                description=wish.description,
+                priority=wish.draft.priority or 3,
+                tags=wish.draft.tags,
+                agent=wish.draft.agent,
+                depends_on=wish.depends_on,
+                before=before,
+                after=after,
+            )
+            for wish in wishes
+        ]
+
+    def show_added(self, uid: str) -> None:
+        """Put the cursor on a task that was added."""
+        if not self.window.move_to(uid):
+            self.host.say("Added; the filter hides it.")
+
+    def on_quick_add_add(self, event: QuickAdd.Add) -> None:
         """Add what was typed, at once or by way of the editor or the form."""
         event.stop()
         self.host.flow(self._add(event))
 
     async def _add(self, event: QuickAdd.Add) -> None:
+        if event.more:
+            await self._add_by_form(event.wishes[0], event.place)
+        elif event.describe:
+            await self.add([self._described(event.wishes[0])], event.place)
+        else:
+            try:
+                await self.add(event.wishes, event.place)
+            except Refusal:
+                self.query_one(QuickAdd).give_back(event)
+                raise
+
+    def _described(self, wish: Wish) -> Wish:
+        """With a title and a description from the editor, where the human has changed anything there."""
         from tui_tasks.tui import editor
 
-        wish = event.wish
-        if event.more:
-            await self._add_by_form(wish)
-            return
-        description = ""
-        if event.describe:
-            text = editor.edit(self.host, editor.as_document(wish.draft.name, ""))
-            if text is not None:
-                _, description = editor.from_document(text, "")
-        await self.add(wish, description)
+        text = editor.edit(self.host, editor.as_document(wish.draft.name, wish.description))
+        if text is None:
+            return wish
+        name, description = editor.from_document(text, wish.description)
+        return replace(wish, draft=replace(wish.draft, name=name or wish.draft.name), description=description)
 
-    async def _add_by_form(self, wish: Wish) -> None:
+    async def _add_by_form(self, wish: Wish, place: Place) -> None:
         from tui_tasks.tui.drafts import fields
         from tui_tasks.tui.edit import EditScreen, Form, TaskForm
 
@@ -146,11 +176,12 @@ class TaskActions(RowActions, Pane):
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
         for number, uid in zip(draft.after, wish.depends_on, strict=False):
             form.remember(number, uid)
-        typed = await self.host.push_screen_wait(EditScreen("New task", Form(draft.name, line), form.wrong))
+        begun = Form(draft.name, line, wish.description)
+        typed = await self.host.push_screen_wait(EditScreen("New task", begun, form.wrong))
         if typed is not None:
             values = form.values(typed)
-            whole = Wish(form.read(typed, name=values["name"]), values["depends_on"], wish.beside, wish.above)
-            await self.add(whole, typed.description)
+            whole = Wish(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
+            await self.add([whole], place)
 
     async def do_edit(self) -> None:
         """Edit in the form."""

@@ -79,6 +79,12 @@ class TypeAhead(App[None]):
             return
         if isinstance(event, events.Paste) and not event.is_forwarded:
             await self._catch_up()
+            await super().on_event(event)
+            if self.focused is not None:
+                # What is pasted may ask something, and the next key is the answer.
+                await _caught_up(self.focused)
+                await self._begun()
+            return
         await super().on_event(event)
 
     async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:

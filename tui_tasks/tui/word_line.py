@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from rich.text import Text
+from textual import events
 from textual.widgets import Input
 
 from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.drafts import lines_of
 from tui_tasks.tui.letters import one_to_one
 
 
@@ -49,7 +51,17 @@ class FilterWords(WordLine):
 
 
 class AddWords(WordLine):
-    """The words of a quick add."""
+    """The words of a quick add. `pasted` is given a text of several lines that is pasted, which a line cannot take."""
+
+    def __init__(self, *, keys: Mapping[str, Callable[[], object]], pasted: Callable[[str], object]) -> None:
+        super().__init__(keys=keys)
+        self._pasted = pasted
+
+    def _on_paste(self, event: events.Paste) -> None:
+        if len(lines_of(event.text)) > 1:
+            event.stop()
+            event.prevent_default()
+            self._pasted(event.text)
 
 
 class PickerWords(WordLine):
