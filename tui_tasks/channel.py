@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import select
+import signal
 import time
 from typing import Final
 
@@ -46,6 +47,7 @@ class Channel:
         self._wake_out, self._wake_in = os.pipe()
         self._ended = False
         self._stopped = False
+        self._has_signals = False
         self.has_failed = False
         self._moved_at = time.monotonic()
         self._lagging = False
@@ -61,6 +63,17 @@ class Channel:
         self._stopped = True
         with contextlib.suppress(OSError):
             os.write(self._wake_in, b".")
+
+    def stop_on(self, *numbers: int) -> None:
+        """Call `stop` on these signals; for the main thread.
+
+        The system gives a signal to any thread, while Python's handlers wait for the main one: the descriptor wakes it.
+        """
+        os.set_blocking(self._wake_in, False)
+        signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
+        self._has_signals = True
+        for number in numbers:
+            signal.signal(number, lambda *_: self.stop())
 
     def run(self) -> None:
         """Serve until the input ends."""
@@ -78,6 +91,8 @@ class Channel:
             with contextlib.suppress(OSError, Unwritable):
                 self._out.flush()
             self._watch.close()
+            if self._has_signals:
+                signal.set_wakeup_fd(-1)
             # Forgotten before it is closed: a late `stop` must not write into whatever has its number by then.
             wake_in, self._wake_in = self._wake_in, -1
             os.close(wake_in)

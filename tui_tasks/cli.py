@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -150,8 +151,7 @@ def _serve(options: argparse.Namespace) -> int:
         assert claimed.input_fd is not None
         assert claimed.output_fd is not None
         channel = Channel(session_of(options, store), claimed.input_fd, claimed.output_fd)
-        for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(ending, lambda *_: channel.stop())
+        channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         if hosts_scheduler(options):
             from tui_tasks import hosting
 
@@ -170,8 +170,8 @@ def _has_pipes(command: str) -> bool:
 
 def _scheduler(options: argparse.Namespace) -> int:
     import logging
+    import select
     import signal
-    import threading
 
     from tui_tasks import hosting
 
@@ -182,11 +182,14 @@ def _scheduler(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         tell_who_else(options)
         path = store.path
-    ended = threading.Event()
+    # The system gives a signal to any thread, and Python's handlers wait for this one: the pipe wakes it.
+    told, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
     for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(ending, lambda *_: ended.set())
+        signal.signal(ending, lambda *_: None)
     with hosting.hosted(path, wanted=True):
-        ended.wait()
+        select.select([told], [], [])
     return 0
 
 

@@ -2,12 +2,14 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -189,6 +191,40 @@ def test_a_signal_ends_it_without_a_traceback(agent, number):
     agent.process.send_signal(number)
     agent.process.wait(DEADLINE)
     assert "Traceback" not in agent.said()
+
+
+# A thread beside the main one is given every signal.
+ELSEWHERE = """
+import signal, sys, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+from tui_tasks.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & (1 << (number - 1)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+@pytest.mark.parametrize("command", ["serve", "scheduler"])
+def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
+    started = [sys.executable, "-c", ELSEWHERE, command, "--db", str(db)]
+    with subprocess.Popen(
+        started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(db.parent)
+    ) as process:
+        deadline = time.monotonic() + DEADLINE
+        while not catches(process.pid, signal.SIGHUP) and time.monotonic() < deadline:
+            select.select([process.stdout], [], [], 0.05)
+        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
 
 
 # Waits
