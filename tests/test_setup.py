@@ -68,7 +68,7 @@ def test_what_else_is_in_the_file_stays_and_a_second_time_changes_nothing(folder
     assert "claude-2" in entry(folder, ".mcp.json")["args"]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"mcpServers": []}', "\udcff"])
+@pytest.mark.parametrize("content", ["{", "[]", '{"mcpServers": []}', "\udcff", "[" * 100_000])
 def test_a_file_that_is_not_as_it_should_be_is_left_alone_and_told(folder: Path, content: str) -> None:
     file = folder / ".mcp.json"
     file.write_bytes(content.encode(errors="surrogateescape"))
@@ -78,6 +78,70 @@ def test_a_file_that_is_not_as_it_should_be_is_left_alone_and_told(folder: Path,
     assert "Traceback" not in done.stderr
     assert file.read_bytes() == content.encode(errors="surrogateescape")
     assert [each.name for each in folder.iterdir()] == [".mcp.json"]
+
+
+ODD = """{
+\t"other": [1e400, 1.10, 12345678901234567890123, "\\u00fc", "}"],
+   "mcpServers" : {%s},   "last":null
+}"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "after"),
+    [
+        ("", '\n    "tui-tasks": ENTRY\n  '),
+        (" \n ", '\n    "tui-tasks": ENTRY\n  '),
+        ('"mine": {"a": -0.0}', '"mine": {"a": -0.0},\n    "tui-tasks": ENTRY'),
+        ('"tui-tasks" : {"command": 1E400 } , "b":{}', '"tui-tasks" : ENTRY , "b":{}'),
+    ],
+)
+def test_of_a_file_nothing_but_the_entry_is_written_anew(folder: Path, inside: str, after: str) -> None:
+    file = folder / ".mcp.json"
+    file.write_text(ODD % inside)
+    assert run(folder, "claude").returncode == 0
+    written = json.dumps(entry(folder, ".mcp.json"), indent=2).replace("\n", "\n    ")
+    assert file.read_text() == ODD % after.replace("ENTRY", written)
+    assert "already" in run(folder, "claude").stdout
+
+
+@pytest.mark.parametrize("content", ["{}", "\ufeff{ }\n", '{"a": 1e400}\n'])
+def test_a_file_that_names_no_servers_yet_is_given_some(folder: Path, content: str) -> None:
+    file = folder / ".mcp.json"
+    file.write_text(content)
+    assert run(folder, "claude").returncode == 0
+    text = file.read_text()
+    assert text.startswith(content[: content.index("{") + 1])
+    assert json.loads(text.removeprefix("\ufeff"))["mcpServers"].keys() == {"tui-tasks"}
+    assert ("1e400" in text) == ("1e400" in content)
+
+
+@pytest.mark.parametrize(
+    ("client", "link", "target"),
+    [
+        ("claude", "..mcp.json.new", "../victim"),
+        ("claude", ".mcp.json", "../victim"),
+        ("cursor", ".cursor", ".."),
+        ("gemini", ".gemini/settings.json", "../../victim"),
+    ],
+)
+def test_nothing_is_read_or_written_through_a_link_in_the_project(
+    folder: Path, client: str, link: str, target: str
+) -> None:
+    victim = folder.parent / "victim"
+    victim.write_text('{"secret": 1}')
+    (folder / link).parent.mkdir(exist_ok=True)
+    (folder / link).symlink_to(target)
+    before = sorted(folder.parent.iterdir())
+    done = run(folder, client)
+    assert "Traceback" not in done.stderr
+    assert victim.read_text() == '{"secret": 1}'
+    assert (folder / link).is_symlink()
+    assert sorted(folder.parent.iterdir()) == before
+    if link == "..mcp.json.new":
+        assert entry(folder, ".mcp.json")
+    else:
+        assert done.returncode == 1
+        assert f"{folder / link} is a link" in done.stderr
 
 
 def test_an_agent_that_is_set_up_by_its_own_command_is_given_that_command(folder: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from tui_tasks import privacy
+from tui_tasks import files, privacy
+from tui_tasks.core.new_files import make_folder
 
 Seconds = Annotated[int, Meta(ge=1)]
 
@@ -119,7 +119,7 @@ def line_of(text: str, name: str, table: str | None = None) -> int | None:
 
 
 def keep_theme(path: Path, name: str) -> None:
-    """Write the theme's name into the file, and touch nothing else in it.
+    """Write the theme's name into the file, and touch nothing else in it. A new one is 0600, in a folder 0700.
 
     Raises:
         OSError: the file cannot be written; it is as it was.
@@ -138,12 +138,8 @@ def keep_theme(path: Path, name: str) -> None:
     text = "".join(lines)
     if tomllib.loads(text) != wanted:
         raise ValueError(f"line {line} is not of the form theme = …")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_bytes(text.encode())
-    if path.exists():
-        shutil.copymode(path, beside)
-    beside.replace(path)
+    make_folder(str(path.parent))
+    files.replace(path, text.encode())
 
 
 def describe(path: Path, config: Config) -> str:

@@ -1,24 +1,28 @@
-"""Files that are never found half written."""
+"""Files that are never found half written, and that are written through nobody's link."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 
 
 def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
     """Put a file in place of another so that every reader, and a crash, finds one or the other whole.
 
-    It keeps its mode; a new one gets `new_mode`. The caller sees to it that nobody else does so at the same moment.
+    It keeps its mode; a new one gets `new_mode`. A link in its place is replaced, and what it leads to left alone. The
+    caller sees to it that nobody else does so at the same moment.
 
     Raises:
         OSError: it cannot be written; the old one is as it was.
     """
-    mode = path.stat().st_mode & 0o777 if path.exists() else new_mode
-    beside = path.with_name(f".{path.name}.new")
+    mode = _mode(path, new_mode)
+    # Whoever could guess the name could put a link there.
+    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(beside, flags, 0o600)
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
         with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
             os.fchmod(handle, mode)
             file.write(content)
@@ -34,3 +38,11 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _mode(path: Path, otherwise: int) -> int:
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        return otherwise
+    return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else otherwise

@@ -58,17 +58,14 @@ def set_up(name: str, server: Sequence[str], folder: Path) -> str:
     if client.file is None:
         return f"Run: {client.command} {shlex.join(server)}"
     path = folder / client.file
-    document = _read(path)
-    servers = document.setdefault(client.key, {})
-    if not isinstance(servers, dict):
-        raise NotSetUp(f'{path}: "{client.key}" is no object; mend the file, and try again')
     entry = {**dict(client.extra), "command": server[0], "args": list(server[1:])}
-    if servers.get(SERVER) == entry:
+    before = _read(path, folder)
+    after = _with_server(path, before, client.key, entry)
+    if after == before:
         return f"{path} has it already."
-    servers[SERVER] = entry
     try:
         path.parent.mkdir(exist_ok=True)
-        files.replace(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n", new_mode=0o644)
+        files.replace(path, after.encode(), new_mode=0o644)
     except OSError as error:
         raise NotSetUp(f"cannot write {path}: {error.strerror}") from error
     return (
@@ -76,15 +73,85 @@ def set_up(name: str, server: Sequence[str], folder: Path) -> str:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, folder: Path) -> str:
+    """The file's text; empty where there is none. Whoever made the project's folder may have put links into it."""
+    for place in (path, *path.parents):
+        if place == folder:
+            break
+        if place.is_symlink():
+            raise NotSetUp(
+                f"{place} is a link to {place.readlink()}, and may lead out of the project: "
+                "put a file of its own there, and try again"
+            )
     try:
-        found = json.loads(path.read_bytes())
+        return path.read_bytes().decode()
     except FileNotFoundError:
-        return {}
+        return ""
     except OSError as error:
         raise NotSetUp(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except UnicodeDecodeError as error:
         raise NotSetUp(f"{path} is not JSON ({error}); mend the file, and try again") from error
-    if not isinstance(found, dict):
+
+
+def _with_server(path: Path, text: str, key: str, entry: dict[str, Any]) -> str:
+    """The file's text with the server entered, and nothing else of it changed."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix(mark)
+    if not text:
+        return json.dumps({key: {SERVER: entry}}, indent=2, ensure_ascii=False) + "\n"
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotSetUp(f"{path} is not JSON ({error}); mend the file, and try again") from error
+    if not isinstance(document, dict):
         raise NotSetUp(f"{path} holds no JSON object; mend the file, and try again")
-    return found
+    servers = document.get(key, {})
+    if not isinstance(servers, dict):
+        raise NotSetUp(f'{path}: "{key}" is no object; mend the file, and try again')
+    if servers.get(SERVER) == entry:
+        return mark + text
+    top = _Object(text, 0)
+    if key not in top.values:
+        return mark + top.put(key, {SERVER: entry}, depth=1)
+    return mark + _Object(text, top.values[key][0]).put(SERVER, entry, depth=2)
+
+
+class _Object:
+    """A JSON object as it stands in a text.
+
+    Attributes:
+        values: where the value of each key begins and ends.
+    """
+
+    def __init__(self, text: str, at: int) -> None:
+        """Read the object that begins at `at`, or behind white space there. The text is one JSON text."""
+        self._text = text
+        self._begin = text.index("{", at) + 1
+        self.values: dict[str, tuple[int, int]] = {}
+        read = json.JSONDecoder().raw_decode
+        self._end = self._begin
+        at = self._skip(self._begin)
+        while text[at] != "}":
+            name, at = read(text, at)
+            begin = self._skip(self._skip(at) + 1)
+            _, self._end = read(text, begin)
+            self.values[name] = begin, self._end
+            at = self._skip(self._end)
+            at = self._skip(at + 1) if text[at] == "," else at
+
+    def _skip(self, at: int) -> int:
+        """Where the white space that begins at `at` ends."""
+        while self._text[at] in " \t\n\r":
+            at += 1
+        return at
+
+    def put(self, name: str, value: dict[str, Any], *, depth: int) -> str:
+        """The text with that value under a name; `depth` is how far what is new is set in."""
+        made = json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + "  " * depth)
+        if name in self.values:
+            begin, end = self.values[name]
+            return self._text[:begin] + made + self._text[end:]
+        member = f"\n{'  ' * depth}{json.dumps(name)}: {made}"
+        if self.values:
+            return f"{self._text[: self._end]},{member}{self._text[self._end :]}"
+        return f"{self._text[: self._begin]}{member}\n{'  ' * (depth - 1)}{self._text[self._skip(self._begin) :]}"

@@ -1,6 +1,9 @@
 """`todos.json` (seed 002; contract, section 6): what stands in it, and what is made of one changed by hand."""
 
+import errno
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -106,15 +109,23 @@ def test_invalid_json_is_called_that(tool: TodoTool, folder: Path):
     assert "Invalid JSON" in (execute(tool, *SEED_CREATE).error or "")
 
 
-def test_a_file_that_cannot_be_written_is_an_error_and_the_state_stays_in_step(tool: TodoTool, folder: Path):
+def test_a_file_that_cannot_be_written_is_an_error_and_the_state_stays_in_step(
+    tool: TodoTool, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     done(tool, item("a"), item("b"), merge=False)
-    (folder / ".todos.json.new").mkdir()
+    before = sorted(each.name for each in folder.iterdir())
+
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
     response = execute(tool, item("a", "Changed"), item("b"))
     assert response.success is False
     assert "todos.json" in (response.error or "")
     with Live(folder) as live:
         assert live.contents() == ["Do it", "Do it"]
-    (folder / ".todos.json.new").rmdir()
+    assert sorted(each.name for each in folder.iterdir()) == before
+    monkeypatch.undo()
     assert done(tool, item("a", "Changed"), item("b"))[0].content == "Changed"
 
 
@@ -128,3 +139,26 @@ def test_the_file_keeps_its_mode_and_is_not_touched_when_nothing_changes(tool: T
     done(tool, item("a", "Changed"), item("b"))
     assert path.stat().st_ino != before
     assert oct(path.stat().st_mode)[-3:] == "644"
+
+
+def test_what_a_link_beside_the_file_leads_to_is_left_alone(tool: TodoTool, folder: Path, tmp_path: Path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    folder.mkdir(exist_ok=True)
+    (folder / ".todos.json.new").symlink_to(victim)
+    done(tool, item("a"), item("b"), merge=False)
+    assert victim.read_text() == "mine"
+    assert in_file(folder) == [item("a"), item("b")]
+
+
+def test_a_link_in_the_place_of_the_file_is_replaced_and_gives_it_no_mode(tool: TodoTool, folder: Path, tmp_path: Path):
+    victim = tmp_path / "victim"
+    victim.write_text("[]")
+    victim.chmod(0o666)
+    folder.mkdir(exist_ok=True)
+    (folder / "todos.json").symlink_to(victim)
+    done(tool, item("a"), item("b"), merge=False)
+    assert victim.read_text() == "[]"
+    found = (folder / "todos.json").lstat().st_mode
+    assert stat.S_ISREG(found)
+    assert stat.S_IMODE(found) == 0o600

@@ -15,7 +15,7 @@ def make_private(path: str) -> None:
         DatabaseRefused: it cannot be made, or is no file.
     """
     try:
-        _make_folder(os.path.dirname(os.path.abspath(path)))
+        make_folder(os.path.dirname(os.path.abspath(path)))
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         os.fchmod(handle, 0o600)
         os.close(handle)
@@ -26,10 +26,15 @@ def make_private(path: str) -> None:
         raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
 
 
-def _make_folder(folder: str) -> None:
+def make_folder(folder: str) -> None:
+    """Make a folder 0700, and those above it that are not there yet, whatever the umask.
+
+    Raises:
+        OSError: it cannot be made.
+    """
     if os.path.exists(folder):
         return
-    _make_folder(os.path.dirname(folder))
+    make_folder(os.path.dirname(folder))
     with contextlib.suppress(FileExistsError):  # another process was faster
         os.mkdir(folder, 0o700)
         os.chmod(folder, 0o700)
