@@ -3,6 +3,8 @@
 import json
 from datetime import datetime
 
+import pytest
+
 from tests.conftest import SECOND, START
 from tests.talking import ADD, add, task
 from tui_tasks import __version__
@@ -11,7 +13,7 @@ from tui_tasks.core.operations import SendMessage
 EVERY_FIELD = {
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
     *("agent", "intent", "depends_on", "blocked", "node_ids", "version"),
-    *("created_at", "updated_at", "started_at", "finished_at"),
+    *("created_at", "updated_at", "started_at", "finished_at", "due", "estimate"),
 }
 
 
@@ -231,3 +233,50 @@ def test_history_and_subscription_tell_the_same_of_an_entry(talk):
     talk.ok("control:claim")
     talk.refused("control:pause")
     assert talk.events() == talk.ok("control:history")["entries"]
+
+
+# What no dialect has
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("2026-02-03", "2026-02-03"),
+        ("2026-02-03T10:00+01:00", "2026-02-03T09:00:00.000+00:00"),
+        ("2026-02-03T09:00:00Z", "2026-02-03T09:00:00.000+00:00"),
+    ],
+)
+def test_an_agent_sets_when_a_task_is_due_and_what_it_takes(talk, given, kept):
+    uid = add(talk)
+    shown = talk.ok("control:update_task", uid=uid, due=given, estimate=90)
+    assert (shown["due"], shown["estimate"], shown["version"]) == (kept, 90, 2)
+    assert task(talk, uid) == shown
+    (told,) = talk.ok("control:history", limit=1)["entries"]
+    assert told["changes"] == {"due": [None, kept], "estimate": [None, 90]}
+    assert told["task"]["due"] == kept
+    talk.ok("control:undo")
+    assert (task(talk, uid)["due"], task(talk, uid)["estimate"]) == (None, None)
+
+
+def test_an_empty_date_and_no_minutes_take_both_away(talk):
+    uid = add(talk)
+    talk.ok("control:update_task", uid=uid, due="2026-02-03", estimate=90)
+    shown = talk.ok("control:update_task", uid=uid, due="", estimate=0)
+    assert (shown["due"], shown["estimate"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"due": "soon"},
+        {"due": "2026-02-30"},
+        {"estimate": -1},
+        {"estimate": 10**9},
+        {"due": "9999-12-31T23:59-14:00"},
+    ],
+)
+def test_what_is_no_date_and_no_span_is_refused_and_nothing_is_written(talk, wrong):
+    uid = add(talk)
+    assert talk.refused("control:update_task", uid=uid, **wrong)["code"] == "invalid_argument"
+    assert task(talk, uid)["version"] == 1

@@ -146,6 +146,15 @@ def release(call: Call, claim: str) -> Any:
     return full(call.model, call.model.give_back(call.model.standing(claim)))
 
 
+def update_task(call: Call, uid: str, due: str | None = None, estimate: int | None = None) -> Any:
+    """An empty date and no minutes take away what there is."""
+    given = {"due": due, "estimate": estimate}
+    changes = {name: value or None for name, value in given.items() if value is not None}
+    if not changes:
+        raise Refused("invalid_argument", *(() if uid in call.state.tasks else ("not_found",)))
+    return full(call.model, call.model.edit(uid, **changes))
+
+
 def undo(call: Call) -> Any:
     return {"undone": call.model.undo(call.model.newest(), was_refused=not call.seen.ok)}
 
@@ -165,4 +174,5 @@ PLAN_TOOLS: dict[str, Callable[..., Any]] = {
     "control:release": release,
     "control:task": lambda call, uid: full(call.model, call.model.task(uid)),
     "control:undo": undo,
+    "control:update_task": update_task,
 }

@@ -55,6 +55,8 @@ class Task:
     depends_on: list[str] = field(default_factory=list)
     node_ids: list[str] = field(default_factory=list)
     key: str | None = None
+    due: str | None = None
+    estimate: int | None = None
     version: int = 1
     updated_at: int = 0
     log: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -137,7 +139,7 @@ class State:
 
 FIELDS = (
     *("name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
-    *("agent", "intent", "depends_on", "node_ids", "deleted", "moves"),
+    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "deleted", "moves"),
 )
 Key = tuple[str, Any, Any]
 Diff = dict[Key, tuple[Any, Any]]

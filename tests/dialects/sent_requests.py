@@ -151,6 +151,11 @@ CLAIMS = st.one_of(
     sent("control:claim", {**LEASE, "list": st.sampled_from(LISTS) | PLAN}),
     sent(["control:heartbeat", "control:release"], claim=CLAIM),
 )
+UPDATES = sent(
+    "control:update_task",
+    {"due": st.sampled_from(["2026-01-31", "2026-02-01T09:00:00.000+00:00", ""]), "estimate": st.integers(0, 90)},
+    uid=TASK,
+)
 # What whoever has or had a claim does with its task.
 AS_HOLDER = st.one_of(
     sent(["control:heartbeat", "control:release"], claim="its"),
@@ -160,12 +165,12 @@ AS_HOLDER = st.one_of(
     sent("update_task", id="its", status=PLANS_STATUS),
     sent("control:undo"),
 )
-EVERYTHING = TASKLIST | BOARD | TODO | PLANS | CLAIMS
+EVERYTHING = TASKLIST | BOARD | TODO | PLANS | CLAIMS | UPDATES
 
 # What changes exactly one named task: tools, and actions of `task`, `agent` and `tasks`.
 CHANGES_ONE = {
     *SETTERS,
-    *("tasklist:update_task", "tasklist:delete_task", "tasklist:log_task_progress"),
+    *("tasklist:update_task", "tasklist:delete_task", "tasklist:log_task_progress", "control:update_task"),
     *("update", "update_task", "save_state", "save_session_state", "link_nodes", "link_task_nodes"),
 }
 

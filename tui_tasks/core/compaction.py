@@ -206,7 +206,14 @@ def restore_base(source: Database, target: Database) -> int:
     if found is None:
         return 0
     for table in STATE:
+        # A copy has no table that a later step of the schema added; one without lists is damaged.
+        if table != "list" and not is_there(source, f"{found.copy}_{table}"):
+            continue
         target.sql(f"DELETE FROM {table}")
-        for row in source.sql(f"SELECT * FROM {found.copy}_{table}"):
-            target.sql(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+        rows = source.sql(f"SELECT * FROM {found.copy}_{table}")
+        # Columns that were added since have their defaults.
+        columns = [column[0] for column in rows.description]
+        insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        for row in rows:
+            target.sql(insert, row)
     return found.tables

@@ -92,14 +92,16 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
         db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
         for table in STATE:
             db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
+        # Named, since a newer program may have added columns to the table meanwhile.
+        columns = {table: ", ".join(row[1] for row in db.sql(f"PRAGMA aside.table_info({table})")) for table in STATE}
         rows = {table: int(db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")) for table in STATE}
     yield
     for table, last in rows.items():
+        some = f"SELECT {columns[table]} FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
         for row in range(0, last, most):
             with db.transaction(write=True):
                 _refuse_overtaken(db, begin)
-                some = f"SELECT * FROM aside.{table} WHERE rowid > ? AND rowid <= ?"
-                db.sql(f"INSERT INTO {begin}_{table} {some}", (row, row + most))
+                db.sql(f"INSERT INTO {begin}_{table} ({columns[table]}) {some}", (row, row + most))
             yield
     with db.transaction(write=True):
         _refuse_overtaken(db, begin)

@@ -16,8 +16,8 @@ from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
-SCHEMA: Final = 1
-"""The newest schema that is known: `migrations` has a step for each."""
+SCHEMA: Final = 2
+"""The newest version of the schema: `schema` has a step for each."""
 
 # The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,
 # each with the number of its page, the pages there are after it where it ends a transaction, and the salts again.

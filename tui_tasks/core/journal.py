@@ -20,7 +20,7 @@ from tui_tasks.core.database import Database
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.orm import fn
-from tui_tasks.core.snapshots import Entry, Task, full_task, reader
+from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
 from tui_tasks.core.statements import Statement, slot
 
 # A text longer than this is kept out of an entry's image; `event_task` finds it.
@@ -28,6 +28,11 @@ LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
 COLUMNS = tuple(models.columns(J).values())
+# What an entry's hash is over, in this order. A column that is added to the table is added to none of the hashes.
+_HASHED: Final = (
+    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
+    *("change", "undoes", "old", "new", "image", "why"),
+)
 _HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
 _OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _SINCE = Statement(J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
@@ -46,7 +51,7 @@ _CHANGE = Statement(
     .where((J.seq >= slot("change")) & (J.change == slot("change")) & (J.seq < slot("change") + slot("span")))
     .order_by(J.seq)
 )
-_said = itemgetter(*(column.name for column in COLUMNS[:-1]))
+_said = itemgetter(*_HASHED)
 _COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
 _read = reader(Entry, J)
@@ -56,9 +61,13 @@ _encode = msgspec.json.Encoder().encode
 def read_entry(row: Any) -> Entry:
     """Make the snapshot of a row; the image of a task that was made is in its own row."""
     entry = _read(row)
-    if entry.image is None or len(entry.image) > 1 or entry.new is None:
+    image = entry.image
+    if image is None:
         return entry
-    return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), entry.image["list"]))
+    if len(image) > 1 or entry.new is None:
+        since = image_since(image)
+        return entry if since is image else msgspec.structs.replace(entry, image=since)
+    return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), image["list"]))
 
 
 def link(previous: bytes, values: tuple[Any, ...]) -> bytes:

@@ -1,27 +1,14 @@
-"""The schema, step by step. `PRAGMA user_version` tells how many of the steps a database has had."""
+"""Opening a database with its schema up to date. `PRAGMA user_version` is the version of a database's schema."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Final
 
 from tui_tasks.core.database import Database
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA, refusing
 from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy
-
-
-def _first_schema(db: Database) -> None:
-    # What makes a schema is not wanted again once there is one.
-    from tui_tasks.core.first_schema import first_schema
-
-    first_schema(db)
-
-
-STEPS: Final[tuple[Callable[[Database], None], ...]] = (_first_schema,)
-assert len(STEPS) == SCHEMA
 
 
 def opened(path: str, *, read_only: bool = False) -> Database:
@@ -40,7 +27,7 @@ def opened(path: str, *, read_only: bool = False) -> Database:
 
 
 def migrate(db: Database) -> None:
-    """Bring the schema up to date, each step in a transaction of its own with the number it ends at.
+    """Bring the schema up to date: all the steps that are missing, in one transaction.
 
     Raises:
         DatabaseRefused: the database is not one of ours.
@@ -50,18 +37,26 @@ def migrate(db: Database) -> None:
         if version < 0:
             raise DatabaseRefused(f"{db.path} is damaged (its schema has the number {version}); it was left as it is")
         if db.read_only:
-            if version < len(STEPS):
+            if version < SCHEMA:
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
         # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
         _write_ahead(db)
-        for number in range(version, len(STEPS)):
+        if version < SCHEMA:
             with db.transaction(write=True):
-                # Another process may have taken the step meanwhile.
-                if db.scalar("PRAGMA user_version") == number:
-                    STEPS[number](db)
-                    db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
-                    db.sql(f"PRAGMA user_version = {number + 1}")
+                _take_steps(db)
+
+
+def _take_steps(db: Database) -> None:
+    # Making a schema is rare, so what it needs is imported only then.
+    from tui_tasks.core import schema
+
+    # Another process may have taken them meanwhile.
+    for version in range(db.scalar("PRAGMA user_version"), SCHEMA):
+        for statement in schema.statements(version + 1):
+            db.sql(statement)
+    db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.sql(f"PRAGMA user_version = {SCHEMA}")
 
 
 def _write_ahead(db: Database) -> None:

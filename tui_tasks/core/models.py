@@ -53,6 +53,7 @@ class ListRow(Model):
     failed = IntegerField(default=0)
     skipped = IntegerField(default=0)
     cancelled = IntegerField(default=0)
+    archived = Flag(default=0)  # out of the way: shown only where archived lists are asked for
 
     class Meta:
         table_name = "list"
@@ -90,6 +91,8 @@ class TaskRow(Model):
     waiting_on = IntegerField(default=0)  # dependencies that still hold it up
     claimed_by = TextField(null=True)
     fenced = JsonField(default="[]")  # agents whose claim on it lapsed
+    due = TextField(null=True)
+    estimate = IntegerField(null=True)
 
     class Meta:
         table_name = "task"

@@ -57,12 +57,14 @@ class AddTask(Operation, frozen=True):
     key: str | None = None
     before: str | None = None
     after: str | None = None
+    fields: dict[str, Any] = {}  # values of `task_fields.FIELDS`
 
 
 class EditTask(Operation, frozen=True):
     """Set fields of a task; what is equal already changes nothing. Result: the task.
 
-    `changes` may hold name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on.
+    `changes` may hold name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on,
+    and any of `task_fields.FIELDS`.
     """
 
     uid: str

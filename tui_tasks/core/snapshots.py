@@ -11,6 +11,7 @@ import msgspec
 
 from tui_tasks.core import models, vocab
 from tui_tasks.core.orm import Model
+from tui_tasks.core.task_fields import FIELDS
 
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):
@@ -32,6 +33,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
     failed: int
     skipped: int
     cancelled: int
+    archived: bool = False
 
     @property
     def handle(self) -> str:
@@ -44,8 +46,11 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
         return self.pending + self.in_progress + self.done + self.failed + self.skipped + self.cancelled
 
 
-class Task(msgspec.Struct, frozen=True, gc=False):
-    """A task with everything the state knows of it (contract, section 4)."""
+class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A task with everything the state knows of it (contract, section 4).
+
+    A field that a journal entry, a copy or a backup was written without has its default here.
+    """
 
     id: int
     uid: str
@@ -76,6 +81,8 @@ class Task(msgspec.Struct, frozen=True, gc=False):
     waiting_on: int
     claimed_by: str | None
     fenced: tuple[str, ...]
+    due: str | None = None  # a date, or an instant in UTC: `task_fields.parse_due`
+    estimate: int | None = None  # minutes
 
     @property
     def blocked(self) -> bool:
@@ -333,4 +340,10 @@ def full_task(task: Task, handle: str) -> dict[str, Any]:
         "updated_at": iso(task.updated_at),
         "started_at": iso(task.started_at),
         "finished_at": iso(task.finished_at),
+        **{name: getattr(task, name) for name in FIELDS},
     }
+
+
+def image_since(image: dict[str, Any]) -> dict[str, Any]:
+    """The task of an entry, with the default of each field that was added since the entry was written."""
+    return image if all(name in image for name in FIELDS) else {**image, **{n: image.get(n) for n in FIELDS}}

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
+from tui_tasks.core.task_fields import FIELDS
 
 # What `snapshots.full_task` gives, in its order; `list` and `blocked` are no columns.
 _NAMES: Final = (
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
     *("agent", "intent", "depends_on", "blocked", "node_ids", "version"),
     *("created_at", "updated_at", "started_at", "finished_at"),
+    *FIELDS,
 )
 _JSON: Final = frozenset({"result", "metadata"})
 _ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any
 
@@ -11,10 +12,11 @@ from msgspec import Meta, Raw
 from tui_tasks import __version__
 from tui_tasks.core import journal, queries
 from tui_tasks.core.errors import InvalidArgument, NotFound, TimedOut
-from tui_tasks.core.operations import ClaimNext, CloseAsk, ExtendClaim, OpenAsk, ReleaseClaim, Undo
+from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
+from tui_tasks.core.task_fields import FIELDS, TaskField
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
-from tui_tasks.dialects.base import Call, Table, Wait
+from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.events import page
 
 CONTROL = Table()
@@ -121,6 +123,39 @@ def show_task(call: Call, given: _OneTask) -> dict[str, Any]:
     Use the version with `if_version` to write only if nobody else has changed the task meanwhile. Returns the task.
     """
     return _full(call, queries.task(call.db, given.uid))
+
+
+class _Update(_OneTask):
+    due: (
+        Annotated[
+            str,
+            Meta(max_length=40, description="When it is to be done: 2026-01-31, or 2026-01-31T17:00+01:00; '': never."),
+        ]
+        | None
+    ) = None
+    estimate: Annotated[int, Meta(ge=0, le=525_600, description="Minutes it is thought to take; 0: none.")] | None = (
+        None
+    )
+
+
+@CONTROL.tool("control:update_task", _Update, writes=True, subject="uid")
+def update_task(call: Call, given: _Update) -> dict[str, Any]:
+    """Set what no other tool sets: when a task is due, and how long it is thought to take. Returns the task."""
+    values = {name: getattr(given, name) for name in FIELDS}
+    one_of("due", values)
+    changes = {
+        name: _parsed(FIELDS[name], value, call.now) if value else None
+        for name, value in values.items()
+        if value is not None
+    }
+    return _full(call, call.run(EditTask(given.uid, changes)))
+
+
+def _parsed(field: TaskField, value: Any, now: int) -> Any:
+    try:
+        return field.parse(str(value), datetime.fromtimestamp(now / SECOND, UTC).astimezone())
+    except ValueError as error:
+        raise InvalidArgument(field.name, f"{field.name}: {error}") from None
 
 
 @CONTROL.tool("control:undo", Nothing, writes=True)

@@ -133,6 +133,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
         waiting_on=waiting_on,
         claimed_by=None,
         fenced=(),
+        **op.fields,
     )
 
 

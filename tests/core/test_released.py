@@ -1,0 +1,170 @@
+"""A database of every released schema opens in today's program with everything in it, and goes on from there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pysqlite3
+import pytest
+
+from tests.conftest import SECOND, START, Clock, Talk
+from tests.core import released
+from tui_tasks.core import backup, journal, models, queries, replayed, schema
+from tui_tasks.core.compacting import compacting
+from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+from tui_tasks.core.fitness import SCHEMA
+from tui_tasks.core.operations import AddTask, Undo
+from tui_tasks.core.store import Store, replay
+from tui_tasks.core.task_fields import FIELDS
+
+FILES = sorted(Path(released.__file__).parent.glob("version-*.db"))
+LATER = START + 10_000 * SECOND
+
+
+@pytest.fixture(params=FILES, ids=[file.stem for file in FILES])
+def old(request: pytest.FixtureRequest, path: Path) -> Path:
+    """A copy of a released file, where a database is."""
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(request.param, path)
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture
+def opened(old: Path) -> Iterator[Store]:
+    with Store(str(old)) as store:
+        yield store
+
+
+def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table that models have, by columns, read without this program."""
+    with closing(pysqlite3.connect(path)) as db:
+        db.row_factory = pysqlite3.Row
+        return {
+            table: [dict(row) for row in db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+            for table in (model._meta.table_name for model in models.ALL)
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        }
+
+
+def tables(store: Store) -> dict[str, list[Any]]:
+    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in models.STATE}
+
+
+def replay_of(store: Store) -> dict[str, list[Any]]:
+    with Store(":memory:") as target:
+        replay(store.db, target.db)
+        return tables(target)
+
+
+def sound(store: Store) -> None:
+    assert list(backup.findings(store.db)) == []
+    assert list(replayed.differences(store.db)) == []
+    assert replay_of(store) == tables(store)
+
+
+def test_there_is_a_file_of_every_schema_before_the_newest() -> None:
+    found = {file.stem for file in FILES}
+    assert {f"version-{number}-{kind}" for number in range(1, SCHEMA) for kind in ("plain", "compacted")} <= found
+
+
+def test_every_row_is_there_as_it_was_and_new_columns_have_their_defaults(old: Path) -> None:
+    before = rows(old)
+    assert all(before[table] for table in ("task", "log", "memory", "claim", "ask", "job", "run", "journal", "state"))
+    with Store(str(old)) as store:
+        assert store.db.scalar("PRAGMA user_version") == SCHEMA
+    after = rows(old)
+    for table, was in before.items():
+        assert [{name: row[name] for name in was[0]} for row in after[table]] == was if was else after[table] == []
+    assert all(row[name] is None for row in after["task"] for name in FIELDS)
+    assert all(row["archived"] == 0 for row in after["list"])
+
+
+def test_it_replays_to_the_same_tables_before_and_after_more_is_written(opened: Store) -> None:
+    sound(opened)
+    home = queries.find_list(opened.db, "task")
+    assert home is not None
+    opened.commit(AddTask("Due", home.uid, fields={"due": "2026-01-31", "estimate": 90}), actor="a", now=LATER)
+    sound(opened)
+
+
+def test_every_dialect_reads_and_writes_what_is_there(opened: Store, clock: Clock) -> None:
+    clock.now = LATER
+    talk = Talk(opened, clock, agent="agent-1")
+    shown = talk.ok("tasklist:display")
+    assert "Write all tests" in {task["name"] for task in shown}
+    first = next(task for task in shown if task["name"] == "Ship auth flow")
+    assert talk.ok("control:task", uid=first["uid"])["due"] is None
+    changed = talk.ok("control:update_task", uid=first["uid"], due="2026-02-01", estimate=30)
+    assert (changed["due"], changed["estimate"]) == ("2026-02-01", 30)
+    assert talk.ok("task", action="list")["structuredContent"]["total"] >= 0
+    assert talk.ok("memory", action="list")["total"] == 1
+    assert len(talk.ok("tasks", action="list_plans")["plans"]) == 1
+    assert {job["name"] for job in talk.ok("scheduler:list_tasks")} == {"Audit", "By hand"}
+    sound(opened)
+
+
+def test_events_of_old_entries_have_every_field_of_today(opened: Store, clock: Clock) -> None:
+    talk = Talk(opened, clock)
+    oldest = journal.oldest(opened.db)
+    entries = talk.ok("control:history", since=oldest - 1, limit=1_000)["entries"]
+    told = [entry["task"] for entry in entries if entry.get("task")]
+    assert told
+    assert all(task[name] is None for task in told for name in FIELDS)
+    assert all(task.keys() == talk.ok("control:task", uid=told[0]["uid"]).keys() for task in told)
+
+
+def test_what_was_done_then_can_be_taken_back_now(opened: Store) -> None:
+    last, first = opened.commit(Undo(), actor="agent-1", now=LATER)[0]
+    assert first <= last
+    sound(opened)
+
+
+def test_the_idempotency_keys_of_then_still_hold(old: Path) -> None:
+    # A compaction forgets the keys that are older than a day, and none of these is.
+    with Store(str(old)) as store:
+        talk = Talk(store, Clock(START + 4_000 * SECOND), agent="agent-1")
+        again = talk.ok("tasklist:add_task", {"idempotency_key": "k1"}, name="Once")
+        assert [task["uid"] for task in talk.ok("tasklist:display") if task["name"] == "Once"] == [again["uid"]]
+
+
+def test_it_is_compacted_backed_up_and_opened_from_the_backup(opened: Store, tmp_path: Path) -> None:
+    for _ in compacting(opened, LATER, LATER + SECOND, most=3):
+        pass
+    sound(opened)
+    copy = tmp_path / "copy.db"
+    backup.backup(opened.db, copy)
+    with Store(str(copy)) as restored:
+        assert tables(restored) == tables(opened)
+        sound(restored)
+
+
+def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(old: Path) -> None:
+    with pytest.raises(DatabaseRefused, match="open it once without --read-only"):
+        Store(str(old), read_only=True)
+    Store(str(old)).close()
+    with Store(str(old), read_only=True) as store:
+        assert queries.find_list(store.db, "tasklist")
+
+
+def test_the_steps_make_the_columns_that_the_models_name(store: Store) -> None:
+    for model in models.ALL:
+        table = model._meta.table_name
+        made = {name for _, name, *_ in store.db.sql(f"PRAGMA table_info({table})")}
+        assert made == set(models.columns(model)), table
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = rows(old)
+    steps = schema.statements
+    monkeypatch.setattr(schema, "statements", lambda version: [*steps(version), "SELECT no_such_column"])
+    with pytest.raises(StorageFailed, match="nothing was written"):
+        Store(str(old))
+    monkeypatch.undo()
+    assert rows(old) == before
+    with Store(str(old)) as store:
+        sound(store)
