@@ -32,6 +32,8 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Undo
+from tui_tasks.dialects.arguments import decode
+from tui_tasks.dialects.table import TABLE
 
 ordinary = settings.get_current_profile_name() == "ordinary"
 BOUNDED = settings(max_examples=60, stateful_step_count=30) if ordinary else settings()
@@ -114,8 +116,10 @@ class AllDialects(Conversations):
 
     @rule(speaker=SPEAKERS, request=EVERYTHING)
     def with_a_key(self, speaker, request):
+        """The reply to a write is kept under its key; what only reads is read again."""
         reply, line = self.send(speaker, request, idempotency_key=f"key {len(self.keyed)}")
-        if reply["ok"]:
+        tool = TABLE.find(line["tool"])
+        if reply["ok"] and tool.writes(decode(tool.arguments, line["arguments"])):
             self.keyed.append((speaker, line, reply))
 
     @precondition(lambda self: self.keyed)
