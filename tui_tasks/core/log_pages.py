@@ -190,7 +190,7 @@ def edges(db: Database) -> tuple[int, int]:
 
 def actors(db: Database) -> list[str]:
     """Everybody who has changed something, and those who always may."""
-    return [*(name for name, _, _ in glance.speakers(db)), vocab.HUMAN, vocab.SYSTEM]
+    return [*(name for name, _, _ in glance.speakers(db)), *sorted(vocab.RESERVED_AGENTS)]
 
 
 # What is wanted

@@ -131,8 +131,7 @@ def working(db: Database) -> dict[str, TaskLine]:
             task = read_line(row)
             if task.who not in found or task.updated_at > found[task.who].updated_at:
                 found[task.who] = task
-    found.pop(vocab.HUMAN, None)
-    return found
+    return {who: task for who, task in found.items() if who not in vocab.RESERVED_AGENTS}
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:

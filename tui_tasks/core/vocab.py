@@ -14,7 +14,9 @@ PRIORITY_WORDS: Final = {"urgent": URGENT, "high": HIGH, "medium": MEDIUM, "low"
 
 HUMAN: Final = "human"
 SYSTEM: Final = "system"
-RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM})
+# Who speaks by the verbs of a shell: a person mostly, but an agent has a shell too. No agent, and not the human.
+SHELL: Final = "shell"
+RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM, SHELL})
 
 # The lists of the three dialects that work each on a list of its own (contract, section 5).
 DIALECT_LISTS: Final = ("tasklist", "task", "todo")

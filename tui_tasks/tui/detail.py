@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from tui_tasks.core import glance, pages, queries, vocab
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
+from tui_tasks.quick_add_syntax import priority_word
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.drafts import priority_word
 from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, wrapped

@@ -17,9 +17,9 @@ from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.snapshots import Task
+from tui_tasks.quick_add_syntax import Draft, can_write, fields, parse, priority_word
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
-from tui_tasks.tui.drafts import Draft, can_write, fields, parse, priority_word
 from tui_tasks.tui.form_screen import FormScreen
 from tui_tasks.tui.format import block, plain, safe_line
 from tui_tasks.tui.long_text import LongText

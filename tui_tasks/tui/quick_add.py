@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.pages import TaskLine
+from tui_tasks.quick_add_syntax import Draft, items_of, parse, priority_word
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.drafts import Draft, items_of, parse, priority_word
 from tui_tasks.tui.format import count, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line

@@ -168,7 +168,7 @@ class TaskActions(RowActions, Pane):
         return replace(wish, draft=replace(wish.draft, name=name or wish.draft.name), description=description)
 
     async def _add_by_form(self, wish: Wish, place: Place) -> None:
-        from tui_tasks.tui.drafts import fields
+        from tui_tasks.quick_add_syntax import fields
         from tui_tasks.tui.edit import EditScreen, Form, TaskForm
 
         form = TaskForm(self.host)

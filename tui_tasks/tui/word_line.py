@@ -9,8 +9,8 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Input
 
+from tui_tasks.quick_add_syntax import lines_of
 from tui_tasks.tui.actions import Hosted
-from tui_tasks.tui.drafts import lines_of
 from tui_tasks.tui.letters import one_to_one
 
 

@@ -51,7 +51,7 @@ def writable(tx: Transaction, uid: str) -> Task:
 
 
 def _refuse_claimed(tx: Transaction, task: Task) -> None:
-    if tx.actor in vocab.RESERVED_AGENTS:
+    if tx.actor in (vocab.HUMAN, vocab.SYSTEM):
         return
     uid = task.uid
     if tx.actor in task.fenced:

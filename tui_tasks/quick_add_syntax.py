@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tui_tasks.core import vocab
 
@@ -16,8 +17,7 @@ _SIGNS: Final = "#!@"
 _PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """A task as it was typed. `after` are numbers in the list; `problem` is what in it means nothing, for people."""
 
     name: str = ""
