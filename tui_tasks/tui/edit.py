@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -201,7 +202,7 @@ class TaskForm:
     def read(self, form: Form, name: str = "") -> Draft:
         """What the line of fields says, with a title."""
         draft = parse(form.fields)
-        return replace(draft, name=name) if name else draft
+        return msgspec.structs.replace(draft, name=name) if name else draft
 
     def remember(self, number: int, uid: str) -> None:
         """Let a number mean this task."""
