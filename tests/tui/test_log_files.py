@@ -52,6 +52,13 @@ async def test_what_the_filter_shows_is_exported_as_markdown_in_which_nothing_of
     assert not set(text) & set("\x1b\x07\u202e\r")
 
 
+async def test_the_file_of_an_export_has_the_date_as_iso_8601_writes_it(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "E", "j")
+        assert app.screen.query_one("#answer").value.endswith("/tui-tasks-log-2026-11-21-2015.jsonl")
+
+
 async def test_an_export_writes_over_no_file(plan, make_app, tmp_path):
     app = make_app(plan.path, pane="log")
     file = tmp_path / "log.md"

@@ -16,6 +16,7 @@ from tui_tasks.core.operations import (
     MoveTask,
     OpenAsk,
     PauseAgent,
+    Redo,
     SendMessage,
     Undo,
 )
@@ -43,13 +44,42 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         await settle(pilot)
         text = shown(app)
         for line in (
-            " 17:01:00  → status claude-2   #1  pending -> done",
-            " 19:58:41  ✗ fail   claude-2   #3  test_dst_gap: expected 02:30, got 03:30",
-            " 20:06:11  ? ask    claude-1   #4  jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
-            " 20:13:40  · log    claude-1   #5  wrote middleware/jwt.py",
+            " 16:01:00  + new    you        #1  Inventory GA usage",
+            " 17:01:00  → status claude-2   #1  Inventory GA usage            pending -> done",
+            " 19:58:41  ✗ fail   claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got 03:30",
+            " 20:06:11  ? ask    claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
+            " 20:13:40  · log    claude-1   #5  Ship auth flow                wrote middleware/jwt.py",
         ):
             assert line in text
         assert text.count("test_dst_gap") == 1, "the reason is told once"
+
+
+async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
+    by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Ship it"}), EditTask(plan[5], {"priority": 1}))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        told = shown(app)
+        assert "#5  Ship auth flow                running tests 14/22" in told
+        assert "#5  Ship it                       was called Ship auth flow" in told
+        assert "#5  Ship it                       priority high -> urgent" in told
+
+
+async def test_what_was_done_again_is_told_as_redo(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], {"status": "done"}), actor="human", now=NOW)
+        store.commit(Undo(), actor="human", now=NOW)
+        store.commit(Redo(), actor="human", now=NOW)
+        store.commit(Undo(), actor="human", now=NOW)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert texts(app)[-4:] == [
+            "pending -> done",
+            "undo: done -> pending",
+            "redo: pending -> done",
+            "undo: done -> pending",
+        ]
 
 
 async def test_where_the_human_last_looked_stands_between_what_was_before_and_since(plan, make_app):

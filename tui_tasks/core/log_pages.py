@@ -56,9 +56,9 @@ _HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping")
 class LogLine(msgspec.Struct, frozen=True):
     """A journal entry as one line tells it. `old` and `new` are its values, long ones cut, less the bookkeeping.
 
-    `word` is its kind as `KINDS` has it; `name` that of the task, list or job it is about; `rank` and `list_id` say
-    where the task is now; `job` is the uid of the job; `reason` why a task failed or was skipped; `took` how long a run
-    was, in microseconds.
+    `word` is its kind as `KINDS` has it; `name` that of the task, list or job it is about, a task's as it was called
+    then; `rank` and `list_id` say where the task is now; `job` is the uid of the job; `reason` why a task failed or was
+    skipped; `took` how long a run was, in microseconds; `is_redo` tells an undo that took back another.
     """
 
     seq: int
@@ -80,12 +80,19 @@ class LogLine(msgspec.Struct, frozen=True):
     job: str | None = None
     reason: str | None = None
     took: int | None = None
+    is_redo: bool = False
 
 
 class Lines(list[LogLine]):
     """Entries, oldest first. `reached`: reading was broken off at this number; for more one goes on from there."""
 
     reached: int | None = None
+
+
+def _is_undo_of_undo() -> Any:
+    undone = J.alias()
+    query = undone.select(SQL("1")).where((undone.seq == J.undoes) & undone.undoes.is_null(False))
+    return fn.EXISTS(query)
 
 
 _COLUMNS = (
@@ -101,7 +108,13 @@ _COLUMNS = (
     J.old,
     J.new,
     J.why.is_null(False),
-    TaskRow.name,
+    _is_undo_of_undo(),
+    # What was made has no image but the row itself.
+    fn.COALESCE(
+        fn.json_extract(J.image, "$.name"),
+        fn.IIF(J.kind == "task.created", fn.json_extract(J.new, "$.name"), None),
+        TaskRow.name,
+    ),
     TaskRow.list_id,
     TaskRow.rank,
     TaskRow.deleted,
@@ -258,7 +271,7 @@ def _says(word: str) -> Any:
 
 
 def _line(db: Database, row: Any) -> LogLine:
-    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, name, list_id, rank, gone = row
+    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = row
     was, now = _values(old), _values(new)
     word = _WORD.get(kind, kind.partition(".")[0])
     told: dict[str, Any] = {}
@@ -276,7 +289,7 @@ def _line(db: Database, row: Any) -> LogLine:
     told.setdefault("name", name)
     return LogLine(
         seq, at, actor, kind, word, entity, uid, task, undoes, was, now, bool(has_why), list_id=list_id, rank=rank,
-        gone=bool(gone), **told,
+        gone=bool(gone), is_redo=bool(redo), **told,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import Filter
 from tui_tasks.tui.dialogs import Choice, Menu, Prompt
-from tui_tasks.tui.format import count, moment, safe_line
+from tui_tasks.tui.format import SECOND, count, safe_line
 from tui_tasks.tui.log_export import JSON_LINES, MARKDOWN, Export, Stopped
 
 if TYPE_CHECKING:
@@ -85,9 +86,8 @@ class Exports:
             await self._write(Export(file, host.bridge.path, form, host.zone, only))
 
     def _file_name(self, form: str) -> str:
-        assert self._host.zone is not None
-        _, day, month, at = moment(self._host.now(), self._host.zone).split(" ")
-        return str(Path.cwd() / f"tui-tasks-log-{day}-{month}-{at.replace(':', '')}.{form}")
+        at = datetime.fromtimestamp(self._host.now() // SECOND, self._host.zone)
+        return str(Path.cwd() / f"tui-tasks-log-{at:%Y-%m-%d-%H%M}.{form}")
 
     async def _write(self, export: Export) -> None:
         """Write in a thread, telling now and then how far it is."""

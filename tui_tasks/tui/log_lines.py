@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
+from typing import Final
 
 from textual.message import Message
 
@@ -17,10 +18,14 @@ from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.held_rows import Page
 from tui_tasks.tui.ink import Part
-from tui_tasks.tui.log_words import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.log_words import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
 from tui_tasks.tui.row_paint import RowLook
 from tui_tasks.tui.situation import Situation
 from tui_tasks.tui.window import RowWindow
+
+# The most cells that the name of a task has, and about how many stand before it.
+_NAME: Final = 28
+_BEFORE_NAME: Final = 36
 
 
 class EntriesOfJournal:
@@ -161,7 +166,7 @@ class LogWindow(RowWindow[LogLine]):
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`20:15:02  · log    claude-1   #5  running tests 14/22`."""
+        """`20:15:02  · log    claude-1   #5 Ship auth flow   running tests 14/22`."""
         ascii_only, width = self.host.ascii_only, look_.width
         mark, ink = mark_of(row, ascii_only=ascii_only)
         strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
@@ -176,6 +181,10 @@ class LogWindow(RowWindow[LogLine]):
             label = fit(self._label(row), self.label, ascii_only=ascii_only)
             parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
             parts += [(f"{who} ", "$muted"), (label, "$muted")]
+            if names_task(row):
+                # A column of its own, so that what happened stands below what happened.
+                name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
+                parts += [(name, ""), ("  ", "")]
         where = self._where(row) if width >= 80 else ""
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]

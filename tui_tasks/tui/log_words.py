@@ -73,7 +73,15 @@ def who_of(line: LogLine) -> str:
 def text_of(line: LogLine) -> str:
     """What happened, in one phrase; texts of agents stand in it as they were written, long ones cut."""
     told = _told(line)
-    return f"undo: {told}" if line.undoes is not None else told
+    if line.undoes is None:
+        return told
+    return f"{'redo' if line.is_redo else 'undo'}: {told}"
+
+
+def names_task(line: LogLine) -> bool:
+    """Whether the name of its task is to stand before what happened: it is about one, and does not say it anyway."""
+    says_it = line.word in ("new", "delete", "back")
+    return line.task is not None and bool(line.name) and not says_it
 
 
 def _told(line: LogLine) -> str:
