@@ -36,8 +36,8 @@ def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, stat
 
 def test_a_page_and_the_next_to_do_are_read_from_an_index_in_their_order():
     of_list = "task_urgency (list_id=? AND status=? AND <expr>=?"
-    read = {queries_board._FIRST: of_list, queries._ready(True, False, False, True): of_list}
-    read[queries._ready(False, False, False, True)] = "task_ready"
+    read = {queries_board._FIRST: of_list, queries._ready(True, False, False): of_list}
+    read[queries._ready(False, False, False)] = "task_ready"
     with Store(":memory:") as store:
         for statement, index in read.items():
             asked = [1] * statement.sql.count("?")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -83,10 +83,17 @@ _TOUCH = Statement(
 
 def _still_holding() -> Any:
     on = TaskRow.alias()
+    home = ListRow.select(SQL("1")).where((ListRow.id == on.list_id) & (ListRow.deleted == SQL("0")))
     return (
         EdgeRow.select(fn.COUNT(EdgeRow.on_uid))
         .join(on, on=(on.uid == EdgeRow.on_uid))
-        .where((EdgeRow.task_uid == TaskRow.uid) & (on.deleted == 0) & on.status.not_in(sorted(vocab.RELEASING)))
+        .where(
+            (EdgeRow.task_uid == TaskRow.uid)
+            & (on.deleted == 0)
+            & on.status.not_in(sorted(vocab.RELEASING))
+            # A task whose list is deleted holds up nobody but its own list's, which come back with it.
+            & ((on.list_id == TaskRow.list_id) | fn.EXISTS(home))
+        )
     )
 
 
@@ -96,6 +103,27 @@ _RECOUNT_DEPENDENTS = Statement(
         TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
     )
 )
+
+
+# The tasks of other lists that wait for one of a list, found from its tasks or from all dependencies there are.
+_ACROSS: Final = """
+    JOIN task AS waits ON waits.uid = edge.task_uid AND waits.list_id <> ?1
+    WHERE held.list_id = ?1 AND held.deleted = 0
+"""
+_FROM_TASKS: Final = f"SELECT edge.task_uid FROM task AS held CROSS JOIN edge ON edge.on_uid = held.uid {_ACROSS}"
+_FROM_EDGES: Final = f"SELECT edge.task_uid FROM edge CROSS JOIN task AS held ON held.uid = edge.on_uid {_ACROSS}"
+# A list with more tasks than this is seldom waited for by as many.
+_MANY_TASKS: Final = 1_000
+
+
+def _recount_across(db: Database, list_uid: str) -> None:
+    """Recount what holds up the tasks of other lists, once a list was deleted or has come back."""
+    home, total = db.sql(
+        "SELECT id, pending + in_progress + done + failed + skipped + cancelled FROM list WHERE uid = ?", (list_uid,)
+    ).fetchone()
+    waiting = _FROM_EDGES if total > _MANY_TASKS else _FROM_TASKS
+    for (uid,) in db.sql(f"SELECT DISTINCT task_uid FROM ({waiting})", (home,)).fetchall():
+        db.run(_RECOUNT, {"uid": uid})
 
 
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
@@ -115,6 +143,8 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
         _set(db, entity, uid, values)
         if entity == "list" and "one_in_progress" in new:
             db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
+        if entity == "list" and "deleted" in new:
+            _recount_across(db, uid)
     if entity == "run":
         apply_runs.follow(db, uid, new)
 

@@ -7,7 +7,7 @@ import msgspec
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.models import TaskRow
-from tui_tasks.core.queries import LIVE
+from tui_tasks.core.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.statements import Statement, slot
 
 
@@ -21,7 +21,7 @@ class Brief(msgspec.Struct, frozen=True, gc=False):
 
 
 _COLUMNS = (TaskRow.uid, TaskRow.name, TaskRow.description, TaskRow.status)
-_ONE = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("uid"))))
+_ONE = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _OF_LIST = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
 
 
@@ -29,7 +29,7 @@ def one(db: Database, uid: str) -> Brief:
     """The task with that uid.
 
     Raises:
-        NotFound: there is none, or it was deleted.
+        NotFound: there is none, or it was deleted, be it with its list.
     """
     row = db.one(_ONE, uid=uid)
     if row is None:

@@ -12,7 +12,7 @@ from tui_tasks.core.database import Database
 from tui_tasks.core.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow
 from tui_tasks.core.orm import JOIN, SQL, Case, fn
 from tui_tasks.core.pages import LINE, TaskLine, read_line
-from tui_tasks.core.queries import LIVE
+from tui_tasks.core.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.snapshots import LogEntry, reader
 from tui_tasks.core.statements import Statement, slot
 
@@ -72,23 +72,29 @@ _CHANGES = Statement(
     .order_by(J.seq)
     .limit(slot("limit"))
 )
-_TOUCHED_LAST = Statement(
-    J.select(TaskRow.list_id)
-    .join(TaskRow, on=(TaskRow.uid == J.task))
-    .join(ListRow, on=(ListRow.id == TaskRow.list_id))
-    .where(ListRow.deleted == SQL("0"))
-    .order_by(J.seq.desc())
-    .limit(1)
-)
 # An entry of long ago says nothing of what is being done now, and there may be millions.
 _NOT_LONG_AGO = 200
-_RECENT: Any = (
-    J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(_NOT_LONG_AGO).alias("recent")
+
+
+def _newest_of_tasks(limit: int) -> Any:
+    newest = J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(limit)
+    return newest.alias("recent")
+
+
+_RECENT: Any = _newest_of_tasks(_NOT_LONG_AGO)
+# Beyond these, a list that was deleted may have had a million more.
+_OF_LATE: Any = _newest_of_tasks(5_000)
+_TOUCHED_LAST = Statement(
+    TaskRow.select(TaskRow.list_id)
+    .join(_OF_LATE, on=(_OF_LATE.c.task == TaskRow.uid))
+    .where(IN_LIVE_LIST)
+    .order_by(_OF_LATE.c.seq.desc())
+    .limit(1)
 )
 _ACTIVE_OF_RECENT = Statement(
     TaskRow.select(*LINE)
     .join(_RECENT, on=(_RECENT.c.task == TaskRow.uid))
-    .where(LIVE & (TaskRow.status == SQL("'in_progress'")))
+    .where(LIVE & (TaskRow.status == SQL("'in_progress'")) & IN_LIVE_LIST)
     .order_by(_RECENT.c.seq.desc())
     .limit(1)
 )
@@ -106,7 +112,7 @@ _ACTIVE_OF_LIST = Statement(
 _DEPENDENTS = Statement(
     TaskRow.select(*LINE)
     .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
-    .where((EdgeRow.on_uid == slot("uid")) & LIVE)
+    .where((EdgeRow.on_uid == slot("uid")) & LIVE & IN_LIVE_LIST)
     .order_by(TaskRow.id)
     .limit(slot("limit"))
 )
@@ -151,7 +157,7 @@ def _read_change(row: Any) -> Change:
 
 
 def list_touched_last(db: Database) -> int | None:
-    """The number of the list whose task was changed last, or None where no task ever was."""
+    """The number of the list whose task was changed last, or None where none was of late."""
     row = db.one(_TOUCHED_LAST)
     return row[0] if row else None
 

@@ -117,7 +117,7 @@ _COLUMNS = (
     ),
     TaskRow.list_id,
     TaskRow.rank,
-    TaskRow.deleted,
+    fn.IIF(queries.IN_LIVE_LIST, TaskRow.deleted, 1),
 )
 
 

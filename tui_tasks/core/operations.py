@@ -36,6 +36,19 @@ class SetListRule(Operation, frozen=True):
     one_in_progress: bool
 
 
+class RenameList(Operation, frozen=True):
+    """Give a list another name. The human's alone. Result: the list."""
+
+    uid: str
+    name: str
+
+
+class DeleteList(Operation, frozen=True):
+    """Take a list away with all its tasks, which come back with it. The human's alone. Result: the list as it was."""
+
+    uid: str
+
+
 class AddTask(Operation, frozen=True):
     """Put a new task at the end of a list, or beside another task. Result: the task.
 

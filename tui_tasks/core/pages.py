@@ -15,7 +15,7 @@ from tui_tasks.core import models, search
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import TaskRow
 from tui_tasks.core.orm import SQL, Case, fn
-from tui_tasks.core.queries import LIVE
+from tui_tasks.core.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.statements import Statement, slot
 from tui_tasks.core.wanted import ALL, Filter, conditions, words
 
@@ -93,7 +93,9 @@ _BEFORE = Statement(_backwards(*LINE).limit(slot("limit")))
 _STEP_AFTER = Statement(_forwards(TaskRow.rank).limit(1).offset(slot("steps")))
 _STEP_BEFORE = Statement(_backwards(TaskRow.rank).limit(1).offset(slot("steps")))
 _UID_AFTER = Statement(_forwards(TaskRow.uid).limit(1).offset(slot("steps")))
-_BY_UID = Statement(TaskRow.select(*LINE).where(TaskRow.uid == slot("uid")))
+# A task whose list was deleted is as much gone as one that was deleted itself.
+_GONE: Any = fn.IIF(IN_LIVE_LIST, TaskRow.deleted, 1)
+_BY_UID = Statement(TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid == slot("uid")))
 _BETWEEN = Statement(
     TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high")))
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,13 @@ from tui_tasks.core.statements import Statement, slot
 TASK = tuple(models.columns(TaskRow).values())
 _LIST = tuple(models.columns(ListRow).values())
 LIVE: Any = TaskRow.deleted == SQL("0")
+# A list that is deleted takes its tasks with it, and marks none of them. Whoever reads tasks of one list has looked
+# for that list before; whoever reads tasks by their uids, or of all lists, asks for this too.
+IN_LIVE_LIST: Any = fn.EXISTS(
+    ListRow.select(SQL("1")).where((ListRow.id == TaskRow.list_id) & (ListRow.deleted == SQL("0")))
+)
+# So many ready tasks of lists that are not to be taken from are passed over, before each list is asked for its own.
+_MOST_PASSED = 500
 
 read_task = reader(Task, TaskRow)
 read_list = reader(TaskList, ListRow)
@@ -47,7 +55,8 @@ _LIST_BY_NAME = Statement(
 )
 _LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
 _TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
-_STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid"))))
+_LIVE_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _TASK_BY_KEY = Statement(
     TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
 )
@@ -152,7 +161,7 @@ def lists(db: Database) -> list[TaskList]:
 
 
 def any_task(db: Database, uid: str) -> Task | None:
-    """The task with that uid, deleted ones too."""
+    """The task with that uid, deleted ones and those of deleted lists too."""
     row = db.one(_TASK_BY_UID, uid=uid)
     return read_task(row) if row else None
 
@@ -167,7 +176,7 @@ def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
     """Those of the tasks that are there and not deleted, in the order of `uids`."""
     found: dict[str, Task] = {}
     for at in range(0, len(uids), 500):
-        query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]))
+        query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]) & IN_LIVE_LIST)
         found |= {task.uid: task for task in map(read_task, db.query(query))}
     return [found[uid] for uid in uids if uid in found]
 
@@ -176,17 +185,17 @@ def task(db: Database, uid: str) -> Task:
     """The task with that uid.
 
     Raises:
-        NotFound: there is none, or it was deleted.
+        NotFound: there is none, or it was deleted, be it with its list.
     """
-    row = db.one(_TASK_BY_UID, uid=uid)
-    if row is None or (found := read_task(row)).deleted:
+    row = db.one(_LIVE_TASK_BY_UID, uid=uid)
+    if row is None:
         raise NotFound("task", uid)
-    return found
+    return read_task(row)
 
 
 def tasks_beginning(db: Database, prefix: str, limit: int) -> list[Task]:
     """The first tasks whose uid begins with `prefix`."""
-    wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff")
+    wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff") & IN_LIVE_LIST
     return [read_task(row) for row in db.query(TaskRow.select(*TASK).where(wanted).limit(limit))]
 
 
@@ -290,9 +299,8 @@ def _whose(agent: Any, *, alone: bool) -> Any:
 
 
 @cache
-def _ready(of_list: bool, of_agent: bool, alone: bool, claimable: bool) -> Statement:
+def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
     wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
-    query = TaskRow.select(*TASK)
     # The same is asked in the words of the index that is to be used: SQLite would not see that it is the same.
     if of_list:
         wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
@@ -300,10 +308,14 @@ def _ready(of_list: bool, of_agent: bool, alone: bool, claimable: bool) -> State
         wanted &= TaskRow.waiting_on == SQL("0")
     if of_agent:
         wanted &= _whose(slot("agent"), alone=alone)
-    if claimable:
-        query = query.join(ListRow, on=(ListRow.id == TaskRow.list_id))
-        wanted &= (ListRow.one_in_progress == SQL("0")) | (ListRow.in_progress == SQL("0"))
-    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(SQL("1")))
+    if of_list:
+        query = TaskRow.select(*TASK)
+    else:
+        of_home = (ListRow.deleted, ListRow.one_in_progress, ListRow.in_progress)
+        query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
+    # A number that stands in the SQL: SQLite plans anew for one that is bound.
+    limit = SQL("1" if of_list else str(_MOST_PASSED))
+    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
 
 
 def ready(
@@ -315,8 +327,24 @@ def ready(
     one more in progress.
     Source: contract, section 6 `tasks`, section 7 `control:claim`.
     """
-    statement = _ready(list_id is not None, agent is not None, alone, claimable)
-    row = db.one(statement, list=list_id, agent=agent)
+    if list_id is not None:
+        home = list_by_id(db, list_id)
+        return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
+    passed = 0
+    with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
+        for *row, is_deleted, one_in_progress, in_progress in rows:
+            if not is_deleted and not (claimable and one_in_progress and in_progress):
+                return read_task(row)
+            passed += 1
+    if passed < _MOST_PASSED:
+        return None
+    homes = (home for home in lists(db) if home.pending and (home.takes_more or not claimable))
+    first = (_ready_in(db, home, agent, alone=alone) for home in homes)
+    return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
+
+
+def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -> Task | None:
+    row = db.one(_ready(True, agent is not None, alone), list=home.id, agent=agent)
     return read_task(row) if row else None
 
 
@@ -327,13 +355,17 @@ def open_tasks(
 
     `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
     """
-    wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"])
-    if list_id is not None:
-        wanted &= TaskRow.list_id == list_id
-    if agent is not None:
-        wanted &= _whose(agent, alone=alone)
-    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.list_id, TaskRow.rank).limit(limit))
-    return [read_task(row) for row in rows]
+    homes = [home.id for home in lists(db) if home.pending or home.in_progress] if list_id is None else [list_id]
+    found: list[Task] = []
+    for home in homes:
+        wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"]) & (TaskRow.list_id == home)
+        if agent is not None:
+            wanted &= _whose(agent, alone=alone)
+        left = None if limit is None else limit - len(found)
+        found += map(read_task, db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank).limit(left)))
+        if len(found) == limit:
+            break
+    return found
 
 
 def ask(db: Database, uid: str) -> Ask:

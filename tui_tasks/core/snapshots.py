@@ -45,6 +45,11 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
         """How many tasks it has."""
         return self.pending + self.in_progress + self.done + self.failed + self.skipped + self.cancelled
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether one more of its tasks may be in progress (contract, section 5)."""
+        return not (self.one_in_progress and self.in_progress)
+
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A task with everything the state knows of it (contract, section 4).

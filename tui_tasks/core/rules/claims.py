@@ -65,7 +65,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
         claim.uid,
         old={"expires_at": claim.expires_at},
         new={"expires_at": extended.expires_at},
-        task=queries.any_task(tx.db, claim.task_uid),
+        task=queries.task(tx.db, claim.task_uid),
     )
     return extended
 
@@ -74,7 +74,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
 def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
     """Give the task back as pending, to whom it belonged before."""
     claim = _standing(tx, op.agent, op.claim)
-    return _give_back(tx, claim, "released")
+    return _give_back(tx, claim, queries.task(tx.db, claim.task_uid), "released")
 
 
 @rule(LapseClaims)
@@ -82,12 +82,14 @@ def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """Past the lease the task goes back to pending, and the old holder's writes are refused."""
     lapsed = queries.lapsed_claims(tx.db, tx.now)
     for claim in lapsed:
-        _give_back(tx, claim, "lapsed")
+        # A list may have been deleted over it: the lease ends all the same.
+        task = queries.any_task(tx.db, claim.task_uid)
+        assert task is not None
+        _give_back(tx, claim, task, "lapsed")
     return len(lapsed)
 
 
-def _give_back(tx: Transaction, claim: Claim, state: str) -> Task:
-    task = queries.task(tx.db, claim.task_uid)
+def _give_back(tx: Transaction, claim: Claim, task: Task, state: str) -> Task:
     changes: dict[str, Any] = {"status": "pending", "claimed_by": None}
     if task.agent == claim.agent:
         changes["agent"] = claim.was_agent

@@ -6,9 +6,17 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tui_tasks.core import queries
-from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import CreatePlan, EnsureList, MoveTask, OrderTasks, SetListRule
+from tui_tasks.core import queries, vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.operations import (
+    CreatePlan,
+    DeleteList,
+    EnsureList,
+    MoveTask,
+    OrderTasks,
+    RenameList,
+    SetListRule,
+)
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import move_task
 from tui_tasks.core.snapshots import TaskList
@@ -80,6 +88,50 @@ def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
         new={"one_in_progress": op.one_in_progress},
     )
     return queries.list_by_uid(tx.db, op.uid)
+
+
+@rule(RenameList)
+def rename_list(tx: Transaction, op: RenameList) -> TaskList:
+    """A named list is known to agents by its name, which is its alone; a plan by its id."""
+    found = _changeable(tx, op.uid, "renamed")
+    name = op.name.strip()
+    if not name or len(name) > vocab.MAX_NAME:
+        raise InvalidArgument("name", f"the name of a list holds 1 to {vocab.MAX_NAME:,} characters")
+    if name == found.name:
+        return found
+    refuse_taken_name(tx, found, name)
+    tx.emit("list.updated", "list", found.uid, old={"name": found.name}, new={"name": name})
+    return queries.list_by_uid(tx.db, op.uid)
+
+
+def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
+    """Refuse a named list the name of another one. Plans may have the same title."""
+    other = queries.find_list(tx.db, name) if home.kind == "list" else None
+    if other is not None and other.uid != home.uid:
+        raise Conflict(f"{name} is another list", id=other.uid)
+
+
+@rule(DeleteList)
+def delete_list(tx: Transaction, op: DeleteList) -> TaskList:
+    """One row says that it is gone, and whoever reads its tasks looks there: a million take no longer than ten."""
+    found = _changeable(tx, op.uid, "deleted")
+    tx.emit("list.deleted", "list", found.uid, old={"deleted": False}, new={"deleted": True})
+    return found
+
+
+def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
+    """The list, where the speaker may do this to it.
+
+    Raises:
+        Forbidden: the speaker is an agent.
+        Conflict: a dialect works on it by its name, and would make it anew at its next write.
+    """
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden(f"a list is {done} by the human alone")
+    found = queries.list_by_uid(tx.db, uid)
+    if found.kind == "list" and found.name in vocab.DIALECT_LISTS:
+        raise Conflict(f"{found.name} is the list of the tools of that name: it can't be {done}", id=uid)
+    return found
 
 
 @rule(OrderTasks)

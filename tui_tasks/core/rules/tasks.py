@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks.core import queries, vocab
-from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, StaleClaim
+from tui_tasks.core.errors import Conflict, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import (
     AddTask,
     AtVersion,
@@ -357,7 +357,4 @@ def save_state(tx: Transaction, op: SaveState) -> SavedState:
 
 def require_task(tx: Transaction, uid: str) -> Task:
     """The task, for operations that only speak of it."""
-    found = queries.any_task(tx.db, uid)
-    if found is None or found.deleted:
-        raise NotFound("task", uid)
-    return found
+    return queries.task(tx.db, uid)

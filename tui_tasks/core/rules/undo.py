@@ -15,6 +15,7 @@ from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
+from tui_tasks.core.rules.lists import refuse_taken_name
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
 from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, touched, writable
@@ -174,6 +175,7 @@ def _frozen(value: Any) -> Any:
 def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
     task = queries.any_task(tx.db, entry.uid)
     assert task is not None
+    _refuse_without_list(tx, task)
     if entry.old is None:
         if not task.deleted:
             change_task(tx, writable(tx, task.uid), "task.deleted", {"deleted": True})
@@ -195,6 +197,13 @@ def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
     change_task(tx, task, kind, changes)
 
 
+def _refuse_without_list(tx: Transaction, task: Task) -> None:
+    """Refuse where the list of a task was deleted since: nothing of it changes until the list is back."""
+    home = tx.known.list_by_id(task.list_id)
+    if home.deleted:
+        raise Conflict(f"the list of task {task.uid} was deleted", id=home.uid)
+
+
 def _there(task: Task) -> Task:
     if task.deleted:
         raise Conflict(f"task {task.uid} has been deleted since", id=task.uid)
@@ -203,11 +212,8 @@ def _there(task: Task) -> Task:
 
 def _room(tx: Transaction, entry: Entry, task: Task, moved: dict[str, int]) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
-    home = tx.known.list_by_id(task.list_id)
-    if home.deleted:
-        raise Conflict(f"the list of task {task.uid} is gone", id=home.uid)
     if task.status == "in_progress":
-        refuse_second_in_progress(tx, home)
+        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
     return _free_rank(tx, entry, task.list_id, task.rank, moved)
@@ -225,6 +231,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     """A row that stands beside a task: a log entry, a saved state, a memory."""
     task = queries.any_task(tx.db, entry.task or "")
     assert task is not None
+    _refuse_without_list(tx, task)
     if entry.entity != "memory":
         task = touched(tx, writable(tx, _there(task).uid))
     old, new = entry.old, entry.new
@@ -255,8 +262,11 @@ def _invert_list(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     kind = entry.kind
     if back.get("deleted") is False:
         kind = "list.restored"
-        if home.kind == "list" and (other := queries.find_list(tx.db, home.name)):
-            raise Conflict(f"{home.name} is another list by now", id=other.uid)
+        refuse_taken_name(tx, home, home.name)
+    elif home.deleted:
+        raise Conflict(f"list {home.name} was deleted", id=home.uid)
+    if "name" in back:
+        refuse_taken_name(tx, home, back["name"])
     tx.emit(kind, "list", home.uid, old=entry.new, new=back)
 
 
