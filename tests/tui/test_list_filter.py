@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tests.tui.driving import lines, opened, press, said, shown, task, until, write
+from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
+from tests.tui.plan import NOW
 from tui_tasks.core import queries
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.operations import AddTask, DeleteList, EditTask
+from tui_tasks.core.store import Store
 from tui_tasks.tui.word_line import FilterWords
 
 # The filter
@@ -115,6 +117,79 @@ async def test_a_new_list_is_made_and_lines(app):
         await press(app, pilot, "enter")
         assert app.current_list.name == "Garden"
         assert "No tasks yet." in shown(app)
+
+
+async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("equals_sign", "r")
+        await pilot.pause()
+        assert app.screen.query_one("#answer").value == "Plan"
+        await pilot.press(*["backspace"] * 4)
+        await write(pilot, "Launch")
+        await press(app, pilot, "enter")
+        assert app.current_list.name == "Launch"
+        assert " Launch   9 tasks" in shown(app)
+        await press(app, pilot, "u")
+        assert " Plan   9 tasks" in shown(app)
+        assert "Undone: change of list “Plan”" in said(app)
+
+
+async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, plan, agent):
+    other = queries.find_list(app.bridge.db, "task")
+    agent(AddTask("elsewhere", other.uid))
+    async with opened(app) as pilot:
+        assert app.current_list.name == "Plan"
+        await pilot.press("equals_sign", "d")
+        await pilot.pause()
+        assert "Delete Plan with its 9 tasks?" in shown(app)
+        await press(app, pilot, "y")
+        assert app.current_list.name == "task"
+        assert "elsewhere" in shown(app)
+        assert "Plan is deleted. u brings it back with its tasks." in said(app)
+        assert not app.situation.failed
+        await press(app, pilot, "u")
+        assert app.current_list.name == "Plan"
+        assert "Ship auth flow" in shown(app)
+        assert "Undone: deleting list “Plan”" in said(app)
+
+
+async def test_a_list_stays_where_the_human_thinks_better_of_deleting_it(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("equals_sign", "d", "n")
+        await press(app, pilot)
+        await pilot.press("equals_sign", "r", "escape")
+        await press(app, pilot)
+        assert app.current_list.name == "Plan"
+        assert len(order(app)) == 9
+
+
+async def test_the_list_of_a_dialect_says_why_it_stays(plan, make_app):
+    app = make_app(plan.path, list_name="todo")
+    async with opened(app) as pilot:
+        await pilot.press("equals_sign")
+        for key in ("r", "d"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert "agents' tools know it by this name" in said(app)
+        await press(app, pilot, "escape")
+
+
+async def test_a_list_that_another_screen_deletes_gives_way_here_too(app, plan):
+    async with opened(app) as pilot:
+        by_human = Store(plan.path)
+        by_human.commit(DeleteList(plan.list_uid), actor="human", now=NOW)
+        by_human.close()
+        await until(pilot, lambda: app.current_list is not None and app.current_list.name != "Plan")
+        assert "No tasks yet." in shown(app)
+
+
+async def test_the_head_tells_that_there_are_other_lists_and_how_to_come_to_them(app, plan, agent):
+    async with opened(app) as pilot:
+        assert "other list" not in shown(app)
+        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "task").uid))
+        await until(pilot, lambda: "[ ] 1 other list" in shown(app))
+        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
+        await until(pilot, lambda: "[ ] 2 other lists" in shown(app))
 
 
 async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tui_tasks.core import board_pages, journal, pages, views
-from tui_tasks.core.operations import CreatePlan, Redo, SetListRule, Undo
+from tui_tasks.core import board_pages, journal, pages, queries, views
+from tui_tasks.core.operations import CreatePlan, DeleteList, Redo, RenameList, SetListRule, Undo
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.snapshots import Entry
-from tui_tasks.tui.actions import Actor
+from tui_tasks.core.snapshots import Entry, TaskList
+from tui_tasks.core.vocab import DIALECT_LISTS
+from tui_tasks.tui.actions import Action, Actor
 from tui_tasks.tui.bridge import Writing
 from tui_tasks.tui.format import bar, count, look, safe_line
 from tui_tasks.tui.panes import screen
@@ -19,6 +20,9 @@ _DONE = {
     "task.restored": "bringing back {}",
     "task.moved": "moving {}",
     "task.logged": "note on {}",
+    "list.created": "new list {}",
+    "list.deleted": "deleting list {}",
+    "list.updated": "change of list {}",
 }
 
 
@@ -90,6 +94,7 @@ class AppActions(Actor):
     async def do_undo(self) -> None:
         """Take back the human's newest change."""
         (_, change), *_rest = await self.host.bridge.commit(Undo())
+        self._show_list_of(change)
         self.host.say(f"Undone: {self._told(change)}. {self.host.key_of('redo')} does it again.")
 
     async def do_redo(self) -> None:
@@ -106,7 +111,14 @@ class AppActions(Actor):
             return "your last change"
         if len({entry.task for entry in entries}) > 1:
             return f"changes to {count(len({entry.task for entry in entries}), 'task')}"
-        return _phrase(entries[0])
+        found = queries.any_list(self.host.bridge.db, entries[0].uid) if entries[0].entity == "list" else None
+        return _phrase(entries[0], found)
+
+    def _show_list_of(self, change: int) -> None:
+        """Go to the list that was deleted by a change and is back."""
+        for entry in journal.of_change(self.host.bridge.db, change):
+            if entry.kind == "list.deleted":
+                self.host.show_list(queries.any_list(self.host.bridge.db, entry.uid).id)
 
     async def do_seen(self) -> None:
         """Nothing is new any more."""
@@ -145,6 +157,48 @@ class AppActions(Actor):
         if name is not None and name.strip():
             (made,) = await self.host.bridge.commit(CreatePlan(name.strip()))
             self.host.show_list(made.id)
+
+    async def do_this_list(self) -> None:
+        """Rename the list, or delete it with its tasks."""
+        from tui_tasks.tui.dialogs import Choice, Menu
+
+        host, found = self.host, self.host.current_list
+        if found is None:
+            return
+        why_not = "agents' tools know it by this name" if is_dialects_own(found) else ""
+        choices = [
+            Choice("r", "rename", why_not=why_not),
+            Choice("d", f"delete, with its {count(found.total, 'task')}", "$state-failed", why_not),
+        ]
+        key = await host.push_screen_wait(Menu(f"The list {safe_line(found.name, 60)}", choices))
+        if key == "r":
+            await self._rename(found)
+        elif key == "d":
+            await self._delete(found)
+
+    async def _rename(self, found: TaskList) -> None:
+        from tui_tasks.tui.dialogs import Prompt
+
+        shown = safe_line(found.name, None)
+        name = await self.host.push_screen_wait(Prompt("New name of the list", shown, done="Rename"))
+        if name is not None and name.strip() not in ("", shown):
+            (renamed,) = await self.host.bridge.commit(RenameList(found.uid, name))
+            self.host.say(f"The list is called {safe_line(renamed.name, 60)} now.")
+
+    async def _delete(self, found: TaskList) -> None:
+        from tui_tasks.tui.dialogs import confirm
+
+        name = safe_line(found.name, 40)
+        if found.total and not await confirm(self.host, f"Delete {name} with its {count(found.total, 'task')}?", "yes"):
+            return
+        await self.host.bridge.commit(DeleteList(found.uid))
+        self.host.say(f"{name} is deleted. {self.host.key_of('undo')} brings it back with its tasks.")
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; what is about the list needs one."""
+        if action.needs == "list" and self.host.current_list is None:
+            return "there is no list"
+        return super().why_not(action)
 
     async def do_one_at_a_time(self) -> None:
         """Give the list the rule of one task in progress, or take it away (contract, section 5)."""
@@ -188,8 +242,13 @@ class AppActions(Actor):
         return list(found.values())
 
 
-def _phrase(entry: Entry) -> str:
-    name = f"“{safe_line((entry.image or {}).get('name', ''), 40)}”"
+def is_dialects_own(found: TaskList) -> bool:
+    """Whether it is the list of one of the dialects, which knows it by its name alone (contract, section 5)."""
+    return found.kind == "list" and found.name in DIALECT_LISTS
+
+
+def _phrase(entry: Entry, home: TaskList | None) -> str:
+    name = f"“{safe_line(home.name if home is not None else (entry.image or {}).get('name', ''), 40)}”"
     if entry.kind in _DONE:
         return _DONE[entry.kind].format(name)
     changes = entry.changes

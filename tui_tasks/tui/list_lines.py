@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.format import DAY, age, age_lasts, bar, count, fit, look, safe_line, sign
+from tui_tasks.tui.format import DAY, age, age_lasts, bar, cell_len, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
 from tui_tasks.tui.row_paint import RowLook
@@ -17,6 +17,8 @@ from tui_tasks.tui.window import RowWindow
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
 
+# More lists than this are not counted.
+_MOST_OTHERS = 99
 # Of the width, where list and detail stand side by side.
 SIDE = 5 / 12
 
@@ -97,15 +99,22 @@ class ListRule(Rule):
 
 
 class ListHead(Line):
-    """` Plan   9 tasks        • 4 changed since 19:58`."""
+    """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
 
     def left(self, width: int) -> Sequence[Part]:
-        """Name and number of tasks."""
-        found = self.host.current_list
+        """Name and number of tasks, and where there is room that there are other lists, with the keys to them."""
+        host = self.host
+        found = host.current_list
         if found is None:
             return ()
         name = safe_line(found.name, max(8, width - 44))
-        return [(f" {name}", "bold"), (f"   {count(found.total, 'task')}", "$muted")]
+        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}", "$muted")]
+        others = host.situation.others(host.list_id, _MOST_OTHERS + 1)
+        if others and width >= cell_len(name) + 60:
+            told = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")
+            keys = f"{host.key_of('previous_list')} {host.key_of('next_list')}"
+            parts += [(f"   {keys}", "$changed"), (f" {told}", "$muted")]
+        return parts
 
     def right(self, width: int) -> Sequence[Part]:
         """What is new to the human."""

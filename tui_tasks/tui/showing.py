@@ -39,7 +39,7 @@ class Showing(Hosted, App[None]):
     def follow(self, changes: Changes) -> None:
         """An empty list has nothing to look at: go where the first tasks come in, or away from one that is gone."""
         here = self.host.current_list
-        if here is None and changes.all:
+        if here is None and (changes.all or changes.touches("list")):
             self.show_list(self.host.first_list())
             return
         if (here is None or not here.total) and not self.pane.is_busy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from tui_tasks.core import glance, journal, queries, views
@@ -74,6 +75,11 @@ class Situation:
         """How many tasks of all lists have failed."""
         return sum(found.failed for found in self.lists.values())
 
+    def others(self, list_id: int, most: int) -> int:
+        """How many lists beside one have tasks, counted up to `most`."""
+        others = (found for found in self.lists.values() if found.id != list_id and found.total)
+        return sum(1 for _ in islice(others, most))
+
     def new_in(self, list_id: int) -> int:
         """How many tasks of a list are new to the human."""
         return sum(1 for home in self.new.values() if home == list_id)
@@ -104,7 +110,10 @@ class Situation:
         touched |= {entry.was[0] for entry in entries if entry.was is not None}
         for number in touched - {None}:
             assert number is not None
-            self.lists[number] = queries.list_by_id(self._db, number)
+            found = queries.list_by_id(self._db, number)
+            # A claim in a list that was deleted may run out.
+            if not found.deleted:
+                self.lists[number] = found
 
     def _read_asks(self) -> None:
         self.asks = queries.open_asks(self._db)
