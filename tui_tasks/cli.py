@@ -393,6 +393,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
     ("doctor", "check the database, its file, the clock and the settings", *_upkeep("doctor")),
     ("backup", "copy the database while it is in use", *_upkeep("backup")),
+    ("restore", "put a backup in the place of the database, also while it is in use", *_upkeep("restore")),
     ("compact", "drop the journal's oldest entries", *_upkeep("compact")),
     ("config", "print where the settings are, each with its default and meaning", *_upkeep("config")),
 )

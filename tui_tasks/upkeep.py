@@ -1,4 +1,4 @@
-"""The commands that look after the database and what is around it: setup, doctor, backup, compact and config."""
+"""The commands that look after the database and around it: setup, doctor, backup, restore, compact and config."""
 
 from __future__ import annotations
 
@@ -89,6 +89,44 @@ def _backup(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_restore(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Put a copy of a backup in the place of the database. What was there is kept aside, and can be restored in "
+        "turn; programs that have the database open go on with what is there now. For a person."
+    )
+    command.add_argument("file", metavar="FILE", help="the backup, which stays as it is")
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from tui_tasks import clock
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.core.restoring import restore
+
+    if options.read_only:
+        raise Forbidden("nothing is restored with --read-only")
+    if _is_inside_run(options):
+        raise Forbidden("only the human restores a backup, never a run of a job")
+    database = paths.database(options.db)
+    done = restore(database, Path(options.file), clock.now())
+    print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
+    if done.aside is not None:
+        print(f"what was there is kept as {done.aside}")
+    return 0
+
+
+def _is_inside_run(options: argparse.Namespace) -> bool:
+    """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
+    from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+    from tui_tasks.runner.inside import RUN_TOKEN, inside_run
+
+    options.read_only = True
+    try:
+        with open_store(options) as store:
+            return inside_run(os.environ, store.db)
+    except (DatabaseRefused, StorageFailed):
+        return bool(os.environ.get(RUN_TOKEN))
+
+
 def _declare_compact(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
@@ -135,12 +173,14 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "setup": _declare_setup,
     "doctor": _declare_doctor,
     "backup": _declare_backup,
+    "restore": _declare_restore,
     "compact": _declare_compact,
 }
 _RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "setup": _setup,
     "doctor": _doctor,
     "backup": _backup,
+    "restore": _restore,
     "compact": _compact,
     "config": _config,
 }

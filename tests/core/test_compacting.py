@@ -186,7 +186,9 @@ def test_what_is_copied_aside_is_in_no_file_that_a_killed_process_would_leave(st
     _fill(store)
     steps = _to_drop(store, 40)
     _until(steps, lambda: _is_copying(store))
-    assert {file.name for file in path.parent.iterdir()} == {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+    assert {file.name for file in path.parent.iterdir()} == {
+        f"{path.name}{end}" for end in ("", "-wal", "-shm", "-lock")
+    }
 
 
 def test_a_database_in_memory_is_compacted_too() -> None:

@@ -49,7 +49,7 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
     )
     subprocess.run([sys.executable, "-c", crashed, str(path)], check=True)
     before = contents(tmp_path)
-    assert len(before) == 3
+    assert len(before) == (4 if what == "a newer version" else 3)  # ours has a lock file
     for read_only in (False, True):
         with pytest.raises(DatabaseRefused):
             Store(str(path), read_only=read_only)
@@ -106,7 +106,7 @@ def test_a_log_that_cannot_be_read_is_refused_while_all_is_in_it_and_used_once_i
         log.rename(away)
         log.mkdir()
         (log / "so that it has a size").touch()
-        with pytest.raises(StorageFailed, match=r"cannot use the database .*: Is a directory") as failed:
+        with pytest.raises(StorageFailed, match="has lost its log") as failed:
             store.db.open_again()
         assert failed.value.data["retryable"]
         with pytest.raises(StorageFailed):

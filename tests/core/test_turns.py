@@ -177,7 +177,7 @@ def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
     assert order == ["waiter", "comer"]
 
 
-def test_a_lock_that_is_held_on_is_told_as_busy_and_nothing_is_left_behind(tmp_path, monkeypatch):
+def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tasks.core.database.BUSY_SECONDS", 0.2)
     path = tmp_path / "tasks.db"
     with Store(str(path)) as store:
@@ -189,4 +189,4 @@ def test_a_lock_that_is_held_on_is_told_as_busy_and_nothing_is_left_behind(tmp_p
             assert refused.value.data["retryable"]
         holder.close()
         store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
-    assert [file.name for file in tmp_path.iterdir()] == ["tasks.db"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["tasks.db", "tasks.db-lock"]

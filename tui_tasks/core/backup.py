@@ -34,18 +34,33 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
     try:
         with storage_errors(str(target)):
             db.copy_to(str(part), PAGES_A_STEP, progress)
-        with Store(str(part)) as copy:
-            newest = journal.newest(copy.db)
-            copy.db.sql("PRAGMA journal_mode = delete")
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+        newest = finish(part)
         part.rename(target)
         sync_folder(str(target.absolute().parent))
         return newest
     finally:
-        for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
-            with contextlib.suppress(OSError):
-                left.unlink()
+        remove(part)
+
+
+def finish(part: Path) -> int:
+    """Have a copy be whole in one file, in the schema of today and on the disk; return its newest entry.
+
+    Raises:
+        DatabaseRefused: it is no database of ours.
+    """
+    with Store(str(part)) as copy:
+        newest = journal.newest(copy.db)
+        copy.db.sql("PRAGMA journal_mode = delete")
+    with part.open("rb") as written:
+        os.fsync(written.fileno())
+    return newest
+
+
+def remove(part: Path) -> None:
+    """Remove a copy and what stands beside it."""
+    for end in ("", "-wal", "-shm", "-journal", "-lock"):
+        with contextlib.suppress(OSError):
+            part.with_name(f"{part.name}{end}").unlink()
 
 
 def findings(db: Database) -> Iterator[str]:

@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core import fitness
+from tui_tasks.core import fitness, lock_file
 from tui_tasks.core.driver import refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private
+from tui_tasks.core.open_files import OpenFiles, State
 from tui_tasks.core.storage_errors import BUSY_SECONDS, needs_opening, storage_errors
 from tui_tasks.core.turns import Turns
 
@@ -35,13 +36,25 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
-        if self._is_file:
-            fitness.refuse_unopened(self.path, read_only=read_only)
-            if not read_only:
-                make_private(self.path)
-        self._open()
+        self._open(makes=not read_only)
 
-    def _open(self) -> None:
+    def _open(self, *, makes: bool = False) -> None:
+        """Connect; `makes`: the file, where there is none.
+
+        Raises:
+            DatabaseRefused: it cannot be used; what was open is as it was.
+        """
+        if not self._is_file:
+            self._connect()
+            return
+        with lock_file.opening(self.path):
+            fitness.refuse_unopened(self.path, read_only=self.read_only)
+            if makes:
+                make_private(self.path)
+            self._connect()
+
+    def _connect(self) -> None:
+        files = OpenFiles(self.path)
         uri = fitness.uri(self.path, f"mode={'ro' if self.read_only else 'rw'}")
         with fitness.refusing(self.path), contextlib.ExitStack() as failed:
             connection = sqlite3.connect(
@@ -52,6 +65,9 @@ class Database:
                 cached_statements=512,
             )
             failed.callback(connection.close)
+            if self._is_file:
+                # Before anything is read: that would put a log together with the file.
+                fitness.refuse_leftovers(files, self.path)
             for name, value in _pragmas(self.read_only):
                 connection.execute(f"PRAGMA {name} = {value}")
             connection.create_function("casefold", 1, _casefold, deterministic=True)
@@ -59,11 +75,15 @@ class Database:
             fitness.refuse_other(fitness.head_of(connection), self.path)
             if self._is_file:
                 fitness.refuse_cut_short(connection, self.path)
+                if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                    files.note_log()
+                if files.state() is not State.SAME:
+                    raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
             failed.pop_all()
         self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
         self._connection = connection
         self._cursor = connection.cursor()
-        self.file = _which_file(self.path)
+        self._files, self.file = files, files.file
         self._has_failed = False
         # Sums held back (`add`), and how many rows they have written, which `changes` leaves out.
         self._sums: dict[tuple[Statement, int], int] = {}
@@ -72,18 +92,17 @@ class Database:
     def _see_to_file(self) -> None:
         """Open anew what has failed, or what another file has taken the place of.
 
-        SQLite would go on to write to a file that nobody can find any more.
-
         Raises:
             StorageFailed: there is no such file now, or it cannot be used.
         """
-        file = _which_file(self.path)
-        if self._is_file and file is None:
-            raise StorageFailed(f"{self.path} is gone: put it back", retryable=True)
-        if file != self.file or self._has_failed:
+        if not self._is_file:
+            return
+        state = self._files.state()
+        if state not in (State.SAME, State.REPLACED):
+            raise StorageFailed(f"{self.path} {state.value}", retryable=True)
+        if state is State.REPLACED or self._has_failed:
             before, turns = self._connection, self._turns
             try:
-                fitness.refuse_unopened(self.path, read_only=self.read_only)
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused
@@ -192,6 +211,8 @@ class Database:
                 self._begin(write)
                 yield
                 self._commit()
+                if write:
+                    self._acknowledge()
             except BaseException as error:
                 self._has_failed = needs_opening(error)
                 self._roll_back()
@@ -200,10 +221,27 @@ class Database:
     def _begin(self, write: bool) -> None:
         if not write:
             self._cursor.execute("BEGIN")
-        elif self._turns is None:
-            self._cursor.execute("BEGIN IMMEDIATE")
-        else:
-            self._turns.take(self._cursor.execute, "BEGIN IMMEDIATE")
+            return
+        while True:
+            if self._turns is None:
+                self._cursor.execute("BEGIN IMMEDIATE")
+            else:
+                self._turns.take(self._cursor.execute, "BEGIN IMMEDIATE")
+            self._files.note_log()
+            if not self._is_file or self._files.state() is State.SAME:
+                return
+            # While it waited for the lock, another file was put in its place.
+            self._roll_back()
+            self._see_to_file()
+
+    def _acknowledge(self) -> None:
+        """See that what was committed is where others will find it.
+
+        Raises:
+            StorageFailed: it is not: another file was put in the database's place meanwhile.
+        """
+        if self._is_file and (state := self._files.state()) is not State.SAME:
+            raise StorageFailed(f"{self.path} {state.value}; what was written is not there", retryable=True)
 
     def _commit(self) -> None:
         try:
@@ -275,7 +313,10 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        if self._is_file and self._files.state() is State.OVERWRITTEN:
+            _leave_open(self._connection)
+        else:
+            self._connection.close()
         if self._turns is not None:
             self._turns.close()
             self._turns = None
@@ -293,13 +334,11 @@ def _turns(connection: Any, path: str) -> Turns | None:
     return turns
 
 
-def _which_file(path: str) -> tuple[int, int] | None:
-    """What tells a file from any other; None where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def _leave_open(connection: Any) -> None:
+    """Have a connection end with the process: to close the last is to write the log into what is not its file now."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _casefold(text: str | None) -> str | None:

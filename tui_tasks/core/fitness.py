@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.open_files import OpenFiles
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 2
@@ -84,6 +85,7 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         )
     if not is_there:
         return
+    refuse_linked(path)
     if _size(path) == 1:
         # SQLite takes it for an empty file.
         raise DatabaseRefused(f"{path} is no database; name another file with --db")
@@ -103,6 +105,36 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
         return
     with refusing(path):
         refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+
+
+def refuse_linked(path: str) -> None:
+    """Refuse a file that has several names: SQLite keeps a log beside each, and they overwrite one another.
+
+    Raises:
+        DatabaseRefused: it has.
+    """
+    try:
+        names = os.stat(path).st_nlink
+    except OSError:
+        return
+    if names > 1:
+        raise DatabaseRefused(
+            f"{path} has {names} names (hard links), by each of which it would be damaged: keep one and remove the "
+            f"others (find / -samefile '{path}' names them)"
+        )
+
+
+def refuse_leftovers(files: OpenFiles, path: str) -> None:
+    """Refuse a backup that was put beside another database's log: SQLite would write that into it.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    if files.has_leftovers():
+        raise DatabaseRefused(
+            f"{path} was put in the place of another database, whose log stands beside it still: "
+            f"run tui-tasks restore '{path}', which keeps the log aside"
+        )
 
 
 @contextlib.contextmanager

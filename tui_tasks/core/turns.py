@@ -1,9 +1,10 @@
 """Who goes first where several wait for the write lock: one that has waited long is let by.
 
 SQLite's own wait asks ever more seldom, so that a writer who has waited long loses to each who comes anew, and starves.
-Here a waiter locks one byte of the database's folder (an open file description lock, held by nothing but this file
-handle); the place of the byte tells since when it waits. Nothing is made or written, and the kernel takes the lock
-away when its process ends, however it ends. It orders the waiters and guards nothing: that is SQLite's own lock alone.
+Here a waiter locks one byte of the database's lock file (an open file description lock, held by nothing but this file
+handle); the place of the byte tells since when it waits. Nothing is written, nobody but the file's owner can lock it,
+and the kernel takes the lock away when its process ends, however it ends. It orders the waiters and guards nothing:
+that is SQLite's own lock alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import struct
 import time
 from collections.abc import Callable
 from typing import Final
+
+from tui_tasks.core.lock_file import open_lock_file
 
 _GRACE: Final = 50_000
 """µs after which others give way; until then whoever is quick goes first, which gets more done."""
@@ -40,6 +43,9 @@ class Turns:
         limit: seconds after which a wait is given up.
         clock: µs, the same for all processes.
         sleep: waits so many seconds.
+
+    Raises:
+        OSError: the lock file cannot be used.
     """
 
     def __init__(
@@ -54,14 +60,11 @@ class Turns:
         self._since = 0
         self._taking = self._told = False
         # As SQLite does it: its own files stand beside what a link leads to.
-        file = os.path.realpath(path)
-        # Several databases may be in one folder.
-        self._start = (os.stat(file).st_ino & 0x3FFF) << 48
-        self._folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._file = open_lock_file(os.path.realpath(path), make=True)
 
     def close(self) -> None:
         """Wait no more."""
-        os.close(self._folder)
+        os.close(self._file)
 
     def take(self, begin: Callable[[str], object], statement: str) -> None:
         """Begin to write, after those who have waited long; `begin(statement)` calls `wait` while others write."""
@@ -100,7 +103,7 @@ class Turns:
         if _ASK is None or until <= start:
             return False
         try:
-            told = fcntl.fcntl(self._folder, _ASK, self._lock(fcntl.F_WRLCK, start, until - start))
+            told = fcntl.fcntl(self._file, _ASK, self._lock(fcntl.F_WRLCK, start, until - start))
         except OSError:  # a file system without such locks
             return False
         kind: int = _FLOCK.unpack_from(told)[0]
@@ -111,10 +114,10 @@ class Turns:
         if _SET is None:
             return False
         try:
-            fcntl.fcntl(self._folder, _SET, self._lock(kind, self._since, 1))
+            fcntl.fcntl(self._file, _SET, self._lock(kind, self._since, 1))
         except OSError:
             return False
         return True
 
     def _lock(self, kind: int, start: int, length: int) -> bytes:
-        return _FLOCK.pack(kind, os.SEEK_SET, self._start + start, length, 0)
+        return _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
