@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, EnsureList
+from tui_tasks.core.restoring import restore
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -68,10 +69,8 @@ def damaged(path: Path, start: int, data: bytes) -> Path:
 
 
 def put_in_place(copy: Path, path: Path) -> None:
-    """Put a backup in the place of a database, as a person does."""
-    for file in path.parent.glob(f"{path.name}*"):
-        file.unlink()
-    copy.rename(path)
+    """Put a backup in the place of a database, as `tui-tasks restore` does."""
+    restore(str(path), copy, NOW)
 
 
 UNFIT = {

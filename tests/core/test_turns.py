@@ -190,3 +190,49 @@ def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(t
         holder.close()
         store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["tasks.db", "tasks.db-lock"]
+
+
+ANOTHERS_LOCK = """
+import fcntl, os, struct, sys
+os.setuid(65534)
+for name in sys.argv[1:]:
+    try:
+        handle = os.open(name, os.O_RDONLY)
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+    except OSError as error:
+        print(error.strerror, end=" ", flush=True)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_who_locks_what_they_can_holds_up_nobody(tmp_path, clock):
+    tmp_path.chmod(0o755)
+    for folder in (tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    path = tmp_path / "tasks.db"
+    Store(str(path)).close()
+    command = [sys.executable, "-c", ANOTHERS_LOCK, str(tmp_path), f"{path}-lock"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"Permission denied \n"
+        comer = Turns(str(path), LIMIT, clock, clock.sleep)
+        assert not clock.has_to_wait(comer)
+        comer.close()
+
+
+@pytest.mark.parametrize("what", ["others can open", "a link", "a pipe"])
+def test_a_lock_file_that_is_not_the_users_own_is_not_used_and_commits_are_made_without(tmp_path, what):
+    path, lock = tmp_path / "tasks.db", tmp_path / "tasks.db-lock"
+    if what == "others can open":
+        lock.touch()
+        lock.chmod(0o644)
+    elif what == "a link":
+        lock.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(lock, 0o600)
+    with pytest.raises(OSError):
+        Turns(str(path), LIMIT)
+    with Store(str(path)) as store:
+        store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
+    assert not (tmp_path / "elsewhere").exists()
