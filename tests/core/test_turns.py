@@ -195,7 +195,7 @@ def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(t
 ANOTHERS_LOCK = """
 import fcntl, os, struct, sys
 os.setuid(65534)
-for name in sys.argv[1:]:
+for name in (".", "tasks.db-lock"):
     try:
         handle = os.open(name, os.O_RDONLY)
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
@@ -209,12 +209,11 @@ sys.stdin.read()
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_who_locks_what_they_can_holds_up_nobody(tmp_path, clock):
     tmp_path.chmod(0o755)
-    for folder in (tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
     path = tmp_path / "tasks.db"
     Store(str(path)).close()
-    command = [sys.executable, "-c", ANOTHERS_LOCK, str(tmp_path), f"{path}-lock"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    # From within the folder: those above it need not let anybody through.
+    command, pipes = [sys.executable, "-c", ANOTHERS_LOCK], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as other:
         assert other.stdout.readline() == b"Permission denied \n"
         comer = Turns(str(path), LIMIT, clock, clock.sleep)
         assert not clock.has_to_wait(comer)
