@@ -147,9 +147,9 @@ class Channel:
         session = self._session
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         if self._due is not None:
-            waits.append(max(0.0, (self._due - session.clock()) / 1_000_000, self._retry_at - time.monotonic()))
+            waits.append(max(0.0, (self._due - session.passed()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
-            waits.append(0.0 if session.waits.endless(session.clock()) else 1.0)
+            waits.append(0.0 if session.waits.endless(session.passed()) else 1.0)
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
@@ -159,7 +159,7 @@ class Channel:
     def _after(self, *, changed: bool) -> None:
         """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
         session = self._session
-        is_due = self._due is not None and self._due <= session.clock()
+        is_due = self._due is not None and self._due <= session.passed()
         try:
             # Each try that fails may write to the log, which tells of a change.
             if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:

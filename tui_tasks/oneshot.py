@@ -45,7 +45,7 @@ def _pause(session: Session, watch: Watch) -> None:
     """Wait until another process has committed or something is due."""
     while not watch.changed(time.monotonic()):
         due = session.due()
-        left = float("inf") if due is None else (due - session.clock()) / 1_000_000
+        left = float("inf") if due is None else (due - session.passed()) / 1_000_000
         if left <= 0:
             return
         poll = select.poll()

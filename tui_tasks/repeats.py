@@ -44,11 +44,11 @@ def find(db: Database, job: InFlight, agent: str) -> dict[str, Any] | None:
     return held
 
 
-def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, now: int) -> None:
-    """Keep a reply, or what it waits for, within the transaction of what it tells of."""
+def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, passed: int) -> None:
+    """Keep a reply, or what it waits for, within the transaction of what it tells of; `passed` as `kept` has it."""
     key, fingerprint = _named(job)
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
-    kept.keep(db, agent, key, fingerprint, msgspec.json.encode(held).decode(), now)
+    kept.keep(db, agent, key, fingerprint, msgspec.json.encode(held).decode(), passed)
 
 
 def drop(db: Database, job: InFlight, agent: str) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 
 from tui_tasks import repeats, requests
+from tui_tasks.clock import uptime_beside
 from tui_tasks.core import journal
+from tui_tasks.core.elapsed import Elapsed
 from tui_tasks.core.errors import (
     Busy,
     Conflict,
@@ -28,6 +30,7 @@ from tui_tasks.core.errors import (
 from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.storage_errors import is_storage_error, storage_errors
 from tui_tasks.core.store import HalfWritten, Reading, Store, Transaction
+from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
@@ -44,11 +47,20 @@ _encode = msgspec.json.Encoder().encode
 class Session:
     """The engine of a channel. Used by one thread, the one that opened the store."""
 
-    def __init__(self, store: Store, table: Table, identity: Identity, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        table: Table,
+        identity: Identity,
+        clock: Callable[[], int],
+        uptime: Callable[[], Uptime] | None = None,
+    ) -> None:
+        """`clock` tells the time of day, `uptime` what time has passed; unless told, what goes with that clock."""
         self.store = store
         self.table = table
         self.identity = identity
         self.clock = clock
+        self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
         self.subscription = Subscription(store)
         self.waits = Waits(self)
 
@@ -143,7 +155,7 @@ class Session:
         """Serve lines that write nothing; None where a lease is over, which is to be written first."""
         with self.store.reading() as reading:
             lapse = reading.known.next_lapse()
-            if lapse is not None and lapse <= now and not self.identity.read_only:
+            if lapse is not None and lapse <= self.passed() and not self.identity.read_only:
                 return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
@@ -241,7 +253,7 @@ class Session:
         result = tool.handler(call, job.arguments)
         # No reply of what only reads is kept: it may be long, and asking again does no harm.
         if request.idempotency_key is not None and job.writes:
-            repeats.keep(self.store.db, job, agent, result, reading.seq, now)
+            repeats.keep(self.store.db, job, agent, result, reading.seq, call.passed)
         return result, reading.seq
 
     def _keep_refusal(self, job: InFlight, refusal: Refusal, transaction: Transaction | None) -> None:
@@ -271,8 +283,16 @@ class Session:
 
     # What happens later
 
+    def passed(self) -> int:
+        """The database's own instant (`elapsed`), by which leases and waits end.
+
+        Raises:
+            StorageFailed: the database cannot be read.
+        """
+        return self._elapsed.instant(self.store.db, self.clock())
+
     def due(self) -> int | None:
-        """When something is to be done though nothing comes in: a lease or a wait is over. Microseconds, or None."""
+        """When something is to be done though nothing comes in: a lease or a wait is over. As `passed`, or None."""
         lapse = None
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed):
@@ -288,10 +308,10 @@ class Session:
         now = self.clock()
         self.store.look_again()
         lapse = self.store.next_lapse()
-        if lapse is not None and lapse <= now and not self.identity.read_only:
+        if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
-        return [_encode(reply) for reply in self.waits.settle(now, ending=ending)]
+        return [_encode(reply) for reply in self.waits.settle(ending=ending)]
 
 
 def _check_version(request: Request, tool: Tool, arguments: Arguments | None, transaction: Transaction | None) -> None:
@@ -305,7 +325,7 @@ def _check_version(request: Request, tool: Tool, arguments: Arguments | None, tr
 def _lapse(transaction: Transaction) -> None:
     """Give back what has lapsed."""
     lapse = transaction.known.next_lapse()
-    if lapse is not None and lapse <= transaction.now:
+    if lapse is not None and lapse <= transaction.passed:
         with transaction.change():
             transaction.speak(SYSTEM)
             transaction.run(LapseClaims())

@@ -40,24 +40,24 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def endless(self, now: int) -> bool:
+    def endless(self, passed: int) -> bool:
         """Whether one of them has no deadline, and can be given up now."""
-        return any(one.wait.deadline is None and one.not_before <= now for one in self._waiting)
+        return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
         """Take more in."""
         self._waiting += waiting
 
     def due(self) -> int | None:
-        """When the first deadline is. Microseconds, or None."""
+        """When the first deadline is, as `Session.passed` tells it, or None."""
         deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
         return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
 
-    def settle(self, now: int, *, ending: bool) -> list[dict[str, Any]]:
+    def settle(self, *, ending: bool) -> list[dict[str, Any]]:
         """The replies of the waits that are over; with `ending` no more requests will come."""
         replies = []
         for waiting in list(self._waiting):
-            reply = self._reply(waiting, now, ending=ending)
+            reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
                 replies.append(reply)
@@ -65,27 +65,27 @@ class Waits:
 
     def abandon(self, id: str | int | None) -> None:
         """Give up the waits of a request whose asker has gone; nobody is answered."""
-        now = self._session.clock()
+        passed = self._session.passed()
         for waiting in [waiting for waiting in self._waiting if waiting.job.id == id]:
             self._waiting.remove(waiting)
-            waiting.wait.deadline = min(now, waiting.wait.deadline or now)
-            self._reply(waiting, now, ending=True)
+            waiting.wait.deadline = min(passed, waiting.wait.deadline or passed)
+            self._reply(waiting, ending=True)
 
-    def _reply(self, waiting: Waiting, now: int, *, ending: bool) -> dict[str, Any] | None:
+    def _reply(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
         try:
-            return self._reply_or_refusal(waiting, now, ending=ending)
+            return self._reply_or_refusal(waiting, ending=ending)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
-            waiting.not_before = now + RETRY
+            waiting.not_before = self._session.passed() + RETRY
             return None
         except Exception:  # the others are still to be answered
             _log.exception("a wait failed")
             return self._session.refused(waiting.job, Refusal(DEFECT))
 
-    def _reply_or_refusal(self, waiting: Waiting, now: int, *, ending: bool) -> dict[str, Any] | None:
+    def _reply_or_refusal(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
         job = waiting.job
         try:
-            result = self._result(waiting, now, ending=ending)
+            result = self._result(waiting, ending=ending)
         except StorageFailed:
             raise
         except Refusal as refusal:
@@ -103,19 +103,19 @@ class Waits:
             with db.transaction(write=True):
                 repeats.drop(db, job, job.request.agent or self._session.identity.agent)
 
-    def _result(self, waiting: Waiting, now: int, *, ending: bool) -> Any:
+    def _result(self, waiting: Waiting, *, ending: bool) -> Any:
         """What came of the wait; None while it goes on."""
         job, wait, session = waiting.job, waiting.wait, self._session
         assert job.request is not None
         agent = job.request.agent or session.identity.agent
-        call = Call(db=session.store.db, now=now, agent=agent, channel=session)
+        call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
         result = wait.check(call)
-        is_over = wait.deadline <= now if wait.deadline is not None else ending
+        is_over = wait.deadline <= call.passed if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
         if result is not None and job.writes and job.request.idempotency_key is not None:
-            with session.store.db.transaction(write=True):
-                repeats.keep(session.store.db, job, agent, result, journal.newest(session.store.db), now)
+            with session.store.transaction(call.now) as transaction:
+                repeats.keep(session.store.db, job, agent, result, transaction.seq, transaction.passed)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:

@@ -24,6 +24,12 @@ _SET_LAST_OUTCOME = Statement(
 _OLD: Any = (RunRow.job_uid == slot("job")) & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))
 _DROP_LOGS = Statement(RunLogRow.delete().where(RunLogRow.run_uid << RunRow.select(RunRow.uid).where(_OLD)))
 _DROP_RUNS = Statement(RunRow.delete().where(_OLD))
+_DROP_DECIDED = Statement(
+    RunRow.delete().where(
+        (RunRow.job_uid == slot("job")) & (RunRow.scheduled_for > slot("after")) & (RunRow.decision != SQL("'ran'"))
+    )
+)
+_DROP_RUN = Statement(RunRow.delete().where(RunRow.uid == slot("uid")))
 
 
 @cache
@@ -43,6 +49,7 @@ def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
     """Write an entry that stands for many runs of a job; return whether it is one.
 
     With `times`: those were decided, and nothing runs. With `below`: older runs are no longer kept.
+    With `after`: times after that, which were not run, are decided anew, and those whose run has not begun.
     """
     if "times" in new:
         blank = {name: field.default for name, field in _COLUMNS.items()}
@@ -56,6 +63,12 @@ def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
         values = {"job": job_uid, "below": new["below"]}
         db.run(_DROP_LOGS, values)
         db.run(_DROP_RUNS, values)
+        return True
+    if "after" in new:
+        db.run(_DROP_DECIDED, {"job": job_uid, "after": new["after"]})
+        for uid in new["unbegun"]:
+            db.run(_DROP_RUN, {"uid": uid})
+        db.run(_count_active(), {"job": job_uid})
         return True
     return False
 

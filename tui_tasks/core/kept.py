@@ -32,16 +32,14 @@ def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
     return (row[0], row[1]) if row else None
 
 
-def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, now: int) -> None:
-    """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`."""
-    forget(db, now - KEEP)
+def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
+    """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`.
+
+    `passed` is the database's own instant (`elapsed`): by a clock that is days ahead, all would be old.
+    """
+    db.run(_FORGET, {"before": passed - KEEP})
     drop(db, agent, key)
-    db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": now})
-
-
-def forget(db: Database, before: int) -> None:
-    """Forget the replies that were kept before an instant."""
-    db.run(_FORGET, {"before": before})
+    db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
 
 
 def drop(db: Database, agent: str, key: str) -> None:

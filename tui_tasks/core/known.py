@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tui_tasks.core import journal, queries
+from tui_tasks.core import elapsed, journal, queries
 from tui_tasks.core.database import Database
 from tui_tasks.core.snapshots import Agent, TaskList
 
@@ -90,9 +90,9 @@ class Known:
         return self._next_lapse is not None
 
     def next_lapse(self) -> int | None:
-        """When the first standing lease is over."""
+        """The database's own instant (`elapsed`) at which the first standing lease is over."""
         if self._next_lapse is None:
-            self._next_lapse = (queries.next_lapse(self._db),)
+            self._next_lapse = (elapsed.next_lapse(self._db),)
         return self._next_lapse[0]
 
     def follow(self, entity: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:

@@ -92,6 +92,12 @@ class DecideDue(Operation, frozen=True):
     uid: str
 
 
+class TakeBackDue(Operation, frozen=True):
+    """Decide anew the due times of a job that a clock which was ahead has decided. Result: whether there were any."""
+
+    uid: str
+
+
 class RequestRun(Operation, frozen=True):
     """Ask the conversation to do a run whose time has come. Result: the run, None where it is not to be done now."""
 

@@ -99,14 +99,6 @@ _CLAIM_OF = Statement(
         (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
     )
 )
-_LAPSED = Statement(
-    ClaimRow.select(*models.columns(ClaimRow).values())
-    .where((ClaimRow.state == SQL("'active'")) & (ClaimRow.expires_at <= slot("now")))
-    .order_by(ClaimRow.expires_at)
-)
-_NEXT_LAPSE = Statement(
-    ClaimRow.select(ClaimRow.expires_at).where(ClaimRow.state == SQL("'active'")).order_by(ClaimRow.expires_at).limit(1)
-)
 _ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
 _OPEN_ASKS = Statement(
     AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
@@ -280,17 +272,6 @@ def claim_of(db: Database, task_uid: str) -> Claim | None:
     """The claim that holds a task now."""
     row = db.one(_CLAIM_OF, task=task_uid)
     return _read_claim(row) if row else None
-
-
-def lapsed_claims(db: Database, now: int) -> list[Claim]:
-    """The claims whose lease is over but that still stand."""
-    return [_read_claim(row) for row in db.all(_LAPSED, now=now)]
-
-
-def next_lapse(db: Database) -> int | None:
-    """When the first standing lease is over."""
-    row = db.one(_NEXT_LAPSE)
-    return row[0] if row else None
 
 
 def _whose(agent: Any, *, alone: bool) -> Any:

@@ -43,6 +43,10 @@ _DUE = Statement(
     .order_by(JobRow.next_run)
     .limit(slot("limit"))
 )
+_DECIDED_AHEAD = Statement(JobRow.select(JobRow.uid).where(_LIVE & (JobRow.decided_until > slot("now"))))
+_KEPT_SINCE = Statement(
+    RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
+)
 _NEXT_DUE = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
 _RUN_BY_UID = Statement(RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
 _RUNS = Statement(RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
@@ -62,6 +66,7 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
     job_uid: str
     state: str
     dedicated: bool
+    scheduled_for: int | None
     deadline: int | None
     not_before: int | None
 
@@ -207,6 +212,17 @@ def upcoming(db: Database, now: int, until: int) -> list[tuple[Job, list[int]]]:
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:
     """The uids of the jobs whose next time has come, the longest due first."""
     return [row[0] for row in db.all(_DUE, now=now, limit=limit)]
+
+
+def decided_ahead(db: Database, now: int) -> list[str]:
+    """The uids of the jobs of which somebody has decided times that are yet to come."""
+    return [row[0] for row in db.all(_DECIDED_AHEAD, now=now)]
+
+
+def kept_since(db: Database, job_uid: str, until: int) -> int | None:
+    """The nominal time of the oldest run of a job that is kept, of those up to an instant."""
+    found: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
+    return found
 
 
 def next_change(db: Database, now: int) -> int | None:

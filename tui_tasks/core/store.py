@@ -11,6 +11,7 @@ import msgspec
 from tui_tasks.core import compaction, journal, migrations, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database
+from tui_tasks.core.elapsed import Elapsed
 from tui_tasks.core.known import Known, still_known
 from tui_tasks.core.models import STATE
 from tui_tasks.core.operations import Operation
@@ -48,13 +49,24 @@ class Transaction(Reading):
     Operations run within `change`, after `speak` has said whose they are.
     """
 
-    def __init__(self, db: Database, known: Known, uids: Iterator[str], now: int, *, savepoints: bool = True) -> None:
+    def __init__(
+        self,
+        db: Database,
+        known: Known,
+        uids: Iterator[str],
+        now: int,
+        *,
+        elapsed: Elapsed | None = None,
+        savepoints: bool = True,
+    ) -> None:
         """Begin to write at `now`; `uids` are those of new rows.
 
         Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
         """
         super().__init__(db, known)
         self.now = now
+        self._elapsed = elapsed
+        self._passed: int | None = None
         self.savepoints = savepoints
         self.actor = ""
         self.inside_run = False
@@ -64,6 +76,15 @@ class Transaction(Reading):
         self.undoes: int | None = None
         self._touched: set[str] = set()
         self._uids = uids
+
+    @property
+    def passed(self) -> int:
+        """The database's own instant (`elapsed`), by which things end; `now` where nothing tells what has passed."""
+        if self._elapsed is None:
+            return self.now
+        if self._passed is None:
+            self._passed = self._elapsed.keep(self.db, self.now)
+        return self._passed
 
     def change(self) -> Change:
         """One request or batch: all of it is done or nothing, and one undo takes back what one agent did in it."""
@@ -206,6 +227,8 @@ class Store:
         """
         self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
+        # What tells how much time has passed, where something is to end that a wrong clock must not end.
+        self.elapsed: Elapsed | None = None
         self._known: Known | None = None
         self._uids = new_uids()
 
@@ -224,7 +247,8 @@ class Store:
         with self.db.transaction(write=True):
             # Taken out until it is committed: what fails leaves nothing behind that holds no more.
             before, self._known = self._known, None
-            transaction = Transaction(self.db, still_known(self.db, before), self._uids, now, savepoints=savepoints)
+            known = still_known(self.db, before)
+            transaction = Transaction(self.db, known, self._uids, now, elapsed=self.elapsed, savepoints=savepoints)
             yield transaction
         self._known = transaction.known
 
@@ -240,7 +264,9 @@ class Store:
             yield Reading(self.db, self._known)
 
     def next_lapse(self) -> int | None:
-        """When the first standing lease is over; what others wrote since it was looked up counts after `look_again`.
+        """The database's own instant (`elapsed`) at which the first standing lease is over.
+
+        What others wrote since it was looked up counts after `look_again`.
 
         Raises:
             StorageFailed: the database cannot be read.

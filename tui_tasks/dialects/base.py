@@ -45,6 +45,9 @@ class Channel(Protocol):
     def subscription(self) -> Listener:
         """Its events."""
 
+    def passed(self) -> int:
+        """The database's own instant (`elapsed`)."""
+
 
 class Call(msgspec.Struct):
     """One request, as a tool sees it: who speaks, on which list, and the state to read and write."""
@@ -57,6 +60,11 @@ class Call(msgspec.Struct):
     transaction: Transaction | None = None
     # What this request, when it first came, waits for.
     resumes: str | None = None
+
+    @property
+    def passed(self) -> int:
+        """The database's own instant (`elapsed`), by which things end."""
+        return self.transaction.passed if self.transaction is not None else self.channel.passed()
 
     def run(self, operation: Operation) -> Any:
         """Write: run an operation within the transaction of the request.
@@ -87,7 +95,7 @@ class Wait(msgspec.Struct):
     """What a tool returns that waits: the reply is made later.
 
     `check` is asked again after every change; it returns the result, or None to go on waiting. At `deadline`
-    (microseconds; None: never) `give_up` is run, which returns the result or raises the refusal. At the end of
+    (as `Call.passed`; None: never) `give_up` is run, which returns the result or raises the refusal. At the end of
     input one without a deadline gives up at once.
     """
 

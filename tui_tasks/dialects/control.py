@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw
 
 from tui_tasks import __version__
-from tui_tasks.core import journal, queries
+from tui_tasks.core import elapsed, journal, queries
 from tui_tasks.core.errors import InvalidArgument, NotFound, TimedOut
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
@@ -232,12 +232,12 @@ def ask(call: Call, given: _Ask) -> Wait:
     The reply comes when the human has answered; meanwhile other requests are served. Returns `answer` and `at`.
     """
     if call.resumes is not None:
-        return _wait_for(queries.ask(call.db, call.resumes))
+        return _wait_for(call, queries.ask(call.db, call.resumes))
     deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
-    return _wait_for(call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)))
+    return _wait_for(call, call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)))
 
 
-def _wait_for(asked: Ask) -> Wait:
+def _wait_for(call: Call, asked: Ask) -> Wait:
     def check(later: Call) -> dict[str, Any] | None:
         found = queries.ask(later.db, asked.uid)
         if found.state == "answered":
@@ -253,7 +253,8 @@ def _wait_for(asked: Ask) -> Wait:
         later.run(CloseAsk(asked.uid, "timeout" if asked.expires_at is not None else "withdrawn"))
         raise TimedOut("nobody has answered the question", id=asked.uid)
 
-    return Wait(check, give_up, asked.expires_at, asked.uid)
+    until = elapsed.until(call.db, asked.uid)
+    return Wait(check, give_up, asked.expires_at if until is None else until, asked.uid)
 
 
 class _Anything(Arguments):

@@ -82,7 +82,7 @@ def shown_run(run: Run, zone: str) -> dict[str, Any]:
 def event_body(db: Database, entry: Entry) -> dict[str, Any]:
     """What the event of an entry about a job or a run tells (contract, section 7)."""
     new = entry.new or {}
-    if entry.entity == "run" and ("times" in new or "below" in new):
+    if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
         return {"job": _many(db, entry.uid, new)}
     if entry.entity == "run":
         return {"run": _requested(db, entry.uid) if entry.kind == "run.requested" else _run(db, entry.uid, new)}

@@ -17,15 +17,19 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.core import beats, queries_jobs, search
+from tui_tasks.core.elapsed import Elapsed
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun
+from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.queries_jobs import OpenRun
+from tui_tasks.core.schedule import ON_TIME
 from tui_tasks.core.snapshots import Beat, Job, Run
 from tui_tasks.core.store import Store
+from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, processes
 from tui_tasks.runner.assignment import clear_away
+from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.profiles import Runners
@@ -49,6 +53,7 @@ class SchedulerService:
 
     runners: what the human has configured, asked anew for each start.
     start: starts a claimed run; for tests.
+    uptime: for how long the machine is up; unless told, what goes with the clock.
     at_step: told "decided", "claimed", "started" as they are reached; for tests.
     """
 
@@ -61,10 +66,14 @@ class SchedulerService:
         lease: float = LEASE,
         start: Start | None = None,
         at_step: Callable[[str], None] = lambda step: None,
+        uptime: Callable[[], Uptime] | None = None,
     ) -> None:
         self.path = path
         self._runners = runners
         self._clock = clock
+        self._uptime = uptime or wall.uptime_beside(clock)
+        # A clock of a test's own is taken as it is.
+        self._check = ClockCheck(clock, self._uptime) if uptime or clock is wall.now else None
         self._leases = Leases(lease)
         self._start = start or Launcher(runners, clock)
         self._at_step = at_step
@@ -81,6 +90,7 @@ class SchedulerService:
     def run(self) -> None:
         """Serve until `stop`. From inside a run nothing is hosted: whatever starts jobs is outside (rule S1)."""
         with Store(self.path) as store:
+            store.elapsed = Elapsed(self._uptime)
             if inside.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")
                 return
@@ -117,6 +127,8 @@ class SchedulerService:
             now = time.monotonic()
             if (until is not None and self._clock() >= until) or now >= lease_at:
                 return
+            if self._check is not None and self._check.has_jumped():
+                return
             waits = [watch.wait(now), lease_at - now]
             if until is not None:
                 waits.append((until - self._clock()) / 1_000_000)
@@ -139,15 +151,26 @@ class SchedulerService:
             StorageFailed: some of it could not be written.
         """
         self._children = [child for child in self._children if child.poll() is None]
-        self._decide(store)
+        held = self._check.look(store.db) if self._check is not None else 0
+        if not held:
+            self._take_back(store)
+            self._decide(store)
         self._give_up(store)
-        self._begin(store)
+        self._begin(store, by_hand_alone=held > 0)
         if search.catch_up(store.db):
             return self._clock()
+        if held:
+            return self._clock() + held
         return queries_jobs.next_change(store.db, self._clock())
 
     def _commit(self, store: Store, *operations: Operation) -> list[Any]:
         return store.commit(*operations, actor=SYSTEM, now=self._clock())
+
+    def _take_back(self, store: Store) -> None:
+        """Have decided anew what a clock that was ahead has decided."""
+        for uid in queries_jobs.decided_ahead(store.db, self._clock() + ON_TIME):
+            _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
+            self._commit(store, TakeBackDue(uid))
 
     def _decide(self, store: Store) -> None:
         """Decide some of what is due; the rest, as of a long absence, in the turns that follow at once."""
@@ -172,13 +195,15 @@ class SchedulerService:
                 if reason is not None and self._commit(store, AbandonRun(run.uid, beat, reason)) == [True]:
                     clear_away(run.uid)
 
-    def _begin(self, store: Store) -> None:
-        """Start what waits, the oldest first."""
+    def _begin(self, store: Store, *, by_hand_alone: bool) -> None:
+        """Start what waits, the oldest first; `by_hand_alone`: nothing that was started by a clock."""
         now = self._clock()
         most = self._runners().max_parallel
         for run in queries_jobs.open_runs(store.db):
             # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
             if run.dedicated and (queries_jobs.in_hand(store.db) >= most or beats.find(store.db, run.uid) is not None):
+                continue
+            if by_hand_alone and (run.not_before is not None or run.scheduled_for is not None):
                 continue
             if self._stopped or not queries_jobs.startable(store.db, run, now):
                 continue

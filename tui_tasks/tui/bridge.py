@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
+from tui_tasks.clock import uptime_beside
 from tui_tasks.core import glance, journal, migrations, views
 from tui_tasks.core.glance import Change
 from tui_tasks.core.storage_errors import READ_ERRORS
+from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import HUMAN
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ class Bridge:
         # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
         self.told: Callable[[Changes], None] = lambda changes: None
         self._listener: _Listener | None = None
-        self._writer = _Writer(path) if not read_only else None
+        self._writer = _Writer(path, uptime_beside(clock)) if not read_only else None
         self._newest: asyncio.Future[Any] | None = None
         # Called now and then while a write takes long enough to be noticed, and with None once it is over.
         self.writing: Callable[[Writing | None], None] = lambda writing: None
@@ -342,8 +344,9 @@ class _Listener:
 class _Writer:
     """The thread that writes, begun at the first write: what is put is done in order."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, uptime: Callable[[], Uptime]) -> None:
         self._path = path
+        self._uptime = uptime
         self._queue: queue.SimpleQueue[tuple[_Work, Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -363,13 +366,16 @@ class _Writer:
             self._thread.join(patience)
 
     def _run(self) -> None:
+        from tui_tasks.core.elapsed import Elapsed
         from tui_tasks.core.store import Store
 
         store: Store | None = None
         while (item := self._queue.get()) is not None:
             work, future = item
             try:
-                store = store or Store(self._path)
+                if store is None:
+                    store = Store(self._path)
+                    store.elapsed = Elapsed(self._uptime)
                 result = work(store)
             except BaseException as error:  # it is the caller's, who waits for the future
                 _settle(future, error=error)

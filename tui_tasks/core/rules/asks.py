@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_tasks.core import queries
+from tui_tasks.core import elapsed, queries
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations import (
     AnswerAsk,
@@ -40,6 +40,8 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
         answer=None,
         answered_at=None,
     )
+    if op.expires_at is not None:
+        elapsed.put(tx.db, ask.uid, tx.passed + op.expires_at - tx.now, tx.passed)
     tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask), task=task)
     return ask
 

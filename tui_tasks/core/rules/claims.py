@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import queries
+from tui_tasks.core import elapsed, queries
 from tui_tasks.core.errors import NotFound, StaleClaim
 from tui_tasks.core.operations import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.rules.registry import rule
@@ -41,15 +41,22 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
         "fenced": tuple(name for name in task.fenced if name != op.agent),
     }
     task = change_task(tx, task, "task.updated", changes)
+    elapsed.put(tx.db, claim.uid, tx.passed + op.lease, tx.passed)
     tx.emit("claim.taken", "claim", claim.uid, new=as_columns(claim), task=task)
     return task, claim
+
+
+def is_over(tx: Transaction, claim: Claim) -> bool:
+    """Whether a claim's lease has passed, whatever a clock says that was set meanwhile."""
+    until = elapsed.until(tx.db, claim.uid)
+    return (claim.expires_at if until is None else until) <= tx.passed
 
 
 def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
     claim = queries.claim(tx.db, uid)
     if claim is None or claim.agent != agent:
         raise NotFound("claim", uid)
-    if claim.state != "active" or claim.expires_at <= tx.now:
+    if claim.state != "active" or is_over(tx, claim):
         raise StaleClaim(f"claim {uid} has {'ended' if claim.state in ('released', 'finished') else 'lapsed'}", id=uid)
     return claim
 
@@ -59,6 +66,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
     """The lease runs anew from now."""
     claim = _standing(tx, op.agent, op.claim)
     extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
+    elapsed.put(tx.db, claim.uid, tx.passed + claim.lease, tx.passed)
     tx.emit(
         "claim.extended",
         "claim",
@@ -80,8 +88,10 @@ def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
 @rule(LapseClaims)
 def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """Past the lease the task goes back to pending, and the old holder's writes are refused."""
-    lapsed = queries.lapsed_claims(tx.db, tx.now)
-    for claim in lapsed:
+    lapsed = elapsed.lapsed(tx.db, tx.passed)
+    for uid in lapsed:
+        claim = queries.claim(tx.db, uid)
+        assert claim is not None
         # A list may have been deleted over it: the lease ends all the same.
         task = queries.any_task(tx.db, claim.task_uid)
         assert task is not None

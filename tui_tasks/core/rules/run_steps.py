@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.core import beats, job_settings, queries_jobs
+from tui_tasks.core import beats, elapsed, job_settings, queries_jobs
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.job_settings import MAX_RETRY_DELAY
+from tui_tasks.core.queries_jobs import OpenRun
 from tui_tasks.core.rules.tasks import as_columns
 from tui_tasks.core.schedule import SECOND, retry_delay
 from tui_tasks.core.snapshots import Job, Run
@@ -57,6 +58,7 @@ def request(tx: Transaction, run: Run, job: Job) -> Run:
     """Ask the current conversation to do a run (contract, section 6, "Who executes")."""
     seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
+    elapsed.put(tx.db, run.uid, tx.passed + seconds * SECOND, tx.passed)
     return change_run(tx, run, "run.requested", changes)
 
 
@@ -125,12 +127,18 @@ def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
             finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason=reason)
 
 
+def _is_late(tx: Transaction, run: OpenRun) -> bool:
+    until = elapsed.until(tx.db, run.uid)
+    deadline = run.deadline if until is None else until
+    return deadline is not None and deadline <= tx.passed
+
+
 def expire(tx: Transaction) -> int:
     """End the requested runs that nobody has answered by their deadline; return how many."""
     late = [
         run
         for run in queries_jobs.open_runs(tx.db)
-        if run.state == "running" and not run.dedicated and run.deadline is not None and run.deadline <= tx.now
+        if run.state == "running" and not run.dedicated and _is_late(tx, run)
     ]
     for run in late:
         whole = queries_jobs.run(tx.db, run.uid)

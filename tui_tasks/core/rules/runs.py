@@ -19,10 +19,11 @@ from tui_tasks.core.operations_jobs import (
     RequestRun,
     RunJob,
     StopRun,
+    TakeBackDue,
 )
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
-from tui_tasks.core.schedule import SECOND, Decision, decide
+from tui_tasks.core.schedule import ON_TIME, SECOND, Decision, decide
 from tui_tasks.core.snapshots import Job, Run
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # So many due times are decided at once: more would keep other writers waiting.
 PART: Final = 500
+DAY: Final = 24 * 3600 * SECOND
 
 
 def trigger_of(job: Job) -> str:
@@ -55,6 +57,29 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
     new = {"decided_until": until, "next_run": due.next_due(job, until)}
     tx.emit("job.advanced", "job", job.uid, old={name: getattr(job, name) for name in new}, new=new)
     return len(part)
+
+
+@rule(TakeBackDue)
+def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
+    """What nobody has begun of the times yet to come is decided when they come; what was begun stands.
+
+    A run that is no longer kept may have been for a time that comes again by a clock that is behind. So no time is
+    decided anew from before the job, or its oldest kept run; only what is more than a day ahead tells nothing of that.
+    """
+    job = queries_jobs.any_job(tx.db, op.uid)
+    if job is None or job.deleted or job.decided_until <= tx.now + ON_TIME:
+        return False
+    oldest = queries_jobs.kept_since(tx.db, job.uid, tx.now + DAY)
+    since = max(at for at in (tx.now, job.created_at, oldest or 0) if at <= tx.now + DAY)
+    unbegun = [
+        run.uid
+        for run in queries_jobs.open_runs(tx.db, job.uid)
+        if run.state != "running" and (run.scheduled_for or 0) > since and beats.find(tx.db, run.uid) is None
+    ]
+    tx.emit("job.pruned", "run", job.uid, new={"after": since, "unbegun": unbegun})
+    new = {"decided_until": since, "next_run": due.next_due(job, since) if job.enabled else None}
+    tx.emit("job.advanced", "job", job.uid, old={name: getattr(job, name) for name in new}, new=new)
+    return True
 
 
 def record(tx: Transaction, job: Job, decisions: list[Decision]) -> None:

@@ -1,0 +1,124 @@
+"""How much time has passed for a database, whatever the clocks of those who write to it say.
+
+A clock can be set, or be wrong from the start. How long a machine has been up is told by no clock that anybody sets. So
+a database has an instant of its own, which moves on by the time for which a machine was seen to be up, and by nothing
+else: it is never ahead of the time that has really passed. What ends after a while by it (a lease, a question, a reply
+that is kept) never ends early. From one start of the machine to the next it may stand still: then things end late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core import views
+from tui_tasks.core.database import Database
+from tui_tasks.core.uptime import Uptime
+
+_KEY: Final = "elapsed"
+_UNTIL: Final = "until:"
+_SECOND: Final = 1_000_000
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What was seen when somebody last wrote it down: the database's own instant, and `now` by their clock."""
+
+    machine: str
+    up: int
+    passed: int
+    now: int
+
+
+def mark(db: Database) -> Mark | None:
+    """What was written down last."""
+    found = views.get(db, _KEY)
+    return None if found is None else msgspec.convert(found, Mark)
+
+
+class Elapsed:
+    """One process's view of a database's own instant (microseconds)."""
+
+    def __init__(self, uptime: Callable[[], Uptime]) -> None:
+        self._uptime = uptime
+        # What the instant was, and for how long the machine had been up.
+        self._seen: tuple[int, int] | None = None
+
+    def instant(self, db: Database, now: int) -> int:
+        """The instant, by what was written down where it has not been looked at before; `now` where nothing was.
+
+        Raises:
+            StorageFailed: the database cannot be read.
+        """
+        if self._seen is None:
+            return self.look(db, now)
+        passed, up = self._seen
+        return passed + max(0, self._uptime().up - up)
+
+    def look(self, db: Database, now: int) -> int:
+        """The same, with what others have written down since.
+
+        Raises:
+            StorageFailed: the database cannot be read.
+        """
+        return self._look(mark(db), now)[0]
+
+    def _look(self, found: Mark | None, now: int) -> tuple[int, Uptime]:
+        uptime = self._uptime()
+        passed = now if found is None else found.passed
+        if found is not None and found.machine == uptime.machine:
+            passed += max(0, uptime.up - found.up)
+        if self._seen is not None:
+            passed = max(passed, self._seen[0] + max(0, uptime.up - self._seen[1]))
+        self._seen = passed, uptime.up
+        return passed, uptime
+
+    def keep(self, db: Database, now: int) -> int:
+        """The same, written down, within the write transaction that is open."""
+        found = mark(db)
+        passed, uptime = self._look(found, now)
+        if found is None:
+            _begin(db, passed)
+        if found is None or found.machine != uptime.machine or uptime.up < found.up or passed - found.passed > _SECOND:
+            views.put_within(db, _KEY, msgspec.to_builtins(Mark(uptime.machine, uptime.up, passed, now)))
+        return passed
+
+
+def _begin(db: Database, passed: int) -> None:
+    """What was kept or claimed before there was such an instant counts from now."""
+    db.sql("UPDATE kept_reply SET at = ?", (passed,))
+    for uid, lease in db.sql("SELECT uid, lease FROM claim WHERE state = 'active'").fetchall():
+        if until(db, uid) is None:
+            put(db, uid, passed + lease, passed)
+
+
+def put(db: Database, uid: str, at: int, passed: int) -> None:
+    """Note the instant at which something ends; forget what has ended a day ago."""
+    db.sql(
+        "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
+        (passed - 24 * 3600 * _SECOND,),
+    )
+    views.put_within(db, _UNTIL + uid, at)
+
+
+def until(db: Database, uid: str) -> int | None:
+    """The instant at which something ends, where that was noted."""
+    found = views.get(db, _UNTIL + uid)
+    return None if found is None else int(found)
+
+
+_STANDING: Final = "FROM claim LEFT JOIN view ON view.key = 'until:' || claim.uid WHERE claim.state = 'active'"
+_ENDS: Final = "ifnull(CAST(view.value AS INTEGER), claim.expires_at)"
+
+
+def next_lapse(db: Database) -> int | None:
+    """The instant at which the first standing lease is over."""
+    found: int | None = db.scalar(f"SELECT min({_ENDS}) {_STANDING}")
+    return found
+
+
+def lapsed(db: Database, passed: int) -> list[str]:
+    """The uids of the claims that still stand though their lease is over."""
+    rows = db.sql(f"SELECT claim.uid {_STANDING} AND {_ENDS} <= ? ORDER BY {_ENDS}, claim.id", (passed,))
+    return [uid for (uid,) in rows.fetchall()]
