@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks import config, held_log, privacy
-from tui_tasks.core import backup, journal, replayed
+from tui_tasks.core import backup, journal, queries_jobs, replayed
 from tui_tasks.core.database import Database
 from tui_tasks.core.driver import library_version
 from tui_tasks.core.errors import StorageFailed
@@ -16,6 +16,10 @@ from tui_tasks.core.store import Store
 
 # A clock that is behind the newest entry by less than this has drifted, which happens.
 DRIFT = 2_000_000
+# Entries of different processes that are as far apart (microseconds) were made by clocks that differ.
+WRONG = 30_000_000
+# So many of the newest entries are compared.
+LOOKED_AT = 10_000
 
 
 def findings(
@@ -57,3 +61,29 @@ def _clock(db: Database, now: int) -> Iterator[str]:
         if entry.at - now > DRIFT:
             behind = timedelta(microseconds=entry.at - now)
             yield f"the clock is {behind} behind the newest entry: set it right, or ages and schedules will be wrong"
+    yield from _contradictions(db)
+    for uid in queries_jobs.decided_ahead(db, now + WRONG):
+        job = queries_jobs.job(db, uid)
+        ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
+        yield (
+            f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler whose clock "
+            "is right takes that back (tui-tasks scheduler)"
+        )
+
+
+def _contradictions(db: Database) -> Iterator[str]:
+    """Of the newest entries, the one that another which came later contradicts most."""
+    found = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
+    most, told = WRONG, ""
+    latest = found[-1] if found else (0, 0, "")
+    for at, seq, actor in reversed(found):
+        if latest[0] - at > most:
+            most = latest[0] - at
+            apart = timedelta(seconds=most // 1_000_000)
+            told = (
+                f"entry {latest[1]:,} ({latest[2]}) says that it was made {apart} after entry {seq:,} ({actor}), which "
+                "came later: a clock is wrong, or was set. Nothing was ended by it; set it right where it still is"
+            )
+        latest = max(latest, (at, seq, actor))
+    if told:
+        yield told

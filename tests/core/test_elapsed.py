@@ -1,0 +1,109 @@
+"""What has passed for a database is told by no clock that can be set."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import SECOND, START
+from tui_tasks.core.elapsed import Elapsed, mark
+from tui_tasks.core.store import Store
+from tui_tasks.core.uptime import Uptime
+
+DAY = 24 * 3600 * SECOND
+
+
+class Machine:
+    """A machine that is up, and may be started again."""
+
+    def __init__(self) -> None:
+        self.started, self.up = 0, 5 * SECOND
+
+    def __call__(self) -> Uptime:
+        return Uptime(f"start {self.started}", self.up)
+
+    def start_again(self) -> None:
+        self.started, self.up = self.started + 1, 0
+
+
+def _kept(store: Store, elapsed: Elapsed, now: int) -> int:
+    with store.db.transaction(write=True):
+        return elapsed.keep(store.db, now)
+
+
+def test_it_moves_on_with_the_machine_and_not_with_the_clock(store: Store) -> None:
+    machine = Machine()
+    elapsed = Elapsed(machine)
+    first = _kept(store, elapsed, START)
+    for now in (START + 8 * DAY, START - 30 * DAY, START):
+        machine.up += 10 * SECOND
+        first += 10 * SECOND
+        assert _kept(store, elapsed, now) == elapsed.instant(store.db, now) == first
+
+
+def test_one_process_after_the_other_goes_on_with_it(store: Store) -> None:
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START)
+    machine.up += 60 * SECOND
+    assert Elapsed(machine).look(store.db, START + 8 * DAY) == first + 60 * SECOND
+
+
+def test_while_the_machine_is_off_it_stands_still(store: Store) -> None:
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START)
+    machine.start_again()
+    later = Elapsed(machine)
+    assert later.look(store.db, START + DAY) == first
+    machine.up += SECOND
+    assert later.instant(store.db, START + DAY) == first + SECOND
+    assert _kept(store, later, START + DAY) == first + SECOND
+    machine.up += SECOND
+    assert Elapsed(machine).look(store.db, START + DAY) == first + 2 * SECOND
+
+
+def test_it_is_written_down_once_a_second_at_most(store: Store) -> None:
+    machine = Machine()
+    elapsed = Elapsed(machine)
+    _kept(store, elapsed, START)
+    written = mark(store.db)
+    machine.up += SECOND
+    _kept(store, elapsed, START)
+    assert mark(store.db) == written
+    machine.up += 1
+    _kept(store, elapsed, START)
+    assert mark(store.db) != written
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["wait", "keep", "look", "new", "restart"]),
+            st.integers(0, 2),
+            st.integers(0, 3 * DAY),
+            st.integers(-40 * DAY, 40 * DAY),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_the_clocks_of_three_processes_say_it_is_never_ahead_of_what_has_passed(steps) -> None:
+    machine, processes, real = Machine(), {}, 0
+    with Store(":memory:") as store:
+        begun = _kept(store, Elapsed(machine), START)
+        last = begun
+        for step, who, long, wrong in steps:
+            now = START + real + wrong
+            if step == "wait":
+                machine.up += long
+                real += long
+            elif step == "restart":
+                machine.start_again()
+                processes.clear()
+                real += long
+            elif step == "new" or who not in processes:
+                processes[who] = Elapsed(machine)
+            elif step == "keep":
+                instant = _kept(store, processes[who], now)
+                assert last <= instant <= begun + real
+                last = instant
+            else:
+                assert processes[who].look(store.db, now) <= begun + real
