@@ -256,11 +256,13 @@ assert not found, found
 
 
 @pytest.mark.parametrize(
-    "command", [("serve",), ("call", "tasklist:display"), ("add", "x"), ("ls",), ("next",), ("prime",)]
+    "command",
+    [("serve",), ("call", "tasklist:display"), ("add", "x"), ("ls",), ("next",), ("prime",), ("done", "1"), ("undo",)],
 )
 def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it_does_not_need(
-    command, tmp_path
+    run, command, tmp_path
 ) -> None:
+    run("add", "one", "--db", str(tmp_path / "x.db"))
     done = subprocess.run(
         [sys.executable, "-c", HEADLESS, *command, "--db", str(tmp_path / "x.db")],
         stdin=subprocess.DEVNULL,
@@ -282,8 +284,9 @@ assert not found, found
 """
 
 
-@pytest.mark.parametrize("command", [("add", "x"), ("ls",), ("next",), ("call", "tasklist:display")])
-def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(command, tmp_path) -> None:
+@pytest.mark.parametrize("command", [("add", "x"), ("ls",), ("next",), ("done", "1"), ("call", "tasklist:display")])
+def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(run, command, tmp_path) -> None:
+    run("add", "one", "--db", str(tmp_path / "x.db"))
     done = subprocess.run(
         [sys.executable, "-c", SHORT, *command, "--db", str(tmp_path / "x.db")], capture_output=True, text=True
     )

@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from tui_tasks import __version__, streams
 from tui_tasks.options import (
@@ -17,6 +17,7 @@ from tui_tasks.options import (
     USAGE,
     check_speaker,
     declare_shared,
+    existing,
     help_format,
     hosts_scheduler,
     identity_of,
@@ -26,13 +27,11 @@ from tui_tasks.options import (
     tell_who_else,
 )
 
-if TYPE_CHECKING:
-    from tui_tasks.session import Session
-
 _Declare = Callable[[argparse.ArgumentParser], None]
 _Run = Callable[[argparse.Namespace], int]
 
-_SOON_OVER = frozenset({"call", "add", "ls", "show", "next", "log", "done", "prime"})
+_VERBS = ("add", "ls", "show", "next", "start", "log", "done", "fail", "skip", "edit", "mv", "rm", "undo")
+_SOON_OVER = frozenset({"call", "prime", *_VERBS})
 PANES = ("list", "board", "log", "schedule")
 
 
@@ -259,92 +258,19 @@ def _call(options: argparse.Namespace) -> int:
     return status
 
 
-def _declare_json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _declare_task(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help="its uid, or the beginning of it")
-    _declare_json(command)
-
-
-def _declare_add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", metavar="TITLE")
-    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="")
-    _declare_json(command)
-
-
-def _declare_ls(command: argparse.ArgumentParser) -> None:
-    from tui_tasks.core.vocab import STATUSES
-
-    command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
-    _declare_json(command)
-
-
-def _declare_log(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help="its uid, or the beginning of it")
-    command.add_argument("message", metavar="MESSAGE")
-    _declare_json(command)
-
-
-def _verb(does: Callable[[argparse.Namespace, Session], None]) -> _Run:
-    def run(options: argparse.Namespace) -> int:
-        with open_store(options) as store:
-            does(options, session_of(options, store))
-        return 0
-
-    return run
-
-
-def _add(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks import verbs
-
-    verbs.add(session, options.name, options.description, as_json=options.json)
-
-
-def _ls(options: argparse.Namespace) -> int:
-    if options.json:
-        # It needs neither Peewee nor the tools, whose import would take longer than 10,000 tasks do.
-        from tui_tasks import listing, paths
-
-        listing.print_json(paths.database(options.db), options.list, options.status, read_only=options.read_only)
-        return 0
-    from tui_tasks import verbs
-
-    with open_store(options) as store:
-        ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘")
-        verbs.ls(session_of(options, store), options.status, ascii_only=ascii_only)
-    return 0
-
-
-def _show(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks import verbs
-
-    verbs.show(session, options.task, as_json=options.json)
-
-
-def _next(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks import verbs
-
-    verbs.next_task(session, as_json=options.json)
-
-
-def _log(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks import verbs
-
-    verbs.log(session, options.task, options.message, as_json=options.json)
-
-
-def _done(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks import verbs
-
-    verbs.done(session, options.task, as_json=options.json)
-
-
-def _prime(options: argparse.Namespace, session: Session) -> None:
+def _prime(options: argparse.Namespace) -> int:
     from tui_tasks import prime
+    from tui_tasks.core.errors import DatabaseRefused
 
-    print(prime.text(session))
+    try:
+        existing(options)
+    except DatabaseRefused as missing:
+        # An agent that is told how to begin may be the first to write.
+        print(f"{prime.RULES}\nNo tasks yet: {missing}")
+        return 0
+    with open_store(options) as store:
+        print(prime.text(session_of(options, store)))
+    return 0
 
 
 def _mcp(options: argparse.Namespace) -> int:
@@ -360,20 +286,25 @@ def _mcp(options: argparse.Namespace) -> int:
         return 0 if mcp_server.run(session_of(options, store)) else REFUSED
 
 
-def _upkeep(name: str) -> tuple[_Declare, _Run]:
-    """Of one of the commands in upkeep.py, which is imported only for them: what it takes, and what it does."""
+def _of(module: str, name: str) -> tuple[_Declare, _Run]:
+    """Of one of the commands in another module, which is imported only for them: what it takes, and what it does."""
 
     def declare(command: argparse.ArgumentParser) -> None:
-        from tui_tasks import upkeep
-
-        upkeep.declare(name, command)
+        import_module(f"tui_tasks.{module}").declare(name, command)
 
     def run(options: argparse.Namespace) -> int:
-        from tui_tasks import upkeep
-
-        return upkeep.run(name, options)
+        status: int = import_module(f"tui_tasks.{module}").run(name, options)
+        return status
 
     return declare, run
+
+
+def _upkeep(name: str) -> tuple[_Declare, _Run]:
+    return _of("upkeep", name)
+
+
+def _verb(name: str) -> tuple[_Declare, _Run]:
+    return _of("verb_commands", name)
 
 
 _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
@@ -383,14 +314,21 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),
     ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
-    ("add", "add a task", _declare_add, _verb(_add)),
-    ("ls", "list tasks", _declare_ls, _ls),
-    ("show", "show a task and its log", _declare_task, _verb(_show)),
-    ("next", "show the task to take up next", _declare_json, _verb(_next)),
-    ("log", "add to a task's log", _declare_log, _verb(_log)),
-    ("done", "set a task done", _declare_task, _verb(_done)),
+    ("add", "add a task", *_verb("add")),
+    ("ls", "list tasks", *_verb("ls")),
+    ("show", "show a task and its log", *_verb("show")),
+    ("next", "show the task to take up next", *_verb("next")),
+    ("start", "set a task in progress", *_verb("start")),
+    ("log", "add to a task's log", *_verb("log")),
+    ("done", "set a task done", *_verb("done")),
+    ("fail", "set a task failed", *_verb("fail")),
+    ("skip", "set a task skipped", *_verb("skip")),
+    ("edit", "change a task's title, tags, priority, agent, dependencies or description", *_verb("edit")),
+    ("mv", "move a task within its list, or to another", *_verb("mv")),
+    ("rm", "delete a task", *_verb("rm")),
+    ("undo", "take back the newest change that was made from a shell", *_verb("undo")),
     ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_upkeep("setup")),
-    ("prime", "print what an agent needs to know to start", None, _verb(_prime)),
+    ("prime", "print what an agent needs to know to start", None, _prime),
     ("doctor", "check the database, its file, the clock and the settings", *_upkeep("doctor")),
     ("backup", "copy the database while it is in use", *_upkeep("backup")),
     ("restore", "put a backup in the place of the database, also while it is in use", *_upkeep("restore")),

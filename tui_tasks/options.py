@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Store
+    from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.identity import Identity
     from tui_tasks.session import Session
 
@@ -36,7 +37,7 @@ def declare_shared(command: argparse.ArgumentParser, default: str | None) -> Non
     off = False if default is None else default
     group = command.add_argument_group("the state and who speaks")
     group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
-    group.add_argument("--agent", metavar="NAME", default=default, help='who speaks (default "agent")')
+    group.add_argument("--agent", metavar="NAME", default=default, help="who speaks (default: agent; the verbs: shell)")
     group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
     group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
     group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
@@ -79,7 +80,23 @@ def check_speaker(options: argparse.Namespace) -> None:
     from tui_tasks import paths, speaker
 
     tool = getattr(options, "tool", None) or ""
-    speaker.check(options.agent, options.list, tool, lambda: paths.database(options.db), read_only=options.read_only)
+    database = lambda: paths.database(options.db)  # noqa: E731
+    speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
+
+
+def existing(options: argparse.Namespace) -> None:
+    """Refuse a database that is not there, for what has nothing to do with one that it would make.
+
+    Raises:
+        DatabaseRefused: there is none.
+    """
+    from tui_tasks import paths
+    from tui_tasks.core.errors import DatabaseRefused
+
+    path = paths.database(options.db)
+    # What a log without its file means, opening tells.
+    if not os.path.exists(path) and not os.path.exists(f"{path}-wal"):
+        raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
 @contextlib.contextmanager
@@ -118,11 +135,18 @@ def identity_of(options: argparse.Namespace) -> Identity:
     """Who speaks, and within what bounds."""
     from tui_tasks.dialects.identity import Identity
 
-    return Identity(options.agent or Identity().agent, options.list, options.read_only)
+    return Identity(options.agent or _default(options), options.list, options.read_only)
 
 
-def session_of(options: argparse.Namespace, store: Store) -> Session:
-    """A session of the one who speaks, with every tool."""
+def _default(options: argparse.Namespace) -> str:
+    """Who speaks where no `--agent` says so."""
+    from tui_tasks.dialects.identity import Identity
+
+    return getattr(options, "speaks_as", None) or Identity().agent
+
+
+def session_of(options: argparse.Namespace, store: Store, table: Table | None = None) -> Session:
+    """A session of the one who speaks, with the tools of a table, or with every one that agents have."""
     import msgspec
 
     from tui_tasks import clock
@@ -131,7 +155,7 @@ def session_of(options: argparse.Namespace, store: Store) -> Session:
     from tui_tasks.session import Session
 
     identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
-    return Session(store, TABLE, identity, clock.now)
+    return Session(store, table or TABLE, identity, clock.now)
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:

@@ -10,11 +10,20 @@ from tui_tasks import clock, requests
 from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.identity import Identity
 
 
-def check(agent: str | None, list_name: str | None, tool: str, database: Callable[[], str], *, read_only: bool) -> None:
+def check(
+    agent: str | None,
+    list_name: str | None,
+    tool: str,
+    database: Callable[[], str],
+    otherwise: str,
+    *,
+    read_only: bool,
+) -> None:
     """Refuse names that are none, and to speak as the human: that is kept, where there is a database already.
+
+    It is kept as an attempt of `otherwise`, who speaks where no agent is named.
 
     Raises:
         InvalidRequest: a name is blank or too long.
@@ -27,10 +36,10 @@ def check(agent: str | None, list_name: str | None, tool: str, database: Callabl
     except ReservedName as refused:
         with contextlib.suppress(DatabaseRefused, Refusal):
             if not read_only and Path(database()).exists():
-                _keep(database(), tool, refused)
+                _keep(database(), tool, refused, otherwise)
         raise
 
 
-def _keep(database: str, tool: str, refused: ReservedName) -> None:
+def _keep(database: str, tool: str, refused: ReservedName, actor: str) -> None:
     with Store(database) as store:
-        store.commit(RecordRefusal(tool, refused.message), actor=Identity().agent, now=clock.now())
+        store.commit(RecordRefusal(tool, refused.message), actor=actor, now=clock.now())

@@ -1,18 +1,20 @@
-"""The short verbs that a person types in a shell: `add`, `ls`, `show`, `next`, `log`, `done`, `prime`."""
+"""The short verbs that a person types in a shell: `add`, `ls`, `show`, `next`, `log`, `done` and the like."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from tui_tasks import oneshot, shown_json
-from tui_tasks.core import queries
-from tui_tasks.core.errors import Conflict, NotFound, Refusal
+from tui_tasks import oneshot, quick_add_syntax, shown_json
+from tui_tasks.core import journal, pages, queries
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
 from tui_tasks.session import Session
 from tui_tasks.tui.format import ago, look, safe_line, safe_text
 
 SHORT = 8
+# As many digits may be the beginning of a uid; fewer are a number (contract, section 2).
+_BEGINNING: Final = 6
 
 
 class Refused(Refusal):
@@ -30,34 +32,51 @@ def _tell(text: str, held: Any, *, as_json: bool) -> None:
     print(shown_json.shown(held) if as_json else text)
 
 
+def _tell_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
+    _tell(f"{word} {task['uid'][:SHORT]}  {safe_line(task['name'])}", task, as_json=as_json)
+
+
+# Which task is meant
+
+
 def _found(session: Session, reference: str) -> Task:
-    """The task that a person means: by its uid, or the beginning of it.
+    """The task that a person means: by its number (`1`, `#1`), its uid, or the beginning of it.
 
     Raises:
         NotFound: there is none.
-        Conflict: several begin so.
+        Conflict: several may be meant.
     """
+    number = reference.removeprefix("#")
+    is_number = number.isascii() and number.isdigit()
+    if is_number and (reference != number or len(number) < _BEGINNING):
+        return _numbered(session, int(number))
     found = queries.tasks_beginning(session.store.db, reference, 2)
     if not found:
+        if is_number:
+            return _numbered(session, int(number))
         raise NotFound("task", reference)
     if len(found) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
     return found[0]
 
 
-def add(session: Session, name: str, description: str, *, as_json: bool) -> None:
-    """Add a task to the tasklist, or to the list that is named."""
-    made = _request(session, "tasklist:add_task", name=name, description=description)
-    _tell(f"added {made['uid'][:SHORT]}  {safe_line(name)}", made, as_json=as_json)
-
-
-def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
-    """Print the tasks in order: of the list that is named, else of all lists."""
+def _numbered(session: Session, number: int) -> Task:
+    """The task that `ls` prints with a number."""
     db = session.store.db
-    for home in _lists(session):
-        for place, task in _numbered(db, home):
-            if not statuses or task.status in statuses:
-                print(_line(task, home, place, session.clock(), ascii_only=ascii_only))
+    found = [(home, uid) for home in _lists(session) if (uid := _at(session, home, number)) is not None]
+    if not found:
+        raise NotFound("task", f"#{number}; `tui-tasks ls` prints their numbers")
+    if len(found) > 1:
+        each = "; ".join(f"{home.name}: {uid[:SHORT]} {queries.task(db, uid).name[:40]}" for home, uid in found[:5])
+        raise Conflict(f"several lists have a #{number}: name one with --list, or write the uid ({each})")
+    return queries.task(db, found[0][1])
+
+
+def _at(session: Session, home: TaskList, number: int) -> str | None:
+    """The uid of a list's task with a number."""
+    if not 0 < number <= home.total:
+        return None
+    return pages.uid_after(session.store.db, home.id, pages.FIRST, number)
 
 
 def _lists(session: Session) -> list[TaskList]:
@@ -70,8 +89,19 @@ def _lists(session: Session) -> list[TaskList]:
     return [found]
 
 
-def _numbered(db: Any, home: TaskList) -> Iterator[tuple[int, Task]]:
-    return enumerate(queries.tasks(db, home.id), 1)
+# Reading
+
+
+def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
+    """Print the tasks in order: of the list that is named, else of all lists."""
+    for home in _lists(session):
+        for place, task in _of(session, home):
+            if not statuses or task.status in statuses:
+                print(_line(task, home, place, session.clock(), ascii_only=ascii_only))
+
+
+def _of(session: Session, home: TaskList) -> Iterator[tuple[int, Task]]:
+    return enumerate(queries.tasks(session.store.db, home.id), 1)
 
 
 def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool) -> str:
@@ -94,6 +124,11 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
         print(shown_json.shown(held))
         return
     print(f"{safe_line(task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
+    words = quick_add_syntax.fields(task.tags, task.priority, task.agent, ())
+    if words:
+        print(safe_line(words))
+    for uid in task.depends_on:
+        print(f"after {uid[:SHORT]}")
     if task.description:
         print(f"\n{safe_text(task.description)}")
     for entry in log:
@@ -114,6 +149,60 @@ def next_task(session: Session, *, as_json: bool) -> None:
     _tell(f"{task.uid[:SHORT]}  {safe_line(task.name)}", full_task(task, home.handle), as_json=as_json)
 
 
+# Changing
+
+
+def add(session: Session, words: str, description: str, *, as_json: bool) -> None:
+    """Add a task to the tasklist, or to the list that is named; its words are read as quick add reads them."""
+    draft = _draft(words)
+    if not draft.name:
+        raise InvalidArgument("name", "a task needs a title")
+    home = queries.find_list(session.store.db, session.identity.list or "tasklist")
+    fields = _fields(session, draft, home)
+    made = _request(session, "shell:add", name=draft.name, description=description, **fields)
+    _tell_task("added", made, as_json=as_json)
+
+
+def edit(session: Session, reference: str, words: str, description: str | None, *, as_json: bool) -> None:
+    """Change what the words name; a title among them replaces the title."""
+    draft = _draft(words)
+    if draft == quick_add_syntax.Draft() and description is None:
+        raise InvalidArgument(
+            "words", "say what to change: a title, #tag, !priority, @agent, after #N or --description"
+        )
+    task = _found(session, reference)
+    fields = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
+    changes = {"name": draft.name or None, "description": description}
+    _tell_task("changed", _request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
+
+
+def _draft(words: str) -> quick_add_syntax.Draft:
+    draft = quick_add_syntax.parse(words)
+    if draft.problem:
+        raise InvalidArgument("name", f"{draft.problem} (a backslash before a sign makes it plain text)")
+    return draft
+
+
+def _fields(session: Session, draft: quick_add_syntax.Draft, home: TaskList | None) -> dict[str, Any]:
+    """What a draft says beside the title, as arguments; numbers are those of the task's list."""
+    uids = {number: _at(session, home, number) if home else None for number in draft.after}
+    missing = [number for number, uid in uids.items() if uid is None]
+    if missing:
+        raise NotFound("task", f"#{missing[0]} in {home.name if home else 'this list'}")
+    fields = {"tags": list(draft.tags), "agent": draft.agent, "priority": draft.priority}
+    return {name: value for name, value in fields.items() if value} | {"depends_on": list(uids.values())}
+
+
+_TOLD: Final = {"in_progress": "started"}
+
+
+def set_status(session: Session, reference: str, status: str, reason: str, *, as_json: bool) -> None:
+    """Set a task's status, and log the reason."""
+    task = _found(session, reference)
+    made = _request(session, "shell:status", uid=task.uid, status=status, reason=reason)
+    _tell_task(_TOLD.get(status, status), made, as_json=as_json)
+
+
 def log(session: Session, reference: str, message: str, *, as_json: bool) -> None:
     """Add a log entry to a task."""
     task = _found(session, reference)
@@ -121,8 +210,34 @@ def log(session: Session, reference: str, message: str, *, as_json: bool) -> Non
     _tell(f"logged to {task.uid[:SHORT]}  {safe_line(task.name)}", made, as_json=as_json)
 
 
-def done(session: Session, reference: str, *, as_json: bool) -> None:
-    """Set a task done."""
+def move(session: Session, reference: str, place: int | None, beside: dict[str, str], *, as_json: bool) -> None:
+    """Move a task to a place in its list, `before` or `after` another task, or to the end of a `list`."""
     task = _found(session, reference)
-    made = _request(session, "tasklist:set_task_done", uid=task.uid)
-    _tell(f"done {task.uid[:SHORT]}  {safe_line(task.name)}", made, as_json=as_json)
+    where = {name: value if name == "list" else _found(session, value).uid for name, value in beside.items()}
+    if place is not None:
+        where = _to_place(session, task, place)
+    _tell_task("moved", _request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
+
+
+def _to_place(session: Session, task: Task, place: int) -> dict[str, str]:
+    """Beside which task one stands that is to have a number in its list."""
+    home = queries.list_by_id(session.store.db, task.list_id)
+    other = _at(session, home, place)
+    if other is None:
+        raise NotFound("task", f"#{place} in {home.name}")
+    below = queries.task(session.store.db, other).rank > task.rank
+    return {"after" if below else "before": other}
+
+
+def delete(session: Session, reference: str, *, as_json: bool) -> None:
+    """Delete a task, which `undo` brings back."""
+    task = _found(session, reference)
+    _tell_task("deleted", _request(session, "shell:delete", uid=task.uid), as_json=as_json)
+
+
+def undo(session: Session, *, as_json: bool) -> None:
+    """Take back the speaker's newest change that stands."""
+    undone = _request(session, "control:undo")
+    (entry,) = journal.since(session.store.db, undone["undone"] - 1, 1)
+    name = f"  {safe_line(entry.image['name'])}" if entry.image else ""
+    _tell(f"taken back: {entry.kind.replace('.', ' ')}{name}", undone, as_json=as_json)

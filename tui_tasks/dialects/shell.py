@@ -1,0 +1,120 @@
+"""What the verbs of a shell change, beyond what the tools of agents do. No agent is served these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tasks.core import queries
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.snapshots import Task, full_task
+from tui_tasks.dialects.arguments import Arguments, Name, Natural, Text, Uid
+from tui_tasks.dialects.base import Call, Table, Tool
+from tui_tasks.dialects.table import TABLE
+
+
+class _Verbs(Table):
+    """The tools of this module, and those of agents."""
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return super().find(name) or TABLE.find(name)
+
+
+SHELL = _Verbs()
+
+
+def _full(call: Call, task: Task) -> dict[str, Any]:
+    return full_task(task, call.handle(task))
+
+
+class _Add(Arguments):
+    name: Name
+    description: Text = ""
+    tags: list[Name] = []
+    priority: Natural | None = None
+    agent: Name | None = None
+    depends_on: list[Uid] = []
+
+
+@SHELL.tool("shell:add", _Add, writes=True)
+def add(call: Call, given: _Add) -> dict[str, Any]:
+    """Add a task to the tasklist, or to the list that is named."""
+    home = call.made_home("tasklist")
+    fields = {name: getattr(given, name) for name in ("priority", "agent") if getattr(given, name) is not None}
+    task = AddTask(
+        given.name,
+        home.uid,
+        given.description,
+        tags=tuple(given.tags),
+        depends_on=tuple(given.depends_on),
+        **fields,
+    )
+    return _full(call, call.run(task))
+
+
+class _Edit(Arguments):
+    uid: Uid
+    name: Name | None = None
+    description: Text | None = None
+    tags: list[Name] = []
+    priority: Natural | None = None
+    agent: Name | None = None
+    depends_on: list[Uid] = []
+
+
+@SHELL.tool("shell:edit", _Edit, writes=True, subject="uid")
+def edit(call: Call, given: _Edit) -> dict[str, Any]:
+    """Set what is given; tags and dependencies are added to those that there are."""
+    before = queries.task(call.db, given.uid)
+    changes = {
+        name: getattr(given, name)
+        for name in ("name", "description", "priority", "agent")
+        if getattr(given, name) is not None
+    }
+    changes["tags"] = tuple(dict.fromkeys((*before.tags, *given.tags)))
+    changes["depends_on"] = tuple(dict.fromkeys((*before.depends_on, *given.depends_on)))
+    return _full(call, call.run(EditTask(given.uid, changes)))
+
+
+class _Status(Arguments):
+    uid: Uid
+    status: Name
+    reason: Text = ""
+
+
+@SHELL.tool("shell:status", _Status, writes=True, subject="uid")
+def set_status(call: Call, given: _Status) -> dict[str, Any]:
+    """Set a task's status, and log the reason for it."""
+    task = call.run(EditTask(given.uid, {"status": given.status}))
+    if given.reason.strip():
+        call.run(LogTask(given.uid, given.reason.strip()))
+        task = queries.task(call.db, given.uid)
+    return _full(call, task)
+
+
+class _Move(Arguments):
+    uid: Uid
+    before: Uid | None = None
+    after: Uid | None = None
+    list: Name | None = None
+
+
+@SHELL.tool("shell:move", _Move, writes=True, subject="uid")
+def move(call: Call, given: _Move) -> dict[str, Any]:
+    """Put a task before or after another, or at the end of a list."""
+    home = queries.find_list(call.db, given.list) if given.list is not None else None
+    if given.list is not None and home is None:
+        raise NotFound("list", given.list)
+    where = MoveTask(given.uid, given.before, given.after, home.uid if home else None)
+    return _full(call, call.run(where))
+
+
+class _Named(Arguments):
+    uid: Uid
+
+
+@SHELL.tool("shell:delete", _Named, writes=True, subject="uid")
+def delete(call: Call, given: _Named) -> dict[str, Any]:
+    """Take a task out of its list."""
+    return _full(call, call.run(DeleteTask(given.uid)))
