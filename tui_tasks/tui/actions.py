@@ -89,6 +89,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "pane_schedule", "4", "Go to the schedule"),
         _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
         _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
+        _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
         _a("app", "asks", "a", "What needs you: questions of agents", "Asks"),
         _a("app", "agents", "A", "Agents: what each is doing", "Agents"),
         _a("app", "stats", "S", "Stats of this list", "Stats"),

@@ -87,6 +87,13 @@ class AppActions(Actor):
         self.host.load_themes()
         self.host.push_screen(palette(self.host))
 
+    def do_search_all(self) -> None:
+        """Search in all lists."""
+        from tui_tasks.tui.search_all import SearchAll
+
+        self.host.bridge.check()
+        self.host.push_screen(SearchAll())
+
     def do_quit(self) -> None:
         """Leave."""
         self.host.exit()

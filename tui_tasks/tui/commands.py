@@ -128,6 +128,7 @@ class Picker(Hosted, ModalScreen[None]):
     """Entries under a line that searches them. What is chosen is done after the picker is gone."""
 
     AUTO_FOCUS = "PickerWords"
+    WINDOW: ClassVar[type[EntryWindow]] = EntryWindow
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
 
     def __init__(self, sign: str, entries: Sequence[Entry], *, left: Callable[[], None] | None = None) -> None:
@@ -143,7 +144,7 @@ class Picker(Hosted, ModalScreen[None]):
                 yield Static(plain(f" {self._sign}", "$changed bold"))
                 yield PickerWords(id="search", keys=self._keys())
             yield Static("")
-            yield EntryWindow(id="entries")
+            yield self.WINDOW(id="entries")
             yield FootLine(id="foot")
 
     def _keys(self) -> dict[str, Callable[[], object]]:
