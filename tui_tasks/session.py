@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from tui_tasks.core.errors import (
 )
 from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.storage_errors import is_storage_error, storage_errors
-from tui_tasks.core.store import HalfWritten, Reading, Store, Transaction
+from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
@@ -42,6 +43,10 @@ from tui_tasks.waits import Waiting, Waits
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
+
+
+# The requests of a line, and whether they are a batch.
+Line = tuple[list[InFlight], bool]
 
 
 class Session:
@@ -71,13 +76,16 @@ class Session:
 
         Returns the replies that can be given now, in order, each a line without its end.
         """
-        lines: list[tuple[list[InFlight], bool]] = [self._read_line(value) for value in values]
+        lines: list[Line] = [self._read_line(value) for value in values]
+        return [reply for group in _groups(lines) for reply in self._answer(group)]
+
+    def _answer(self, lines: list[Line]) -> list[bytes]:
         try:
             return self._serve(lines)
         except StorageFailed as failure:
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
-    def _serve_alone(self, line: tuple[list[InFlight], bool], failure: StorageFailed, companions: int) -> list[bytes]:
+    def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[bytes]:
         """Serve a line whose group has failed: one of the others may be at fault, or the storage."""
         waited_out = isinstance(failure, Busy) and any(job.writes for job in line[0])
         if waited_out or companions == 1:
@@ -87,12 +95,12 @@ class Session:
         except StorageFailed as own:
             return self._refused_line(line, own)
 
-    def _refused_line(self, line: tuple[list[InFlight], bool], failure: Refusal) -> list[bytes]:
+    def _refused_line(self, line: Line, failure: Refusal) -> list[bytes]:
         jobs, batch = line
         replies = [self.refused(job, job.refusal or failure) for job in jobs]
         return [_encode(replies)] if batch else [_encode(reply) for reply in replies]
 
-    def _read_line(self, value: Any) -> tuple[list[InFlight], bool]:
+    def _read_line(self, value: Any) -> Line:
         if not isinstance(value, list):
             return [self._prepare(value)], False
         if not 1 <= len(value) <= requests.MAX_BATCH:
@@ -137,11 +145,11 @@ class Session:
             raise UnknownTool(f"no tool {name[:200]}", did_you_mean=near)
         return tool
 
-    def _serve(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
+    def _serve(self, lines: list[Line]) -> list[bytes]:
         with storage_errors(self.store.path):
             return self._serve_together(lines)
 
-    def _serve_together(self, lines: list[tuple[list[InFlight], bool]]) -> list[bytes]:
+    def _serve_together(self, lines: list[Line]) -> list[bytes]:
         now = self.clock()
         waiting: list[Waiting] = []
         writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
@@ -151,7 +159,7 @@ class Session:
         self.waits.add(waiting)
         return [_encode(reply) for reply in replies if reply is not None]
 
-    def _read(self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting]) -> list[Any] | None:
+    def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
         """Serve lines that write nothing; None where a lease is over, which is to be written first."""
         with self.store.reading() as reading:
             lapse = reading.known.next_lapse()
@@ -159,24 +167,37 @@ class Session:
                 return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
-    def _write(self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting]) -> list[Any]:
+    def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
         """Serve lines in one transaction, with savepoints only where one has failed half written."""
         heard = self.subscription.cursor
         try:
-            return self._write_once(lines, now, waiting, savepoints=False)
+            return self._write_once(lines, now, waiting, in_steps=_is_in_steps(lines[0]))
         except HalfWritten:
             self.subscription.cursor = heard
             waiting.clear()
             return self._write_once(lines, now, waiting, savepoints=True)
+        except PartlyDone as partly:
+            # It was alone.
+            ((job, *_), _), error = lines[0], partly.__cause__
+            assert isinstance(error, Exception)
+            if isinstance(error, StorageFailed):
+                raise error from None
+            return [self.refused(job, error if isinstance(error, Refusal) else _defect(error))]
 
     def _write_once(
-        self, lines: list[tuple[list[InFlight], bool]], now: int, waiting: list[Waiting], *, savepoints: bool
+        self,
+        lines: list[Line],
+        now: int,
+        waiting: list[Waiting],
+        *,
+        savepoints: bool = False,
+        in_steps: bool = False,
     ) -> list[Any]:
-        with self.store.transaction(now, savepoints=savepoints) as transaction:
+        with self.store.transaction(now, savepoints=savepoints, in_steps=in_steps) as transaction:
             _lapse(transaction)
             return [self._serve_line(line, now, transaction, waiting) for line in lines]
 
-    def _serve_line(self, line: tuple[list[InFlight], bool], now: int, reading: Reading, waiting: list[Waiting]) -> Any:
+    def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         jobs, batch = line
         if batch:
             return self._serve_batch(jobs, now, reading)
@@ -188,7 +209,7 @@ class Session:
                     result, seq = self._run(job, now, reading)
             else:
                 result, seq = self._run(job, now, reading)
-        except (StorageFailed, HalfWritten):
+        except (StorageFailed, HalfWritten, PartlyDone):
             raise
         except Refusal as refusal:
             self._keep_refusal(job, refusal, transaction)
@@ -312,6 +333,19 @@ class Session:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
         return [_encode(reply) for reply in self.waits.settle(ending=ending)]
+
+
+def _is_in_steps(line: Line) -> bool:
+    """Whether a line may be written in steps: a batch is done whole or not at all (contract, section 2)."""
+    (job, *_), batch = line
+    return not batch and job.refusal is None and job.writes and job.tool is not None and job.tool.in_steps
+
+
+def _groups(lines: list[Line]) -> Iterator[list[Line]]:
+    """Lines that are written together: those that may be written in steps are alone."""
+    for alone, found in groupby(lines, _is_in_steps):
+        group = list(found)
+        yield from ([line] for line in group) if alone else [group]
 
 
 def _check_version(request: Request, tool: Tool, arguments: Arguments | None, transaction: Transaction | None) -> None:

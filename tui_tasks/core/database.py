@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -217,6 +218,20 @@ class Database:
                 self._has_failed = needs_opening(error)
                 self._roll_back()
                 raise
+
+    def let_others_write(self, seconds: float) -> None:
+        """Commit what was written in the open write transaction so far, and go on in another after a while.
+
+        Raises:
+            StorageFailed: the database was replaced meanwhile.
+        """
+        file = self.file
+        self._commit()
+        time.sleep(seconds)
+        self._see_to_file()
+        if self.file != file:
+            raise StorageFailed(f"{self.path} was replaced while it was written to", retryable=True)
+        self._begin(write=True)
 
     def _begin(self, write: bool) -> None:
         if not write:

@@ -11,7 +11,7 @@ from contextlib import closing
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -46,11 +46,14 @@ _LATER_OLD = Statement(
     .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
     .order_by(J.seq)
 )
-_CHANGE = Statement(
-    J.select(*COLUMNS)
-    .where((J.seq >= slot("change")) & (J.change == slot("change")) & (J.seq < slot("change") + slot("span")))
+_BEGUN = Statement(J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
+_PART = Statement(
+    J.select(J.seq, J.change, J.kind, J.uid, J.task, fn.json_extract(J.new, "$.rank").is_null(False))
+    .where((J.actor == slot("actor")) & (J.seq > slot("after")))
     .order_by(J.seq)
+    .limit(slot("limit"))
 )
+_ONE = Statement(J.select(*COLUMNS).where(J.seq == slot("seq")))
 _said = itemgetter(*_HASHED)
 _COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
@@ -162,9 +165,47 @@ def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
     return [read_entry(row) for row in reversed(rows)]
 
 
-def of_change(db: Database, change: int) -> list[Entry]:
-    """The entries of one request or batch, oldest first. They stand one behind the other."""
-    return [read_entry(row) for row in db.all(_CHANGE, change=change, span=1_000_000)]
+class Part(NamedTuple):
+    """An entry of a change, in few words."""
+
+    seq: int
+    kind: str
+    uid: str
+    task: str | None
+    has_rank: bool
+    """Whether it has given its task a place."""
+
+
+_PAGE: Final = 1_000
+# Between two steps of a change its speaker, on another channel, may have written something else: not so much.
+_APART: Final = 10_000
+
+
+def of_change(db: Database, change: int) -> Iterator[list[Part]]:
+    """The entries of one request or batch, oldest first, by pages; others may stand between them.
+
+    There may be a page that has none.
+    """
+    begun = db.one(_BEGUN, seq=change)
+    if begun is None:
+        return
+    after, apart = change - 1, 0
+    while apart < _APART and (rows := db.all(_PART, actor=begun[0], after=after, limit=_PAGE)):
+        found = [Part(seq, kind, uid, task, bool(ranked)) for seq, of, kind, uid, task, ranked in rows if of == change]
+        yield found
+        apart = 0 if found else apart + len(rows)
+        after = rows[-1][0]
+
+
+def undoes(db: Database, change: int) -> int | None:
+    """The change that a change takes back; None where it is no undo."""
+    begun = db.one(_BEGUN, seq=change)
+    return begun[1] if begun is not None else None
+
+
+def entry(db: Database, seq: int) -> Entry:
+    """The entry of that number, which is there."""
+    return read_entry(db.one(_ONE, seq=seq))
 
 
 def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:

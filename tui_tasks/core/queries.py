@@ -61,6 +61,12 @@ _TASK_BY_KEY = Statement(
     TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
 )
 _TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_UIDS = Statement(TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_CLAIMED = Statement(
+    TaskRow.select(*TASK)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.claimed_by.is_null(False) | (TaskRow.fenced != "[]")))
+    .order_by(TaskRow.rank)
+)
 _NEIGHBOUR_AFTER = Statement(
     TaskRow.select(TaskRow.rank)
     .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
@@ -203,6 +209,16 @@ def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> 
         return [read_task(row) for row in db.all(_TASKS, list=list_id)]
     query = TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == list_id) & TaskRow.status.in_(sorted(statuses)))
     return [read_task(row) for row in db.query(query.order_by(TaskRow.rank))]
+
+
+def uids_of_list(db: Database, list_id: int) -> list[str]:
+    """The uids of the tasks of a list, in order."""
+    return [row[0] for row in db.all(_UIDS, list=list_id)]
+
+
+def claimed_tasks(db: Database, list_id: int) -> list[Task]:
+    """The tasks of a list that somebody has claimed, or that somebody's claim on has lapsed; in order."""
+    return [read_task(row) for row in db.all(_CLAIMED, list=list_id)]
 
 
 def in_progress(db: Database, list_id: int) -> Task | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from typing import Any
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -12,14 +14,20 @@ from tui_tasks.core import compaction, journal, migrations, rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.database import Database
 from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.known import Known, still_known
 from tui_tasks.core.models import STATE
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.storage_errors import is_storage_error
 from tui_tasks.core.uids import new_uids
 
+_log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
+
+# A long change keeps others from writing for so long at a time; who waits for the lock asks for it every 1 to 3 ms.
+STEP_SECONDS: Final = 0.1
+_ROOM_SECONDS: Final = 0.003
 
 
 def _text(value: Any) -> str | None:
@@ -28,6 +36,20 @@ def _text(value: Any) -> str | None:
 
 class HalfWritten(Exception):
     """A change has failed after it had written something, in a transaction without savepoints: begin anew with them."""
+
+
+class Progress(Protocol):
+    """Who is told how far a commit has come, on the thread that makes it."""
+
+    def begin(self, transaction: Transaction) -> None:
+        """It waits for nobody any more."""
+
+    def step(self) -> None:
+        """One more operation is done."""
+
+
+class PartlyDone(Exception):
+    """A change has failed after some steps of it were committed, which are taken back; its cause says why."""
 
 
 class Reading:
@@ -47,6 +69,10 @@ class Transaction(Reading):
     """An open write transaction: `run` decides and applies operations, each entry behind the other.
 
     Operations run within `change`, after `speak` has said whose they are.
+
+    Attributes:
+        entries: how many it has written.
+        is_partly_done: some steps of the change that is being made were committed.
     """
 
     def __init__(
@@ -58,16 +84,22 @@ class Transaction(Reading):
         *,
         elapsed: Elapsed | None = None,
         savepoints: bool = True,
+        in_steps: bool = False,
     ) -> None:
         """Begin to write at `now`; `uids` are those of new rows.
 
         Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
+        `in_steps`: see `pause`; then there are no savepoints.
         """
         super().__init__(db, known)
         self.now = now
         self._elapsed = elapsed
         self._passed: int | None = None
-        self.savepoints = savepoints
+        self.savepoints = savepoints and not in_steps
+        self.in_steps = in_steps
+        self.entries = 0
+        self.is_partly_done = False
+        self._held_since = time.monotonic()
         self.actor = ""
         self.inside_run = False
         self._why: str | None = None
@@ -106,6 +138,20 @@ class Transaction(Reading):
             Refusal: the state forbids it; nothing of the change is written once `change` has ended.
         """
         return rules.RULES[type(operation)](self, operation)
+
+    def pause(self) -> None:
+        """Let others write, where the change may be made in steps and has kept them waiting for long.
+
+        Whatever was read before may have been changed by then. Where the change fails afterwards, what it has done is
+        taken back by an undo.
+        """
+        if not self.in_steps or time.monotonic() - self._held_since < STEP_SECONDS:
+            return
+        self.is_partly_done = self.current is not None
+        self.db.let_others_write(_ROOM_SECONDS)
+        self.known = still_known(self.db, self.known)
+        self._touched.clear()
+        self._held_since = time.monotonic()
 
     def new_uid(self) -> str:
         """An id for a new row."""
@@ -151,10 +197,12 @@ class Transaction(Reading):
         }
         known.hash = journal.append(self.db, known.hash, values)
         known.seq = seq
+        self.entries += 1
 
     def begin_change(self) -> tuple[int, bytes]:
         """Begin a change; what is returned, `fail_change` goes back to."""
         self.current = self.undoes = None
+        self.is_partly_done = False
         self._parts.clear()
         return self.known.seq, self.known.hash
 
@@ -209,6 +257,8 @@ class Change:
             if transaction.savepoints:
                 db.end_savepoint()
             return
+        if transaction.is_partly_done:
+            raise PartlyDone from error
         if transaction.savepoints:
             db.fail_savepoint()
         elif db.changes() != self._changes and isinstance(error, Exception) and not is_storage_error(error):
@@ -238,19 +288,48 @@ class Store:
         return self.db.path
 
     @contextlib.contextmanager
-    def transaction(self, now: int, *, savepoints: bool = True) -> Iterator[Transaction]:
+    def transaction(self, now: int, *, savepoints: bool = True, in_steps: bool = False) -> Iterator[Transaction]:
         """Hold one write transaction for any number of requests; durable when it ends. `savepoints`: see `Change`.
+
+        `in_steps`: for one change that may be long, which others see being made while they write themselves.
 
         Raises:
             StorageFailed: nothing was written.
+            PartlyDone: some steps were, and were taken back.
         """
-        with self.db.transaction(write=True):
-            # Taken out until it is committed: what fails leaves nothing behind that holds no more.
-            before, self._known = self._known, None
-            known = still_known(self.db, before)
-            transaction = Transaction(self.db, known, self._uids, now, elapsed=self.elapsed, savepoints=savepoints)
-            yield transaction
+        transaction: Transaction | None = None
+        try:
+            with self.db.transaction(write=True):
+                # Taken out until it is committed: what fails leaves nothing behind that holds no more.
+                before, self._known = self._known, None
+                known = still_known(self.db, before)
+                transaction = Transaction(
+                    self.db,
+                    known,
+                    self._uids,
+                    now,
+                    elapsed=self.elapsed,
+                    savepoints=savepoints,
+                    in_steps=in_steps,
+                )
+                file = self.db.file
+                yield transaction
+        except Exception:
+            # In another file the numbers of entries mean something else.
+            if transaction is not None and transaction.is_partly_done and self.db.file == file:
+                self._take_back(transaction)
+            raise
         self._known = transaction.known
+
+    def _take_back(self, failed: Transaction) -> None:
+        """Take back the steps of a change that has failed."""
+        try:
+            with self.db.transaction(write=True):
+                back = Transaction(self.db, still_known(self.db, None), self._uids, failed.now, in_steps=True)
+                back.speak(failed.actor)
+                back.run(Undo(failed.current))
+        except (Refusal, HalfWritten) as error:
+            _log.error("a change that has failed stands in part (undo takes it back): %s", error)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -286,9 +365,34 @@ class Store:
         Raises:
             Refusal: nothing was written.
         """
-        with self.transaction(now) as transaction:
+        return self.commit_each(operations, actor, now, why)
+
+    def commit_each(
+        self,
+        operations: Iterable[Operation],
+        actor: str,
+        now: int,
+        why: Mapping[str, Any] | None = None,
+        *,
+        in_steps: bool = False,
+        told: Progress | None = None,
+    ) -> list[Any]:
+        """The same, in steps where there are so many that others would wait (see `transaction`).
+
+        Raises:
+            Refusal: nothing was written, or what was is taken back.
+        """
+        results = []
+        with self.transaction(now, in_steps=in_steps) as transaction:
+            if told is not None:
+                told.begin(transaction)
             transaction.speak(actor, why)
-            return [transaction.run(operation) for operation in operations]
+            for operation in operations:
+                transaction.pause()
+                results.append(transaction.run(operation))
+                if told is not None:
+                    told.step()
+        return results
 
     def close(self) -> None:
         """Close the connection."""

@@ -128,6 +128,8 @@ class Tool(msgspec.Struct, frozen=True):
     human: bool = False
     # Whether a paused agent may call it.
     while_paused: bool = False
+    # Whether it may write so much that it is done in steps, between which others write.
+    in_steps: bool = False
 
 
 class Table:
@@ -156,6 +158,7 @@ class Table:
         refusal: Callable[[Refusal], Any] | None = None,
         human: bool = False,
         while_paused: bool = False,
+        in_steps: bool = False,
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
         """Declare a tool; its docstring is the description that agents read.
 
@@ -176,6 +179,7 @@ class Table:
                 refusal=refusal,
                 human=human,
                 while_paused=while_paused,
+                in_steps=in_steps,
             )
             return handler
 

@@ -158,7 +158,7 @@ def _parsed(field: TaskField, value: Any, now: int) -> Any:
         raise InvalidArgument(field.name, f"{field.name}: {error}") from None
 
 
-@CONTROL.tool("control:undo", Nothing, writes=True)
+@CONTROL.tool("control:undo", Nothing, writes=True, in_steps=True)
 def undo(call: Call, given: Nothing) -> dict[str, int]:
     """Take back your own newest change that still stands: a request, or a batch, is one. Others' changes stay.
 

@@ -185,7 +185,7 @@ def get_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
     return [shown(task) for task in queries.tasks(call.db, home.id, statuses)] if home else []
 
 
-@TASKLIST.tool("tasklist:clear", Nothing, writes=True)
+@TASKLIST.tool("tasklist:clear", Nothing, writes=True, in_steps=True)
 def clear(call: Call, given: Nothing) -> dict[str, int]:
     """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back."""
     home = call.home("tasklist")

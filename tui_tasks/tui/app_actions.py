@@ -111,21 +111,23 @@ class AppActions(Actor):
 
     def _told(self, change: int) -> str:
         """A change of the human's in a few words."""
-        entries = [
-            entry for entry in journal.of_change(self.host.bridge.db, change) if entry.kind in (*_DONE, "task.updated")
+        db = self.host.bridge.db
+        parts = [
+            part for page in journal.of_change(db, change) for part in page if part.kind in (*_DONE, "task.updated")
         ]
-        if not entries:
+        if not parts:
             return "your last change"
-        if len({entry.task for entry in entries}) > 1:
-            return f"changes to {count(len({entry.task for entry in entries}), 'task')}"
-        found = queries.any_list(self.host.bridge.db, entries[0].uid) if entries[0].entity == "list" else None
-        return _phrase(entries[0], found)
+        if len({part.task for part in parts}) > 1:
+            return f"changes to {count(len({part.task for part in parts}), 'task')}"
+        entry = journal.entry(db, parts[0].seq)
+        return _phrase(entry, queries.any_list(db, entry.uid) if entry.entity == "list" else None)
 
     def _show_list_of(self, change: int) -> None:
         """Go to the list that was deleted by a change and is back."""
-        for entry in journal.of_change(self.host.bridge.db, change):
-            if entry.kind == "list.deleted":
-                self.host.show_list(queries.any_list(self.host.bridge.db, entry.uid).id)
+        db = self.host.bridge.db
+        for part in next(journal.of_change(db, change), []):
+            if part.kind == "list.deleted":
+                self.host.show_list(queries.any_list(db, part.uid).id)
 
     async def do_seen(self) -> None:
         """Nothing is new any more."""

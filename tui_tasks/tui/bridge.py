@@ -74,12 +74,14 @@ class Writing:
         self.total = total
         self.done = 0
         self._transaction: Transaction | None = None
-        self._first = 0
 
     def begin(self, transaction: Transaction) -> None:
         """It waits for nobody any more."""
-        self._first = transaction.seq
         self._transaction = transaction
+
+    def step(self) -> None:
+        """One more operation is done."""
+        self.done += 1
 
     @property
     def has_begun(self) -> bool:
@@ -89,7 +91,7 @@ class Writing:
     @property
     def entries(self) -> int:
         """How many changes it has made so far."""
-        return self._transaction.seq - self._first if self._transaction is not None else 0
+        return self._transaction.entries if self._transaction is not None else 0
 
 
 class Bridge:
@@ -198,14 +200,7 @@ class Bridge:
         now, writing = self.clock(), Writing(len(operations))
 
         def work(store: Store) -> list[Any]:
-            with store.transaction(now) as transaction, transaction.change():
-                writing.begin(transaction)
-                transaction.speak(HUMAN, why)
-                made = []
-                for operation in operations:
-                    made.append(transaction.run(operation))
-                    writing.done += 1
-                return made
+            return store.commit_each(operations, HUMAN, now, why, in_steps=True, told=writing)
 
         results: list[Any] = await self._write(work, writing)
         self.catch_up()

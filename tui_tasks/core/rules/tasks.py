@@ -293,15 +293,22 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 
 @rule(ClearList)
 def clear_list(tx: Transaction, op: ClearList) -> int:
-    """Delete every task of a list, but those that are kept."""
-    there = queries.tasks(tx.db, queries.list_by_uid(tx.db, op.list_uid).id)
-    found = [task for task in there if task.uid not in op.keep]
-    for task in found:
-        # Only what it waits for can have changed it by its own deletion: reading each anew takes a fifth of the time.
-        now = queries.task(tx.db, task.uid) if task.depends_on else task
-        _refuse_claimed(tx, now)
-        change_task(tx, now, "task.deleted", {"deleted": True})
-    return len(found)
+    """Delete every task of a list, but those that are kept; in steps, those that were in it at first."""
+    home = queries.list_by_uid(tx.db, op.list_uid)
+    for claimed in queries.claimed_tasks(tx.db, home.id):
+        if claimed.uid not in op.keep:
+            _refuse_claimed(tx, claimed)
+    count = 0
+    for uid in queries.uids_of_list(tx.db, home.id):
+        if uid in op.keep:
+            continue
+        tx.pause()
+        task = queries.any_task(tx.db, uid)
+        if task is not None and not task.deleted and task.list_id == home.id:
+            _refuse_claimed(tx, task)
+            change_task(tx, task, "task.deleted", {"deleted": True})
+            count += 1
+    return count
 
 
 def touched(tx: Transaction, task: Task) -> Task:

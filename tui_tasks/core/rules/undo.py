@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -34,6 +34,8 @@ _BY_ACTOR = Statement(
     .limit(slot("limit"))
 )
 _PAGE = 100
+# So many entries are taken back in a step.
+_SOON_DONE: Final = 500
 _UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -71,6 +73,7 @@ def _own_entries(tx: Transaction) -> Iterator[Any]:
     while page := tx.db.all(_BY_ACTOR, actor=tx.actor, below=below, limit=_PAGE):
         for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
             yield entry
+        tx.pause()
 
 
 def _newest_standing(tx: Transaction) -> int:
@@ -91,14 +94,9 @@ def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
         if undoes is None:
             if kind in vocab.UNDOABLE:
                 break
-        elif stands(tx.db, change) and not _is_undo(tx.db, undoes):
+        elif stands(tx.db, change) and journal.undoes(tx.db, undoes) is None:
             return _take_back(tx, change)
     raise Conflict(f"{tx.actor} has no undo to take back")
-
-
-def _is_undo(db: Database, change: int) -> bool:
-    entries = journal.of_change(db, change)
-    return bool(entries) and entries[0].undoes is not None
 
 
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
@@ -106,30 +104,36 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     if base is not None and change <= base.last:
         # Some of it may still be there.
         raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
-    everything = journal.of_change(tx.db, change)
-    entries = [entry for entry in everything if entry.kind in vocab.UNDOABLE]
-    if not entries:
+    # Of a long change no more is held than where its entries stand.
+    seqs: list[int] = []
+    last = change
+    # The tasks that it has given a place, with the seq of the first time.
+    moved: dict[str, int] = {}
+    for parts in journal.of_change(tx.db, change):
+        for part in parts:
+            last = part.seq
+            if part.kind in vocab.UNDOABLE:
+                seqs.append(part.seq)
+            if part.has_rank:
+                moved.setdefault(part.uid, part.seq)
+        tx.pause()
+    if not seqs:
         raise NotFound("change", str(change))
-    tx.undoes = change
-    last = everything[-1].seq
-    moved = _moved(everything)
-    before = tx.seq
-    for entry in reversed(entries):
+    if tx.in_steps and len(seqs) > _SOON_DONE:
+        # What has to be refused is refused before anybody sees a part of it.
+        for seq in reversed(seqs):
+            _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
+            tx.pause()
+    before, tx.undoes = tx.entries, change
+    for seq in reversed(seqs):
+        entry = journal.entry(tx.db, seq)
         _refuse_if_touched(tx, entry, change)
         _INVERSES[entry.entity](tx, entry, moved)
+        tx.pause()
     tx.undoes = None
-    if tx.seq == before:
+    if tx.entries == before:
         raise Conflict(f"what change {change} made is used by others since", seq=last)
     return last, change
-
-
-def _moved(entries: list[Entry]) -> dict[str, int]:
-    """The tasks that a change has given a place, with the seq of the first time."""
-    found: dict[str, int] = {}
-    for entry in entries:
-        if entry.new and "rank" in entry.new:
-            found.setdefault(entry.uid, entry.seq)
-    return found
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:

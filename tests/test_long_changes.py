@@ -1,0 +1,167 @@
+"""A change that is long is made in steps: others write meanwhile, one undo takes it back, and failing it leaves nothing."""
+
+import pytest
+
+from tests.conftest import SECOND, START
+from tests.core.job_steps import replayed, tables
+from tests.talking import ADD, add, names
+from tui_tasks.core import chain, store
+from tui_tasks.core.database import Database
+from tui_tasks.core.errors import NotFound, StorageFailed
+from tui_tasks.core.operations import AddTask, DeleteTask, EnsureList
+from tui_tasks.core.store import Store
+
+MANY = 20
+
+
+@pytest.fixture
+def between(monkeypatch):
+    """Every operation is a step of its own; what is put into the list is called between two, each once."""
+    waiting: list = []
+    lets = Database.let_others_write
+
+    def let_others_write(self, seconds):
+        lets(self, 0)
+        if waiting:
+            # Outside of the transaction, as another process would.
+            self._commit()
+            try:
+                waiting.pop(0)()
+            finally:
+                self._begin(write=True)
+
+    monkeypatch.setattr(store, "STEP_SECONDS", 0)
+    monkeypatch.setattr(Database, "let_others_write", let_others_write)
+    return waiting
+
+
+def filled(talk):
+    return [add(talk, f"task {number}") for number in range(MANY)]
+
+
+def sound(talk):
+    """The journal is whole, and replaying it gives the same tables."""
+    assert chain.broken_link(talk.store.db) is None
+    assert tables(talk.store.db) == replayed(talk.store)
+
+
+def test_others_write_while_a_list_is_cleared_and_one_undo_brings_all_back(talk, other, between):
+    uids = filled(talk)
+    talk.ok("control:subscribe")
+    between += [lambda: None] * 5 + [lambda: add(other, "new"), lambda: add(other, "newer")]
+    assert talk.ok("tasklist:clear") == {"deleted": MANY}
+    assert between == []
+    assert names(talk) == ["new", "newer"]
+    told = talk.events()
+    assert [event["task"]["uid"] for event in told if event["event"] == "task.deleted"] == uids
+    seqs = [event["seq"] for event in told]
+    assert seqs == list(range(seqs[0], seqs[0] + MANY + 2))
+    (change,) = {row[0] for row in talk.store.db.sql("SELECT change FROM journal WHERE kind = 'task.deleted'")}
+    sound(talk)
+    between += [lambda: None] * 9 + [lambda: add(other, "newest")]
+    assert talk.ok("control:undo")["undone"] == seqs[-1]
+    assert between == []
+    assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new", "newer", "newest"]
+    assert {row[0] for row in talk.store.db.sql("SELECT undoes FROM journal WHERE kind = 'task.restored'")} == {change}
+    sound(talk)
+
+
+def test_a_task_that_is_claimed_meanwhile_stops_the_clearing_and_brings_back_what_was_cleared(talk, other, between):
+    uids = filled(talk)
+    between += [lambda: None] * 5 + [lambda: other.ok("tasklist:swap_tasks", uid1=uids[-1], uid2=uids[-2])]
+    between += [lambda: other.ok("control:claim", list="tasklist")]
+    refused = talk.refused("tasklist:clear")
+    assert between == []
+    assert refused["code"] == "conflict"
+    assert refused["data"]["claimed_by"] == "other"
+    assert len(names(talk)) == MANY
+    sound(talk)
+
+
+def test_what_is_claimed_is_refused_before_anything_is_cleared(talk, other, between):
+    filled(talk)
+    other.ok("control:claim", list="tasklist")
+    before = talk.seq()
+    assert talk.refused("tasklist:clear")["code"] == "conflict"
+    assert talk.seq() == before
+
+
+def test_what_others_do_to_a_task_that_has_come_back_already_is_theirs(talk, other, between):
+    uids = filled(talk)
+    talk.ok("tasklist:clear")
+    # The last that was deleted comes back first.
+    between += [lambda: None] * 8 + [lambda: other.ok("tasklist:delete_task", uid=uids[-1])]
+    talk.ok("control:undo")
+    assert between == []
+    assert names(talk) == [f"task {number}" for number in range(MANY - 1)]
+    sound(talk)
+
+
+def test_a_list_that_comes_to_hold_the_same_key_stops_an_undo_and_what_it_did_is_done_again(talk, other, between):
+    def todos(*ids):
+        return [{"id": each, "content": each, "status": "pending"} for each in ids]
+
+    bound = {"list": "tasklist"}
+    talk.ok("todo", bound, merge=False, todos=todos(*map(str, range(MANY))))
+    talk.ok("tasklist:clear")
+    between += [lambda: None] * 8 + [lambda: other.ok("todo", bound, merge=True, todos=todos("0", "a"))]
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert between == []
+    assert names(talk) == ["0", "a"]
+    sound(talk)
+    assert talk.refused("control:undo")["code"] == "conflict"
+
+
+def test_in_a_batch_there_are_no_steps(talk, between, monkeypatch):
+    filled(talk)
+    monkeypatch.setattr(Database, "let_others_write", None)
+    uid = talk.ok("tasklist:display")[0]["uid"]
+    clear, late = {"tool": "tasklist:clear"}, {"tool": "tasklist:delete_task", "args": {"uid": uid}}
+    cleared, gone = talk.one([clear, late])
+    assert (cleared["error"]["code"], gone["error"]["code"]) == ("conflict", "not_found")
+    assert len(names(talk)) == MANY
+
+
+@pytest.mark.parametrize("claims", [False, True])
+def test_what_came_together_with_a_long_change_is_done_once_and_in_order(talk, other, between, claims):
+    filled(talk)
+    between += [lambda: None] * 3 + [(lambda: other.ok("control:claim", list="tasklist")) if claims else lambda: None]
+    adds = [{"tool": ADD, "args": {"name": name}} for name in ("before", "after")]
+    first, clear, second = talk.lines(adds[0], {"tool": "tasklist:clear"}, adds[1])
+    assert first["ok"] and second["ok"]
+    assert clear["ok"] is not claims
+    assert first["seq"] < clear["seq"] < second["seq"]
+    assert (names(talk)[-2:] == ["before", "after"]) if claims else (names(talk) == ["after"])
+
+
+def test_a_disk_that_fails_between_two_steps_leaves_nothing_half_done(talk, between):
+    filled(talk)
+
+    def fail():
+        raise StorageFailed("the disk is full", retryable=True)
+
+    between += [lambda: None] * 7 + [fail]
+    refused = talk.refused("tasklist:clear")
+    assert (refused["code"], refused["data"]["retryable"]) == ("storage_error", True)
+    assert names(talk) == [f"task {number}" for number in range(MANY)]
+    sound(talk)
+
+
+def test_a_long_change_of_the_humans_is_one_change_in_steps_or_none(path, between):
+    with Store(str(path)) as opened, Store(str(path)) as second:
+
+        def add_one():
+            second.commit(AddTask("between", home.uid), actor="agent", now=START)
+
+        (home,) = opened.commit(EnsureList("tasklist", "tasklist"), actor="human", now=START)
+        between += [lambda: None] * 3 + [add_one]
+        adds = [AddTask(f"task {number}", home.uid) for number in range(MANY)]
+        tasks = opened.commit_each(adds, "human", START + SECOND, in_steps=True)
+        assert between == []
+        told = opened.db.sql("SELECT actor, count(*), count(DISTINCT change) FROM journal GROUP BY actor").fetchall()
+        assert told == [("agent", 1, 1), ("human", MANY, 1)]
+        deletes = [*(DeleteTask(task.uid) for task in tasks), DeleteTask("none")]
+        with pytest.raises(NotFound):
+            opened.commit_each(deletes, "human", START + 2 * SECOND, in_steps=True)
+        assert opened.db.scalar("SELECT count(*) FROM task WHERE NOT deleted") == MANY + 1
+        assert tables(opened.db) == replayed(opened)
