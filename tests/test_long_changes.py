@@ -1,4 +1,4 @@
-"""A change that is long is made in steps: others write meanwhile, one undo takes it back, and failing it leaves nothing."""
+"""A long change is made in steps: others write meanwhile, one undo takes it back, and one that fails leaves nothing."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def sound(talk):
 def test_others_write_while_a_list_is_cleared_and_one_undo_brings_all_back(talk, other, between):
     uids = filled(talk)
     talk.ok("control:subscribe")
-    between += [lambda: None] * 5 + [lambda: add(other, "new"), lambda: add(other, "newer")]
+    between += [lambda: None] * (MANY + 5) + [lambda: add(other, "new"), lambda: add(other, "newer")]
     assert talk.ok("tasklist:clear") == {"deleted": MANY}
     assert between == []
     assert names(talk) == ["new", "newer"]
@@ -68,7 +68,7 @@ def test_others_write_while_a_list_is_cleared_and_one_undo_brings_all_back(talk,
 
 def test_a_task_that_is_claimed_meanwhile_stops_the_clearing_and_brings_back_what_was_cleared(talk, other, between):
     uids = filled(talk)
-    between += [lambda: None] * 5 + [lambda: other.ok("tasklist:swap_tasks", uid1=uids[-1], uid2=uids[-2])]
+    between += [lambda: None] * (MANY + 5) + [lambda: other.ok("tasklist:swap_tasks", uid1=uids[-1], uid2=uids[-2])]
     between += [lambda: other.ok("control:claim", list="tasklist")]
     refused = talk.refused("tasklist:clear")
     assert between == []
@@ -89,11 +89,10 @@ def test_what_is_claimed_is_refused_before_anything_is_cleared(talk, other, betw
 def test_what_others_do_to_a_task_that_has_come_back_already_is_theirs(talk, other, between):
     uids = filled(talk)
     talk.ok("tasklist:clear")
-    # The last that was deleted comes back first.
-    between += [lambda: None] * 8 + [lambda: other.ok("tasklist:delete_task", uid=uids[-1])]
+    between += [lambda: None] * 8 + [lambda: other.ok("tasklist:delete_task", uid=uids[0])]
     talk.ok("control:undo")
     assert between == []
-    assert names(talk) == [f"task {number}" for number in range(MANY - 1)]
+    assert names(talk) == [f"task {number}" for number in range(1, MANY)]
     sound(talk)
 
 
@@ -104,10 +103,10 @@ def test_a_list_that_comes_to_hold_the_same_key_stops_an_undo_and_what_it_did_is
     bound = {"list": "tasklist"}
     talk.ok("todo", bound, merge=False, todos=todos(*map(str, range(MANY))))
     talk.ok("tasklist:clear")
-    between += [lambda: None] * 8 + [lambda: other.ok("todo", bound, merge=True, todos=todos("0", "a"))]
+    between += [lambda: None] * 8 + [lambda: other.ok("todo", bound, merge=True, todos=todos(f"{MANY - 1}", "a"))]
     assert talk.refused("control:undo")["code"] == "conflict"
     assert between == []
-    assert names(talk) == ["0", "a"]
+    assert names(talk) == [f"{MANY - 1}", "a"]
     sound(talk)
     assert talk.refused("control:undo")["code"] == "conflict"
 
@@ -125,7 +124,8 @@ def test_in_a_batch_there_are_no_steps(talk, between, monkeypatch):
 @pytest.mark.parametrize("claims", [False, True])
 def test_what_came_together_with_a_long_change_is_done_once_and_in_order(talk, other, between, claims):
     filled(talk)
-    between += [lambda: None] * 3 + [(lambda: other.ok("control:claim", list="tasklist")) if claims else lambda: None]
+    between += [lambda: None] * (MANY + 3)
+    between += [lambda: other.ok("control:claim", list="tasklist")] if claims else []
     adds = [{"tool": ADD, "args": {"name": name}} for name in ("before", "after")]
     first, clear, second = talk.lines(adds[0], {"tool": "tasklist:clear"}, adds[1])
     assert first["ok"] and second["ok"]
@@ -140,7 +140,7 @@ def test_a_disk_that_fails_between_two_steps_leaves_nothing_half_done(talk, betw
     def fail():
         raise StorageFailed("the disk is full", retryable=True)
 
-    between += [lambda: None] * 7 + [fail]
+    between += [lambda: None] * (MANY + 7) + [fail]
     refused = talk.refused("tasklist:clear")
     assert (refused["code"], refused["data"]["retryable"]) == ("storage_error", True)
     assert names(talk) == [f"task {number}" for number in range(MANY)]

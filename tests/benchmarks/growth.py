@@ -22,6 +22,7 @@ S = TypeVar("S")
 SMALL: Final = 1_000
 ROUNDS: Final = 150
 PAGE: Final = 50
+CLEARED: Final = 150_000
 
 
 def measure(place: Place) -> Iterator[Figure]:
@@ -37,7 +38,28 @@ def measure(place: Place) -> Iterator[Figure]:
         side.serve.close()
     small, big = by_turns(sides, _Side.start, place.times(20))
     yield _figure("the start of `serve`, to its first reply", big, small, large)
+    yield from _beside_clearing(place)
     yield _beside_compaction(sides[1].path, large)
+
+
+def _beside_clearing(place: Place) -> Iterator[Figure]:
+    """The longest wait of another agent's write while a long list is cleared, and while that is taken back."""
+    tasks = min(CLEARED, place.many)
+    path = place.folder / "cleared.db"
+    shutil.copy(place.filled(tasks), path)
+    clearing, writing = Serve(path, "--list", "task"), Serve(path, "--agent", "writing")
+    for what, tool in (("cleared", "tasklist:clear"), ("brought back by an undo", "control:undo")):
+        clearing.send(line(tool))
+        took = []
+        while not clearing.has_spoken():
+            at = time.perf_counter()
+            writing.ask("tasklist:add_task", name="meanwhile")
+            took.append((time.perf_counter() - at) * 1000)
+        clearing.replies(1)
+        said = f"the longest of {len(took):,} writes while {tasks:,} tasks are {what}"
+        yield Figure(said, "half a second", max(took), 500.0, "ms", 1.0, "lower")
+    clearing.close()
+    writing.close()
 
 
 def _beside_compaction(path: Path, large: int) -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -23,8 +24,8 @@ def line(tool: str, **arguments: Any) -> bytes:
 class Serve:
     """A `serve` process."""
 
-    def __init__(self, db: Path) -> None:
-        command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(db), "--no-scheduler"]
+    def __init__(self, db: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(db), "--no-scheduler", *options]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -51,6 +52,10 @@ class Serve:
         replies = b"\n".join(lines)
         assert b'"ok":false' not in replies, replies[:1000]
         return replies
+
+    def has_spoken(self) -> bool:
+        """Whether a reply has come in."""
+        return bool(self._held) or bool(select.select([self._output], [], [], 0)[0])
 
     def ask(self, tool: str, **arguments: Any) -> Any:
         """The result of one request."""

@@ -61,12 +61,9 @@ _TASK_BY_KEY = Statement(
     TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
 )
 _TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
-_UIDS = Statement(TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
-_CLAIMED = Statement(
-    TaskRow.select(*TASK)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.claimed_by.is_null(False) | (TaskRow.fenced != "[]")))
-    .order_by(TaskRow.rank)
-)
+_IDS = Statement(TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_HELD = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
 _NEIGHBOUR_AFTER = Statement(
     TaskRow.select(TaskRow.rank)
     .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
@@ -211,14 +208,20 @@ def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> 
     return [read_task(row) for row in db.query(query.order_by(TaskRow.rank))]
 
 
-def uids_of_list(db: Database, list_id: int) -> list[str]:
-    """The uids of the tasks of a list, in order."""
-    return [row[0] for row in db.all(_UIDS, list=list_id)]
+def ids_of_list(db: Database, list_id: int) -> list[int]:
+    """The numbers of the tasks of a list, in order: soon read, however many there are."""
+    return [row[0] for row in db.all(_IDS, list=list_id)]
 
 
-def claimed_tasks(db: Database, list_id: int) -> list[Task]:
-    """The tasks of a list that somebody has claimed, or that somebody's claim on has lapsed; in order."""
-    return [read_task(row) for row in db.all(_CLAIMED, list=list_id)]
+def task_by_id(db: Database, id: int) -> Task:
+    """The task of that number, a deleted one too."""
+    return read_task(db.one(_TASK_BY_ID, id=id))
+
+
+def is_held(db: Database, id: int) -> bool:
+    """Whether somebody has claimed the task of that number, or a claim on it has lapsed."""
+    claimed_by, fenced = db.one(_HELD, id=id)
+    return claimed_by is not None or fenced != "[]"
 
 
 def in_progress(db: Database, list_id: int) -> Task | None:

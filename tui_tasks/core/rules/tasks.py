@@ -295,19 +295,20 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 def clear_list(tx: Transaction, op: ClearList) -> int:
     """Delete every task of a list, but those that are kept; in steps, those that were in it at first."""
     home = queries.list_by_uid(tx.db, op.list_uid)
-    for claimed in queries.claimed_tasks(tx.db, home.id):
-        if claimed.uid not in op.keep:
-            _refuse_claimed(tx, claimed)
-    count = 0
-    for uid in queries.uids_of_list(tx.db, home.id):
-        if uid in op.keep:
-            continue
+    ids = queries.ids_of_list(tx.db, home.id)
+    for number in ids:
+        # What has to be refused is refused before anybody sees a part of it.
+        if queries.is_held(tx.db, number) and (held := queries.task_by_id(tx.db, number)).uid not in op.keep:
+            _refuse_claimed(tx, held)
         tx.pause()
-        task = queries.any_task(tx.db, uid)
-        if task is not None and not task.deleted and task.list_id == home.id:
+    count = 0
+    for number in ids:
+        task = queries.task_by_id(tx.db, number)
+        if task.uid not in op.keep and not task.deleted and task.list_id == home.id:
             _refuse_claimed(tx, task)
             change_task(tx, task, "task.deleted", {"deleted": True})
             count += 1
+        tx.pause()
     return count
 
 

@@ -106,6 +106,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
         raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
     # Of a long change no more is held than where its entries stand.
     seqs: list[int] = []
+    kinds: set[str] = set()
     last = change
     # The tasks that it has given a place, with the seq of the first time.
     moved: dict[str, int] = {}
@@ -114,6 +115,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
             last = part.seq
             if part.kind in vocab.UNDOABLE:
                 seqs.append(part.seq)
+                kinds.add(part.kind)
             if part.has_rank:
                 moved.setdefault(part.uid, part.seq)
         tx.pause()
@@ -121,11 +123,13 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
         raise NotFound("change", str(change))
     if tx.in_steps and len(seqs) > _SOON_DONE:
         # What has to be refused is refused before anybody sees a part of it.
-        for seq in reversed(seqs):
+        for seq in seqs:
             _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
             tx.pause()
+    # Whoever looks on sees a list that was cleared come back from its beginning.
+    backwards = kinds != {"task.deleted"}
     before, tx.undoes = tx.entries, change
-    for seq in reversed(seqs):
+    for seq in reversed(seqs) if backwards else seqs:
         entry = journal.entry(tx.db, seq)
         _refuse_if_touched(tx, entry, change)
         _INVERSES[entry.entity](tx, entry, moved)
