@@ -187,7 +187,10 @@ def get_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
 
 @TASKLIST.tool("tasklist:clear", Nothing, writes=True, in_steps=True)
 def clear(call: Call, given: Nothing) -> dict[str, int]:
-    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back."""
+    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back.
+
+    A long list is cleared in steps, as one change, between which others write.
+    """
     home = call.home("tasklist")
     return {"deleted": call.run(ClearList(home.uid)) if home else 0}
 
