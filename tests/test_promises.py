@@ -63,6 +63,12 @@ def test_each_due_time_is_decided_once_by_eight_schedulers() -> None:
     assert "2 of 2 stubborn runs gone" in told
 
 
+def test_a_clock_that_jumps_days_both_ways_harms_nothing_for_good() -> None:
+    told = soak("clocks")
+    assert "0 keys forgotten" in told
+    assert "0 claims lapsed, nothing decided ahead of its time" in told
+
+
 def test_ages_and_times_are_right_across_midnight_and_the_end_of_summer_time() -> None:
     told = soak("days")
     assert "right at 4 of 4 looks" in told

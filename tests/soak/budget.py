@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +19,11 @@ class Budget:
     @property
     def is_over(self) -> bool:
         return self._end is not None and time.monotonic() >= self._end
+
+    @property
+    def seconds(self) -> float:
+        """How many are left."""
+        return math.inf if self._end is None else max(0.0, self._end - time.monotonic())
 
     def of(self, figure: int, least: int = 1) -> int:
         """The share of a figure, `least` at the least."""
