@@ -25,7 +25,7 @@ Rules:
 def text(session: Session) -> str:
     """The rules, the current tasks, and the next one."""
     db = session.store.db
-    total = sum(found.pending + found.in_progress for found in queries.lists(db))
+    total = sum(found.pending + found.in_progress for found in queries.lists(db) if not found.archived)
     tasks = queries.open_tasks(db, None, None, limit=MOST_TASKS)
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]

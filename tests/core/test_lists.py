@@ -9,6 +9,7 @@ from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.migrations import migrate
 from tui_tasks.core.operations import (
     AddTask,
+    ArchiveList,
     ClaimNext,
     CreatePlan,
     DeleteList,
@@ -231,6 +232,31 @@ def test_what_was_done_in_a_list_before_it_was_deleted_is_not_taken_back_while_i
     for change in [entry.change for entry in journal.latest(store.db, 10) if entry.actor == "claude-1"]:
         with pytest.raises(Conflict, match="was deleted"):
             do(Undo(change), "claude-1")
+
+
+def test_tasks_of_an_archived_list_are_handed_out_only_where_it_is_named_until_one_is_added(store, do, tmp_path):
+    home, other = do(CreatePlan("Plan")), do(CreatePlan("Other"))
+    task = do(AddTask("old", home.uid, priority=1))
+    there = do(AddTask("there", other.uid))
+    seq = journal.newest(store.db)
+    assert do(ArchiveList(home.uid, True)).archived
+    assert [entry.changes for entry in journal.since(store.db, seq, 9)] == [{"archived": [False, True]}]
+    assert queries.task(store.db, task.uid).name == "old"
+    assert queries.ready(store.db, None, None).uid == there.uid
+    assert queries.ready(store.db, home.id, None).uid == task.uid
+    assert [each.uid for each in queries.open_tasks(store.db, None, None)] == [there.uid]
+    assert [each.uid for each in queries.open_tasks(store.db, home.id, None)] == [task.uid]
+    do(Undo())
+    assert queries.ready(store.db, None, None).uid == task.uid
+    do(Redo())
+    do(EditTask(task.uid, {"priority": 2}), "claude-1")
+    assert queries.list_by_uid(store.db, home.uid).archived, "what is changed in it leaves it where it is"
+    do(AddTask("new", home.uid), "claude-1")
+    assert not queries.list_by_uid(store.db, home.uid).archived
+    with pytest.raises(Forbidden):
+        do(ArchiveList(home.uid, True), "claude-1")
+    assert do(ArchiveList(queries.find_list(store.db, "todo").uid, True)).archived, "a dialect's own can be"
+    assert_replays(store, tmp_path)
 
 
 def test_a_list_of_the_same_name_stands_in_the_way_of_one_that_comes_back(store, do):

@@ -183,6 +183,27 @@ async def test_a_list_that_another_screen_deletes_gives_way_here_too(app, plan):
         assert "No tasks yet." in shown(app)
 
 
+async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, plan, agent):
+    agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "task").uid))
+    async with opened(app) as pilot:
+        await pilot.press("equals_sign", "a")
+        await press(app, pilot)
+        assert app.current_list.name == "task"
+        assert "Plan is archived" in said(app)
+        assert "other list" not in shown(app)
+        assert app.situation.failed == 0
+        await press(app, pilot, "right_square_bracket")
+        assert app.current_list.name == "task"
+        await press(app, pilot, "colon")
+        await write(pilot, "list: plan")
+        assert "archived, 9 tasks" in shown(app)
+        await press(app, pilot, "enter")
+        assert "Plan   9 tasks   archived" in shown(app)
+        agent(AddTask("new", plan.list_uid))
+        await until(pilot, lambda: "Plan   10 tasks" in shown(app) and "archived" not in lines(app)[3])
+        assert app.situation.failed == 1
+
+
 async def test_the_head_tells_that_there_are_other_lists_and_how_to_come_to_them(app, plan, agent):
     async with opened(app) as pilot:
         assert "other list" not in shown(app)

@@ -65,6 +65,19 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
         assert "#5  Ship it                       priority high -> urgent" in told
 
 
+async def test_a_line_has_the_number_that_its_task_had_then(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "claude-1   #5  Ship auth flow                running tests 14/22" in shown(app)
+        by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]))
+        by_agent(plan, "claude-1", LogTask(plan[5], "and on"))
+        await until(pilot, lambda: "and on" in shown(app))
+        assert "claude-1   #5  Ship auth flow                running tests 14/22" in shown(app)
+        assert "claude-1   #6  Ship auth flow                and on" in shown(app)
+        assert "claude-2   #1  Before all" in shown(app)
+
+
 async def test_what_was_done_again_is_told_as_redo(plan, make_app):
     app = make_app(plan.path, pane="log")
     with Store(plan.path) as store:

@@ -43,6 +43,13 @@ class RenameList(Operation, frozen=True):
     name: str
 
 
+class ArchiveList(Operation, frozen=True):
+    """Put a list out of the way, or back. The human's alone. Result: the list."""
+
+    uid: str
+    archived: bool
+
+
 class DeleteList(Operation, frozen=True):
     """Take a list away with all its tasks, which come back with it. The human's alone. Result: the list as it was."""
 

@@ -311,7 +311,7 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
     if of_list:
         query = TaskRow.select(*TASK)
     else:
-        of_home = (ListRow.deleted, ListRow.one_in_progress, ListRow.in_progress)
+        of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
         query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
     # A number that stands in the SQL: SQLite plans anew for one that is bound.
     limit = SQL("1" if of_list else str(_MOST_PASSED))
@@ -332,13 +332,14 @@ def ready(
         return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
     passed = 0
     with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
-        for *row, is_deleted, one_in_progress, in_progress in rows:
-            if not is_deleted and not (claimable and one_in_progress and in_progress):
+        for *row, is_away, one_in_progress, in_progress in rows:
+            if not is_away and not (claimable and one_in_progress and in_progress):
                 return read_task(row)
             passed += 1
     if passed < _MOST_PASSED:
         return None
-    homes = (home for home in lists(db) if home.pending and (home.takes_more or not claimable))
+    there = (home for home in lists(db) if not home.archived)
+    homes = (home for home in there if home.pending and (home.takes_more or not claimable))
     first = (_ready_in(db, home, agent, alone=alone) for home in homes)
     return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
 
@@ -348,6 +349,10 @@ def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -
     return read_task(row) if row else None
 
 
+def _homes_with_open_tasks(db: Database) -> list[int]:
+    return [home.id for home in lists(db) if (home.pending or home.in_progress) and not home.archived]
+
+
 def open_tasks(
     db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, limit: int | None = None
 ) -> list[Task]:
@@ -355,9 +360,8 @@ def open_tasks(
 
     `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
     """
-    homes = [home.id for home in lists(db) if home.pending or home.in_progress] if list_id is None else [list_id]
     found: list[Task] = []
-    for home in homes:
+    for home in _homes_with_open_tasks(db) if list_id is None else [list_id]:
         wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"]) & (TaskRow.list_id == home)
         if agent is not None:
             wanted &= _whose(agent, alone=alone)

@@ -330,7 +330,9 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         lists = self.situation.lists
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = glance.list_touched_last(self.bridge.db)
-        return wanted or (touched if touched in lists else None) or next(iter(lists), 0)
+        # An archived list is shown to whoever names it.
+        shelf = [found.id for found in self.situation.shelf] or list(lists)
+        return wanted or (touched if touched in shelf else None) or next(iter(shelf), 0)
 
 
 def _here() -> tzinfo | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core import board_pages, journal, pages, queries, views
-from tui_tasks.core.operations import CreatePlan, DeleteList, Redo, RenameList, SetListRule, Undo
+from tui_tasks.core.operations import ArchiveList, CreatePlan, DeleteList, Redo, RenameList, SetListRule, Undo
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Entry, TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
@@ -148,7 +148,8 @@ class AppActions(Actor):
     def _turn(self, by: int) -> None:
         """Go round the lists that have tasks, and this one."""
         host = self.host
-        ids = [found.id for found in host.situation.lists.values() if found.total or found.id == host.list_id]
+        lists = host.situation.lists.values()
+        ids = [found.id for found in lists if (found.total and not found.archived) or found.id == host.list_id]
         if len(ids) < 2:
             host.say("There is no other list with tasks.")
             return
@@ -168,7 +169,7 @@ class AppActions(Actor):
             self.host.show_list(made.id)
 
     async def do_this_list(self) -> None:
-        """Rename the list, or delete it with its tasks."""
+        """Rename the list, archive it, or delete it with its tasks."""
         from tui_tasks.tui.dialogs import Choice, Menu
 
         host, found = self.host, self.host.current_list
@@ -177,13 +178,30 @@ class AppActions(Actor):
         why_not = "agents' tools know it by this name" if is_dialects_own(found) else ""
         choices = [
             Choice("r", "rename", why_not=why_not),
+            Choice(
+                "a", "take out of the archive" if found.archived else "archive: out of the way, until a task is added"
+            ),
             Choice("d", f"delete, with its {count(found.total, 'task')}", "$state-failed", why_not),
         ]
         key = await host.push_screen_wait(Menu(f"The list {safe_line(found.name, 60)}", choices))
         if key == "r":
             await self._rename(found)
+        elif key == "a":
+            await self._archive(found)
         elif key == "d":
             await self._delete(found)
+
+    async def _archive(self, found: TaskList) -> None:
+        host, name = self.host, safe_line(found.name, 40)
+        await host.bridge.commit(ArchiveList(found.uid, not found.archived))
+        if found.archived:
+            host.say(f"{name} is back among the lists.")
+            return
+        other = next((each.id for each in host.situation.shelf if each.total), None)
+        host.show_list(other or next((each.id for each in host.situation.shelf), found.id))
+        host.say(
+            f"{name} is archived; the palette ({host.key_of('palette')}) shows it. {host.key_of('undo')} undoes it."
+        )
 
     async def _rename(self, found: TaskList) -> None:
         from tui_tasks.tui.dialogs import Prompt
@@ -244,7 +262,7 @@ class AppActions(Actor):
             if task is not None and not task.deleted and (uid in host.situation.asking or task.status == "failed"):
                 found[task.uid] = task
         # The list that is shown comes first, then all that the Now line has counted.
-        for home in sorted(host.situation.lists.values(), key=lambda home: home.id != host.list_id):
+        for home in sorted(host.situation.shelf, key=lambda home: home.id != host.list_id):
             if home.failed and len(found) < MOST_FAILED:
                 for task in board_pages.page(db, home.id, "failed", pages.FIRST, MOST_FAILED):
                     found.setdefault(task.uid, task)

@@ -275,7 +275,15 @@ def _lists(app: TaskApp) -> list[Entry]:
         return lambda: app.show_list(list_id)
 
     found = list(app.situation.lists.values())[-MOST_LISTS:]
-    return [Entry(f"List: {safe_line(each.name, 80)}", count(each.total, "task"), run=go(each.id)) for each in found]
+    archived = {True: "archived, "}
+    return [
+        Entry(
+            f"List: {safe_line(each.name, 80)}",
+            archived.get(each.archived, "") + count(each.total, "task"),
+            run=go(each.id),
+        )
+        for each in sorted(found, key=lambda each: each.archived)
+    ]
 
 
 def _views(app: TaskApp) -> list[Entry]:

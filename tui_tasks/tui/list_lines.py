@@ -108,7 +108,8 @@ class ListHead(Line):
         if found is None:
             return ()
         name = safe_line(found.name, max(8, width - 44))
-        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}", "$muted")]
+        archived = "   archived" if found.archived else ""
+        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
         others = host.situation.others(host.list_id, _MOST_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             told = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")

@@ -12,6 +12,7 @@ from textual.message import Message
 from tui_tasks.core import journal, log_pages
 from tui_tasks.core.database import Database
 from tui_tasks.core.log_pages import FIRST, LAST, LogLine
+from tui_tasks.core.log_places import PlacesThen
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.core.wanted import ALL, Filter
 from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
@@ -26,6 +27,8 @@ from tui_tasks.tui.window import RowWindow
 # The most cells that the name of a task has, and about how many stand before it.
 _NAME: Final = 28
 _BEFORE_NAME: Final = 36
+# So many numbers are kept.
+_MOST_NUMBERS: Final = 10_000
 
 
 class EntriesOfJournal:
@@ -135,6 +138,8 @@ class LogWindow(RowWindow[LogLine]):
         super().__init__(id=id)
         self.label = 4
         self._numbers: dict[str, int] = {}
+        self._then: dict[int, int | None] = {}
+        self._places_then: PlacesThen | None = None
 
     @property
     def at_end(self) -> bool:
@@ -190,17 +195,35 @@ class LogWindow(RowWindow[LogLine]):
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]
 
     def _label(self, row: LogLine) -> str:
-        """`#5` or `S2`: a task by its number, a job by its own."""
+        """`#5` or `S2`: a task by the number that it had then, a job by its own."""
         if row.job is not None:
             number = self._numbers.get(row.job, 0)
             return f"S{number}" if number else "S"
-        if row.list_id is None or row.rank is None or row.gone:
+        if row.list_id is None or row.rank is None or row.task is None:
             return ""
         places = self.host.situation.places
         if not places.is_quick(row.list_id):
             self.call_later(self._go_through, row.list_id)
             return "#"
-        return f"#{places.ahead(row.list_id, row.rank) + 1}"
+        then = self._number_then(row.seq, row.task, row.list_id, row.rank)
+        return "" if then is None else f"#{then}"
+
+    def _number_then(self, seq: int, task: str, list_id: int, rank: str) -> int | None:
+        """The number that a task had after an entry: it never changes, so it is reckoned once."""
+        if seq in self._then:
+            return self._then[seq]
+        bridge = self.host.bridge
+        with bridge.db.transaction(write=False):
+            newest = journal.newest(bridge.db)
+            if self._places_then is None or self._places_then.newest != newest:
+                self._places_then = PlacesThen(bridge.db, newest)
+            number = self._places_then.number(self.host.situation.places.ahead, seq, task, list_id, rank)
+        # What the screen has not taken in yet is not in its counts of long lists either.
+        if newest == bridge.seq:
+            if len(self._then) >= _MOST_NUMBERS:
+                self._then.clear()
+            self._then[seq] = number
+        return number
 
     def _go_through(self, list_id: int) -> None:
         """Go through a long list, once, so that its numbers are at hand."""

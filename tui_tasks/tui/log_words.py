@@ -135,6 +135,8 @@ def _edit(line: LogLine) -> str:
             parts.append(f"was called {was}")
         elif field == "one_in_progress":
             parts.append("one task at a time" if value else "any number of tasks at a time")
+        elif field == "archived":
+            parts.append("archived" if value else "taken out of the archive")
         elif field in ("priority", "agent", "domain"):
             parts.append(f"{field} {_word(field, was)} -> {_word(field, value)}")
         else:

@@ -74,7 +74,9 @@ class SearchAll(Picker):
             wanted = not named or any(name.startswith(term.value.casefold()) for term in named)
             return wanted and not any(name.startswith(value) for value in without)
 
-        homes = [home for home in host.situation.lists.values() if home.total and is_meant(home)]
+        # A list that is archived is looked into where it is named.
+        lists = host.situation.lists.values()
+        homes = [home for home in lists if home.total and is_meant(home) and (named or not home.archived)]
         return sorted(homes, key=lambda home: home.id != host.list_id)
 
     def _go_on(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -73,11 +73,16 @@ class Situation:
     @property
     def failed(self) -> int:
         """How many tasks of all lists have failed."""
-        return sum(found.failed for found in self.lists.values())
+        return sum(found.failed for found in self.shelf)
+
+    @property
+    def shelf(self) -> Iterator[TaskList]:
+        """The lists that are not archived."""
+        return (found for found in self.lists.values() if not found.archived)
 
     def others(self, list_id: int, most: int) -> int:
         """How many lists beside one have tasks, counted up to `most`."""
-        others = (found for found in self.lists.values() if found.id != list_id and found.total)
+        others = (found for found in self.shelf if found.id != list_id and found.total)
         return sum(1 for _ in islice(others, most))
 
     def new_in(self, list_id: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.core import queries, vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations import (
+    ArchiveList,
     CreatePlan,
     DeleteList,
     EnsureList,
@@ -111,12 +112,27 @@ def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
         raise Conflict(f"{name} is another list", id=other.uid)
 
 
+@rule(ArchiveList)
+def archive_list(tx: Transaction, op: ArchiveList) -> TaskList:
+    """Its tasks are handed out no more unless the list is named; a new task in it brings it back."""
+    _refuse_agents(tx, "archived")
+    found = queries.list_by_uid(tx.db, op.uid)
+    if found.archived != op.archived:
+        tx.emit("list.updated", "list", op.uid, old={"archived": found.archived}, new={"archived": op.archived})
+    return queries.list_by_uid(tx.db, op.uid)
+
+
 @rule(DeleteList)
 def delete_list(tx: Transaction, op: DeleteList) -> TaskList:
     """One row says that it is gone, and whoever reads its tasks looks there: a million take no longer than ten."""
     found = _changeable(tx, op.uid, "deleted")
     tx.emit("list.deleted", "list", found.uid, old={"deleted": False}, new={"deleted": True})
     return found
+
+
+def _refuse_agents(tx: Transaction, done: str) -> None:
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden(f"a list is {done} by the human alone")
 
 
 def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
@@ -126,8 +142,7 @@ def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
         Forbidden: the speaker is an agent.
         Conflict: a dialect works on it by its name, and would make it anew at its next write.
     """
-    if tx.actor != vocab.HUMAN:
-        raise Forbidden(f"a list is {done} by the human alone")
+    _refuse_agents(tx, done)
     found = queries.list_by_uid(tx.db, uid)
     if found.kind == "list" and found.name in vocab.DIALECT_LISTS:
         raise Conflict(f"{found.name} is the list of the tools of that name: it can't be {done}", id=uid)

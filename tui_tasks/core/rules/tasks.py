@@ -85,6 +85,9 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
+    if home.archived:
+        # What somebody adds is not to go unseen.
+        tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
     _refuse_same_key(tx, home.id, op.key)
     task = _new_task(tx, op, home, rank, _held_up(tx, op.depends_on) if op.depends_on else 0)
     tx.first_touch(task.uid)
