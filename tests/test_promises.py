@@ -76,3 +76,7 @@ def test_ages_and_times_are_right_across_midnight_and_the_end_of_summer_time() -
 
 def test_what_agents_write_does_nothing_to_the_terminal() -> None:
     assert "no byte of theirs went out, no action ran, nothing moved" in soak("payloads")
+
+
+def test_few_rows_of_megabytes_fill_no_process() -> None:
+    assert "and nothing kept" in soak("bytes")
