@@ -235,3 +235,21 @@ def test_a_task_in_progress_is_not_moved_to_where_one_is_already(talk, store, cl
     store.commit(MoveTask(made[0], after=made[1]), actor="human", now=clock())
     store.commit(MoveTask(made[1], list_uid=there.uid), actor="human", now=clock())
     assert [found.name for found in queries.tasks(store.db, there.id)] == ["c", "b"]
+
+
+@pytest.mark.parametrize("status", ["pending", "skipped", "done"])
+def test_a_task_that_the_human_takes_over_is_no_longer_its_holders(talk, other, store, clock, status):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(EditTask(uid, {"status": status}), actor="human", now=clock())
+    for tool, arguments in (
+        ("tasklist:set_task_done", {"uid": uid}),
+        ("tasklist:log_task_progress", {"uid": uid, "message": "still at it"}),
+        ("control:heartbeat", {"claim": held["claim"]}),
+    ):
+        assert talk.refused(tool, **arguments)["code"] == "stale_claim", tool
+    assert task(talk, uid)["status"] == status
+    other.ok("tasklist:log_task_progress", uid=uid, message="free again")
+    if status == "pending":
+        assert talk.ok("control:claim")["task"]["uid"] == uid
+        talk.ok("tasklist:set_task_done", uid=uid)

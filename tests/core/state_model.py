@@ -178,7 +178,7 @@ class Model:
         if changed:
             self.wrote.add(uid)
         if "status" in changed and item.status != "in_progress":
-            self.holds.pop(uid, None)
+            self.end_hold(actor, uid)
         if changed & {"status", "result"}:
             self.remember(uid)
         return []
@@ -223,9 +223,14 @@ class Model:
             return refusals
         self.state.home_of(uid).order.remove(uid)
         self.graveyard[uid] = self.state.items.pop(uid)
-        self.holds.pop(uid, None)
+        self.end_hold(actor, uid)
         self.wrote.add(uid)
         return []
+
+    def end_hold(self, actor: str, uid: str) -> None:
+        hold = self.holds.pop(uid, None)
+        if hold is not None and hold.agent != actor:
+            self.fenced.setdefault(uid, set()).add(hold.agent)
 
     def clear(self, actor: str, home_uid: str) -> list[type]:
         uids = list(self.state.homes[home_uid].order)

@@ -102,6 +102,7 @@ class TheState(StateSteps):
             self.model.versions[uid] = task.version
             if task.claimed_by is None:
                 self.model.holds.pop(uid, None)
+            self.model.fenced[uid] = set(task.fenced)
             if task.deleted:
                 self.model.graveyard.setdefault(uid, Item(task.id, task.name))
                 self.model.graveyard[uid].depends_on = task.depends_on

@@ -90,7 +90,7 @@ class TaskRow(Model):
     solo = Flag(default=0)  # its list holds at most one in progress
     waiting_on = IntegerField(default=0)  # dependencies that still hold it up
     claimed_by = TextField(null=True)
-    fenced = JsonField(default="[]")  # agents whose claim on it lapsed
+    fenced = JsonField(default="[]")  # agents whose claim on it lapsed or was ended
     due = TextField(null=True)
     estimate = IntegerField(null=True)
 

@@ -43,7 +43,7 @@ def writable(tx: Transaction, uid: str) -> Task:
     Raises:
         NotFound: there is no such task.
         Conflict: another agent has claimed it.
-        StaleClaim: the speaker's own claim on it has lapsed.
+        StaleClaim: the speaker's own claim on it has lapsed, or was ended by the human.
     """
     task = queries.task(tx.db, uid)
     _refuse_claimed(tx, task)
@@ -55,7 +55,7 @@ def _refuse_claimed(tx: Transaction, task: Task) -> None:
         return
     uid = task.uid
     if tx.actor in task.fenced:
-        raise StaleClaim(f"your claim on task {uid} has lapsed: claim it again", id=uid)
+        raise StaleClaim(f"your claim on task {uid} has lapsed or was ended: claim it again", id=uid)
     if task.claimed_by is not None and task.claimed_by != tx.actor:
         raise Conflict(f"{task.claimed_by} has claimed task {uid}", claimed_by=task.claimed_by, id=uid)
 
@@ -181,6 +181,9 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     ends = new.get("status", "in_progress") != "in_progress" or new.get("deleted", False)
     if was_held and ends:
         new["claimed_by"] = None
+        if tx.actor != task.claimed_by:
+            # Its holder does not know of it yet.
+            new["fenced"] = (*task.fenced, task.claimed_by)
     changed = _replace(task, **new)
     if "depends_on" in new:
         statuses = [queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])]
