@@ -190,6 +190,26 @@ def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, pat
     assert f"chmod 600 '{path}'" in said
 
 
+def test_settings_that_others_can_read_are_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "tui-tasks" / "config.toml"
+    settings.parent.mkdir(mode=0o755)
+    settings.parent.chmod(0o755)
+    settings.write_text("")
+    settings.chmod(0o644)
+    assert [said.rpartition(": ")[2] for said in found(path, settings)] == [
+        f"chmod 600 '{settings}'",
+        f"chmod 700 '{settings.parent}'",
+    ]
+    settings.chmod(0o600)
+    settings.parent.chmod(0o700)
+    assert found(path, settings) == []
+    elsewhere = tmp_path / "home" / "tasks.toml"
+    elsewhere.parent.mkdir()
+    elsewhere.parent.chmod(0o755)
+    elsewhere.touch(mode=0o600)
+    assert found(path, elsewhere) == []
+
+
 def test_a_clock_behind_the_newest_entry_is_told(filled: Store, path: Path, tmp_path: Path) -> None:
     (said,) = found(path, tmp_path / "none", now=START - 7200 * SECOND)
     assert "2:00:00" in said

@@ -39,9 +39,11 @@ def findings(
         if replays or replayed.is_soon_told(store.db):
             yield from backup.readable(replayed.differences(store.db))
     yield from map(str, config.load(settings)[1])
-    for file, what in ((settings, "settings"), (settings.parent / "themes", "themes")):
-        if file.exists():
-            yield from privacy.of_settings(file, what)
+    if settings.exists():
+        yield from privacy.of_private_settings(settings)
+    themes = settings.parent / "themes"
+    if themes.exists():
+        yield from privacy.of_settings(themes, "themes")
 
 
 def summary(store: Store, *, replays: bool = False) -> str:

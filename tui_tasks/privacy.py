@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui_tasks import paths
+
 _GROUP, _OTHERS = 0o020, 0o002
 
 
@@ -34,6 +36,19 @@ def of_settings(path: Path, what: str = "settings") -> Iterator[str]:
         mode = stat.S_IMODE(place.stat().st_mode)
         if mode & (_GROUP | _OTHERS):
             yield f"others can write the {what} at {place} (mode {mode:04o}): chmod go-w '{place}'"
+
+
+def of_private_settings(path: Path) -> Iterator[str]:
+    """As `of_settings`, and what lets others read them: the program makes them for the user alone."""
+    yield from of_settings(path)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{path} has mode {mode:04o}, so others can read it: chmod 600 '{path}'"
+    folder = path.absolute().parent
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    # Another folder than the program's own, a home say, is not its affair.
+    if folder.name == paths.NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{folder} has mode {mode:04o}, so others can look into it: chmod 700 '{folder}'"
 
 
 def refused(path: Path) -> str:

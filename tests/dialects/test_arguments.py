@@ -63,3 +63,27 @@ def test_a_string_that_is_meant_to_hold_a_list_and_does_not_is_refused(talk: Tal
 def test_an_object_may_come_in_a_string_in_quotes_of_either_kind(talk: Talk, sent: str) -> None:
     uid = _task(talk, metadata=sent)
     assert queries.task(talk.store.db, uid).metadata == {"a": True}
+
+
+@pytest.mark.parametrize(
+    ("tool", "sent", "told"),
+    [
+        ("tasklist:add_task", {"name": "x", "log": 1}, "unknown argument log; there is name, description"),
+        ("control:unsubscribe", {"log": 1}, "unknown argument log; it takes none"),
+        (
+            "tasks",
+            {"action": "create_plan", "title": "p", "tasks": [{"title": "a"}, {"title": "b", "log": 1}]},
+            "unknown argument tasks[1].log; there is title, id, description, priority, agent_id, depends_on",
+        ),
+        (
+            "todo",
+            {"merge": True, "todos": [{"id": "a", "content": "a", "status": "pending", "log": 1}] * 2},
+            "unknown argument todos[0].log; there is id, content, status",
+        ),
+    ],
+)
+def test_an_argument_that_is_not_known_is_refused_with_those_that_are(
+    talk: Talk, tool: str, sent: dict, told: str
+) -> None:
+    error = talk.refused(tool, **sent)
+    assert (error["code"], error["message"]) == ("invalid_argument", told)

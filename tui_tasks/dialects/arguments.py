@@ -67,8 +67,9 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     path = at[1] if at else ""
     message = _AT.sub("", text)
     if field:
-        path = f"{path}.{field[1]}" if path else field[1]
-        message = f"unknown argument {path}" if "unknown" in text else f"missing argument {path}"
+        holder, path = path, f"{path}.{field[1]}" if path else field[1]
+        is_unknown = "unknown" in text
+        message = f"unknown argument {path}; {_taken(kind, holder)}" if is_unknown else f"missing argument {path}"
     if message == _BLANK:
         message = "must not be blank"
     if message.startswith("Invalid enum value"):
@@ -76,13 +77,25 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     return InvalidArgument(path, message if field else f"{path}: {message}")
 
 
+def _taken(kind: type[Arguments], path: str) -> str:
+    """The arguments that may stand in the object at a path, for people."""
+    names = [name for option in _options(schema(kind), path) for name in option.get("properties", ())]
+    return f"there is {', '.join(names)}" if names else "it takes none"
+
+
 def _words(part: dict[str, Any], path: str) -> list[str]:
     """The words that a schema allows at a path."""
+    return [str(word) for option in _options(part, path) for word in option.get("enum", ())]
+
+
+def _options(part: dict[str, Any], path: str) -> list[dict[str, Any]]:
+    """What a schema allows at a path: one of these."""
     for step in re.findall(r"[A-Za-z_]\w*|\[", path):
         kind = "items" if step == "[" else "properties"
         holder: dict[str, Any] = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
         part = holder["items"] if step == "[" else holder["properties"].get(step, {})
-    return [str(word) for option in part.get("anyOf", [part]) for word in option.get("enum", ())]
+    options: list[dict[str, Any]] = part.get("anyOf", [part])
+    return options
 
 
 # Mends a value that stands at a path.

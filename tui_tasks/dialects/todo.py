@@ -97,7 +97,7 @@ def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str,
     given = {name: value for name, value in item.items() if value is not None}
     unknown = [name for name in given if name not in ("id", "content", "status")]
     if unknown and strict:
-        raise InvalidArgument(f"{at}.{unknown[0]}", f"unknown argument {at}.{unknown[0]}")
+        raise InvalidArgument(f"{at}.{unknown[0]}", f"unknown argument {at}.{unknown[0]}; there is id, content, status")
     for name in ("id", "content", "status") if whole else ("id",):
         if name not in given:
             raise InvalidArgument(f"{at}.{name}", f"{at} is missing required field: {name}")
