@@ -169,6 +169,61 @@ def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_mea
     driven(tmp_path, script)
 
 
+ADD = '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tasklist_add_task", "arguments": %s}}'
+
+
+@pytest.mark.parametrize(
+    ("sent", "id", "why"),
+    [
+        (ADD % '{"name": "\\ud800"}', 7, "parse_error: a lone surrogate"),
+        (ADD % '{"name": "x", "description": NaN}', 7, "parse_error: NaN is no JSON"),
+        (ADD % '{"name": "x", "name": "y"}', 7, "parse_error: the key 'name' comes twice"),
+        (ADD % ("[" * 70 + "]" * 70), 7, "parse_error: nested deeper than 64"),
+        (ADD % ("[" * 100_000 + "]" * 100_000), 7, "parse_error: nested deeper than 64"),
+        (ADD % '{"name": 1e400}', 7, "parse_error: a number too large"),
+        ('{"params": {"id": 3, "a": "\\"id\\":4"}, "id": "seven", "x": NaN}', "seven", "parse_error: NaN"),
+        ('{"id": "\\ud800", "x": NaN}', None, "parse_error: NaN"),
+        ("{", None, "parse_error: not one JSON text"),
+        ("\udcff", None, "parse_error: not UTF-8"),
+        ('{"id": 7}', 7, "invalid_request: not a message"),
+        ("[]", None, "invalid_request: not a message"),
+        (ADD % ('{"name": "' + "x" * 1_100_000 + '"}'), 7, "too_large: a line of over 1,048,576 bytes"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
+    tmp_path: Path, sent: str, id: object, why: str
+) -> None:
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        sent,
+        ADD.replace("7", "8", 1) % '{"name": "good"}',
+    ]
+    command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
+    given = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdin.write(given)
+        server.stdin.flush()
+        begun, *two = sorted(
+            (json.loads(server.stdout.readline()) for _ in range(3)), key=lambda reply: "error" in reply
+        )
+        good, refused = two
+        assert (begun["id"], good["id"], good["result"]["isError"]) == (1, 8, False)
+        assert refused["id"] == id
+        assert refused["error"]["message"].startswith(why)
+        server.stdin.close()
+        assert server.wait(60) == 0
+        assert server.stderr.read() == b""
+    listed = [sys.executable, "-m", "tui_tasks", "ls", "--json", "--db", str(tmp_path / "tasks.db")]
+    tasks = json.loads(subprocess.run(listed, capture_output=True, check=True, timeout=60).stdout)
+    assert [task["name"] for task in tasks] == ["good"]
+
+
 def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
     pipe = subprocess.PIPE

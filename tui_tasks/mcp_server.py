@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import mcp_types as types
@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from tui_tasks import __version__, prime, requests
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
+from tui_tasks.mcp_lines import StrictLines
 from tui_tasks.session import Session
 
 _log = logging.getLogger(__name__)
@@ -141,7 +142,9 @@ def run(session: Session) -> bool:
     )
 
     async def serve() -> None:
-        async with stdio_server() as (read, write):
+        lines = StrictLines()
+        async with stdio_server(stdin=cast(Any, lines)) as (read, write):
+            lines.write = write
             await server.run(read, write, server.create_initialization_options())
 
     is_written = True
