@@ -80,3 +80,7 @@ def test_what_agents_write_does_nothing_to_the_terminal() -> None:
 
 def test_few_rows_of_megabytes_fill_no_process() -> None:
     assert "and nothing kept" in soak("bytes")
+
+
+def test_a_paste_presses_no_key() -> None:
+    assert "no action ran" in soak("pastes")

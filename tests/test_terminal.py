@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -19,6 +20,7 @@ import pytest
 
 from tests.terminals import WAIT, Terminal
 from tui_tasks import terminal
+from tui_tasks.core.store import Store
 
 LEFT = b"left in order\n"
 # Run by a Python of its own.
@@ -227,6 +229,20 @@ def test_without_a_terminal_it_says_what_to_do_and_touches_nothing() -> None:
     )
     assert b"tui-tasks serve" in done.stderr
     assert done.stdout == b"7requests"
+
+
+@pytest.mark.parametrize("arguments", [(), ("watch",)])
+def test_a_terminal_that_only_prints_lines_gets_a_sentence_and_no_screen(tmp_path: Any, arguments: tuple[str]) -> None:
+    settings = {"TERM": "dumb", "TUI_TASKS_DB": str(tmp_path / "tasks.db"), "TUI_TASKS_CONFIG": str(tmp_path / "c")}
+    with contextlib.closing(Store(str(tmp_path / "tasks.db"))):
+        pass
+    term = Terminal([sys.executable, "-m", "tui_tasks", *arguments], piped=False, columns=200, environment=settings)
+    try:
+        assert term.ends() == 1
+        assert b"TERM=dumb" in term.raw and b"tui-tasks watch --plain" in term.raw
+        assert b"\x1b" not in term.raw
+    finally:
+        term.close()
 
 
 def test_under_another_driver_nothing_is_touched() -> None:

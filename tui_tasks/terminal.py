@@ -59,10 +59,16 @@ def claim() -> Claimed:
     the environment, as they would hold the screen at one size.
 
     Raises:
-        NoTerminal: Something must be moved, but the process has no controlling terminal. Nothing has been touched.
+        NoTerminal: Something must be moved, but the process has no controlling terminal; or the terminal can only print
+            lines. Nothing has been touched.
     """
     if os.environ.get("TEXTUAL_DRIVER"):
         return Claimed(None, None, 2)
+    if os.environ.get("TERM") == "dumb":
+        raise NoTerminal(
+            "a screen needs a terminal that can move its cursor, and TERM=dumb says that this one cannot; "
+            "to have each event as a line, run: tui-tasks watch --plain"
+        )
     claimed = Claimed(None, None, None)
     if not all(map(os.isatty, STANDARD)):
         claimed = _move_standard(_open_terminal())

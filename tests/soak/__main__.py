@@ -18,7 +18,7 @@ from tests.soak.native import NotHere
 
 SOAKS = (
     "kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "scheduler", "days",
-    "payloads", "clocks", "bytes",
+    "payloads", "pastes", "clocks", "bytes",
 )  # fmt: skip
 QUICK = 0.004
 

@@ -188,6 +188,12 @@ class Walk:
             self.press(ESCAPE)
         return self.terminal.shows(step.shows)
 
+    def paste(self, text: str) -> None:
+        """Send what a terminal sends for a paste."""
+        painted = len(self.terminal.raw)
+        self.terminal.type_bytes(text.encode("utf-8", "replace"))
+        self._settle(painted)
+
     def press(self, key: str) -> None:
         painted = len(self.terminal.raw)
         # By itself it could be the beginning of another key's sequence, and would be waited on.

@@ -7,10 +7,13 @@ of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import msgspec
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding
+from textual.css.query import NoMatches
+from textual.dom import DOMNode, NoScreen
 from textual.message import Message
 
 from tui_tasks.core.storage_errors import READ_ERRORS
@@ -194,10 +197,19 @@ def bindings(*scopes: str) -> list[Binding]:
     ]
 
 
+def has_left(node: DOMNode) -> bool:
+    """Whether a widget, or a screen, is on none of the screens that are open."""
+    try:
+        return not node.is_attached or node.screen not in node.app.screen_stack
+    except NoScreen:
+        return True
+
+
 class Hosted:
     """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
 
-    What cannot be done since the database cannot be read is left undone, and what is shown stays.
+    What cannot be done since the database cannot be read is left undone, and what is shown stays. A message that comes
+    to what has left the screen meanwhile is too late, and its parts may be gone.
     """
 
     @property
@@ -211,6 +223,19 @@ class Hosted:
             await super()._dispatch_message(message)  # type: ignore[misc]  # every widget, screen and App has it
         except READ_ERRORS as error:
             self.host.bridge.cannot_read(error)
+        except (NoMatches, NoScreen):
+            if not has_left(cast("DOMNode", self)):
+                raise
+
+
+class Dialog(Hosted):
+    """Mixed into screens that are opened over others and left once."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Leave it. What comes too late, a second click or key, leaves nothing: Textual would leave what is below."""
+        if not self.is_active:  # type: ignore[attr-defined]  # every screen has it
+            return AwaitComplete()
+        return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
 class Actor(Hosted):

@@ -229,7 +229,8 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
                 pane.stale = True
         for screen in self.screen_stack[1:]:
             told = getattr(screen, "changed", None)
-            if told is not None:
+            # One that is being made reads how things are by itself.
+            if told is not None and screen.is_mounted:
                 told(changes)
         self.frame_again()
 
@@ -281,6 +282,9 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         seen: list[Actor] = []
         screen = next(each for each in reversed(self.screen_stack) if not each.is_modal)
         nodes = screen.focused.ancestors_with_self if screen.focused is not None else [screen]
+        if not screen.is_mounted:
+            # It has no parts yet that could do anything.
+            nodes = []
         for node in (*nodes, *([] if isinstance(screen, Overlay) else [self.pane]), self):
             if isinstance(node, Actor) and node not in seen:
                 seen.append(node)

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from tui_tasks.core import views
-from tui_tasks.tui.actions import ACTIONS, Actor, Hosted
+from tui_tasks.tui.actions import ACTIONS, Actor, Dialog
 from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import FootLine
@@ -124,7 +124,7 @@ class EntryWindow(RowWindow[_Numbered], can_focus=False):
         return [("   nothing by that name", "$muted")] if line == 1 else ()
 
 
-class Picker(Hosted, ModalScreen[None]):
+class Picker(Dialog, ModalScreen[None]):
     """Entries under a line that searches them. What is chosen is done after the picker is gone."""
 
     AUTO_FOCUS = "PickerWords"
@@ -200,7 +200,7 @@ class Picker(Hosted, ModalScreen[None]):
 
     def choose(self) -> None:
         """Do the entry that the cursor is on."""
-        row = self.query_one(EntryWindow).row
+        row = self.query_one(EntryWindow).row if self.is_active else None
         if row is None:
             return
         entry = row.entry

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.actions import Dialog
 from tui_tasks.tui.format import plain
 from tui_tasks.tui.now_line import FootLine, Rule
 from tui_tasks.tui.word_line import AnswerLine
@@ -33,7 +33,7 @@ class Choice:
     why_not: str = ""
 
 
-class Menu(Hosted, ModalScreen[str | None]):
+class Menu(Dialog, ModalScreen[str | None]):
     """Choices by one key each, or by a click. Result: the key, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
@@ -87,7 +87,7 @@ class Menu(Hosted, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Prompt(Hosted, ModalScreen[str | None]):
+class Prompt(Dialog, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
     AUTO_FOCUS = "AnswerLine"

@@ -19,7 +19,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.snapshots import Task
 from tui_tasks.quick_add_syntax import Draft, can_write, fields, parse, priority_word
-from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.actions import Dialog
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.form_screen import FormScreen
 from tui_tasks.tui.format import block, plain, safe_line
@@ -148,7 +148,7 @@ class EditScreen(FormScreen[Form]):
         return self.form != self._form
 
 
-class ConflictScreen(Hosted, ModalScreen[str | None]):
+class ConflictScreen(Dialog, ModalScreen[str | None]):
     """Both texts side by side. Result: `mine`, `theirs`, or None to go on typing."""
 
     AUTO_FOCUS = "VerticalScroll"

@@ -7,12 +7,12 @@ from typing import ClassVar, Generic, TypeVar
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui_tasks.tui.actions import Hosted
+from tui_tasks.tui.actions import Dialog
 
 R = TypeVar("R")
 
 
-class FormScreen(Hosted, ModalScreen[R | None], Generic[R]):
+class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
     """Result: what came of it once it was saved; None: left. Subclasses do `action_save` and `action_outside`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

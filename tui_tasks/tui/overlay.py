@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from tui_tasks.tui.actions import ACTIONS, Actor, bindings
+from tui_tasks.tui.actions import ACTIONS, Actor, Dialog, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.now_line import FootLine
 
 Hint = tuple[str, str, str]
 
 
-class Overlay(Actor, Screen[None]):
+class Overlay(Dialog, Actor, Screen[None]):
     """One of the screens that the App opens over a pane."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)

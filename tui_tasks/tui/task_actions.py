@@ -53,11 +53,8 @@ class TaskActions(RowActions, Pane):
 
     def why_not(self, action: Action) -> str | None:
         """As `Pane.why_not`; what was marked is what an action is about."""
-        if action.needs == "task" and self.window.marks and action.id in ("edit", "edit_in_editor"):
-            return (
-                f"{count(len(self.window.marks), 'task')} are marked; it takes one" * (len(self.window.marks) > 1)
-                or None
-            )
+        if len(self.window.marks) > 1 and action.id in ("edit", "edit_in_editor"):
+            return f"{count(len(self.window.marks), 'task')} are marked; it takes one"
         return super().why_not(action)
 
     def _tasks(self) -> list[Task]:

@@ -23,6 +23,7 @@ from textual.worker import Worker, WorkerError
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.storage_errors import READ_ERRORS
+from tui_tasks.tui.actions import has_left
 
 if TYPE_CHECKING:
     from tui_tasks.tui.bridge import Bridge
@@ -136,6 +137,10 @@ class TypeAhead(App[None]):
         around = [node for node in line.ancestors if node is not self]
         for node in (line, *around):
             await _caught_up(node)
+        if has_left(line) or line.screen is not self.screen:
+            # A click has closed what the line is in.
+            await self._take(event)
+            return
         does = line.does(event.key) if hasattr(line, "does") else None
         if does is not None:
             does()
