@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START
@@ -19,6 +18,7 @@ from tui_tasks import clock, doctor, held_log
 from tui_tasks.core import compaction, journal, queries, replayed
 from tui_tasks.core.backup import backup
 from tui_tasks.core.compacting import compact
+from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
@@ -49,14 +49,12 @@ def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path:
     columns = ["at", "actor", "kind", "entity", "uid", "task", "change", "old", "new", "image", "hash"]
     for _ in range(40):
         seq, column = chance.randrange(1, 40), chance.choice(columns)
-        raw = pysqlite3.connect(str(path))
+        raw = connect(path)
         (was,) = raw.execute(f"SELECT {column} FROM journal WHERE seq = ?", (seq,)).fetchone()
         changed: object = 5 if was is None else was + 1 if isinstance(was, int) else was[:-1] + was[:1] + was[-1:]
         raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (changed, seq))
-        raw.commit()
         assert any("journal was altered" in said for said in found(path, tmp_path / "none")), (seq, column)
         raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (was, seq))
-        raw.commit()
         raw.close()
     assert found(path, tmp_path / "none") == []
 
@@ -86,10 +84,9 @@ def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
     for table, names in columns.items():
         for column in names:
             path.write_bytes(whole)
-            raw = pysqlite3.connect(str(path))
-            with contextlib.suppress(pysqlite3.IntegrityError):
+            raw = connect(path)
+            with contextlib.suppress(sqlite3.IntegrityError):
                 raw.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})")
-            raw.commit()
             raw.close()
             for said in found(path, tmp_path / "none"):
                 assert "replayed.db" not in said, (table, column)
@@ -98,9 +95,8 @@ def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
 
 def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
     filled.close()
-    raw = pysqlite3.connect(str(path))
+    raw = connect(path)
     raw.execute("DELETE FROM journal WHERE seq = 30")
-    raw.commit()
     raw.close()
     assert "altered at or before entry 31" in found(path, tmp_path / "none")[0]
 
@@ -109,10 +105,9 @@ def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
     filled: Store, path: Path, tmp_path: Path
 ) -> None:
     filled.close()
-    raw = pysqlite3.connect(str(path))
+    raw = connect(path)
     raw.execute("UPDATE list SET done = done + 1 WHERE name = 'tasklist'")
     raw.execute("DELETE FROM task WHERE uid = (SELECT min(uid) FROM task)")
-    raw.commit()
     raw.close()
     said = " ".join(found(path, tmp_path / "none"))
     assert "miscount what is done" in said
@@ -139,9 +134,8 @@ def test_tables_that_are_not_as_the_journal_tells_are_found(
 ) -> None:
     assert journal.newest(filled.db) == 60
     filled.close()
-    raw = pysqlite3.connect(str(path))
+    raw = connect(path)
     raw.execute(done)
-    raw.commit()
     raw.close()
     assert any(said in each for each in found(path, tmp_path / "none"))
 

@@ -12,7 +12,7 @@ import pytest
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
 from tui_tasks.core import chain
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.operations import AddTask, CreatePlan
 from tui_tasks.core.store import Store, replay
 
@@ -36,7 +36,7 @@ def agents(db):
 
 def sound(db) -> None:
     """Nothing about the database is broken, and its journal gives it again."""
-    raw = sqlite3.connect(db)
+    raw = connect(db)
     assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     raw.close()
     with Store(str(db)) as store, Store(":memory:") as again:

@@ -18,7 +18,7 @@ from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, prog
 from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core import queries
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.store import Store
 
@@ -118,9 +118,8 @@ def test_a_database_that_is_not_fit_is_refused_at_the_start_with_1_and_left_alon
     else:
         if what == "newer":
             Store(str(path)).close()
-        other = sqlite3.connect(path)
+        other = connect(path)
         other.execute("CREATE TABLE notes (text TEXT)" if what == "foreign" else "PRAGMA user_version = 999")
-        other.commit()
         other.close()
     before = path.read_bytes() if path.is_file() else b""
     done = serve(path, line(ADD, 1, name="one"))
@@ -289,7 +288,7 @@ def test_at_the_end_of_input_a_wait_goes_on_to_its_timeout_and_may_still_be_answ
 
 def test_a_writer_held_off_past_the_limit_is_told_busy_once_and_reads_are_served(agent, db):
     agent.ok(ADD, name="kept")
-    holder = sqlite3.connect(db, isolation_level=None)
+    holder = connect(db)
     holder.execute("BEGIN IMMEDIATE")
     agent.send(b"".join(line(ADD, n, name=str(n)) for n in range(3)) + line("tasklist:display", "read"))
     for n in range(3):
@@ -306,7 +305,7 @@ def test_a_writer_held_off_past_the_limit_is_told_busy_once_and_reads_are_served
 def test_a_database_that_is_damaged_while_open_is_a_storage_error_and_the_channel_goes_on(agent, db):
     for n in range(200):
         agent.ok(ADD, name=f"{n} " + "x" * 200)
-    checkpoint = sqlite3.connect(db)
+    checkpoint = connect(db)
     checkpoint.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     checkpoint.close()
     whole = db.read_bytes()

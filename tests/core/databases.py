@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.operations import AddTask, EnsureList
 from tui_tasks.core.restoring import restore
 from tui_tasks.core.store import Store
@@ -42,19 +42,18 @@ def begun(path: Path) -> None:
 
 
 def foreign(path: Path, *, wal: bool = False) -> Path:
-    db = sqlite3.connect(path)
+    db = connect(path)
     if wal:
         db.execute("PRAGMA journal_mode=wal")
     db.execute("CREATE TABLE notes (text TEXT)")
     db.execute("INSERT INTO notes VALUES ('mine')")
-    db.commit()
     db.close()
     return path
 
 
 def newer(path: Path) -> Path:
     made(path, 3)
-    db = sqlite3.connect(path)
+    db = connect(path)
     db.execute("PRAGMA user_version = 999")
     db.execute("PRAGMA journal_mode = delete")
     db.close()
@@ -82,7 +81,7 @@ UNFIT = {
     "one in write-ahead mode": lambda path: foreign(path, wal=True),
     "one that another program has signed": lambda path: [
         foreign(path),
-        (db := sqlite3.connect(path)).execute("PRAGMA application_id = 252006674"),
+        (db := connect(path)).execute("PRAGMA application_id = 252006674"),
         db.close(),
     ],
     "a newer version": newer,

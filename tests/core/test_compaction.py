@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import pysqlite3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tui_tasks.core import backup, compaction, copying, journal, models, queries, queries_board, run_logs, search
 from tui_tasks.core.compacting import compacting
+from tui_tasks.core.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.operations import (
     AddTask,
@@ -98,9 +98,8 @@ def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Stor
     ):
         copy = path.with_name("copy.db")
         copy.write_bytes(path.read_bytes())
-        raw = pysqlite3.connect(str(copy))
+        raw = connect(copy)
         raw.execute(change)
-        raw.commit()
         raw.close()
         with Store(str(copy)) as altered:
             assert list(backup.findings(altered.db)), change

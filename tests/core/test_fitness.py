@@ -11,7 +11,7 @@ import pytest
 from tests.core.databases import UNFIT, add, contents, damaged, foreign, made, newer
 from tui_tasks.core import fitness, queries
 from tui_tasks.core.backup import backup
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.store import Store
 
@@ -44,8 +44,9 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
     else:
         foreign(path)
     crashed = (
-        "import os, sys, pysqlite3\ndb = pysqlite3.connect(sys.argv[1])\ndb.execute('PRAGMA journal_mode = wal')\n"
-        "db.execute('CREATE TABLE late (text)')\ndb.commit()\nos._exit(0)"
+        "import os, sys\nfrom tui_tasks.core.driver import connect\n"
+        "db = connect(sys.argv[1])\ndb.execute('PRAGMA journal_mode = wal')\n"
+        "db.execute('CREATE TABLE late (text)')\nos._exit(0)"
     )
     subprocess.run([sys.executable, "-c", crashed, str(path)], check=True)
     before = contents(tmp_path)
@@ -57,13 +58,15 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
 
 
 LOGGED = """
-import os, sys, pysqlite3
-db = pysqlite3.connect(sys.argv[1])
+import os, sys
+from tui_tasks.core.driver import connect
+db = connect(sys.argv[1])
 db.execute("PRAGMA journal_mode = wal")
 db.execute("CREATE TABLE notes (text)")
+db.execute("BEGIN")
 for number in range(int(sys.argv[2])):
     db.execute("INSERT INTO notes VALUES (?)", ("mine " * 200,))
-db.commit()
+db.execute("COMMIT")
 os._exit(0)
 """
 
@@ -126,7 +129,7 @@ def test_a_log_that_cannot_be_read_is_refused_while_all_is_in_it_and_used_once_i
 
 def test_a_log_that_goes_while_it_is_looked_for_has_been_written_into_the_database(path, monkeypatch):
     path.parent.mkdir()
-    raw = sqlite3.connect(path)
+    raw = connect(path)
     raw.execute("PRAGMA journal_mode = wal")
     raw.close()
     real = fitness._size

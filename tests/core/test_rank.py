@@ -1,11 +1,11 @@
 """Places in a list: between any two there is room, and the text order of the keys is the order of the places."""
 
-import sqlite3
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tasks.core.driver import connect
 from tui_tasks.core.rank import between
 
 
@@ -37,9 +37,10 @@ def test_near_the_ends_and_at_one_spot_the_keys_stay_strictly_sorted(choices, sp
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=60))
 def test_sqlite_sorts_the_keys_as_python_does(inserts):
     keys = filled(inserts)
-    db = sqlite3.connect(":memory:")
+    db = connect(":memory:")
     db.execute("CREATE TABLE place (key TEXT)")
-    db.executemany("INSERT INTO place VALUES (?)", [(key,) for key in reversed(keys)])
+    for key in reversed(keys):
+        db.execute("INSERT INTO place VALUES (?)", (key,))
     assert [key for (key,) in db.execute("SELECT key FROM place ORDER BY key")] == keys
 
 

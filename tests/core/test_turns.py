@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
@@ -181,7 +181,7 @@ def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(t
     monkeypatch.setattr("tui_tasks.core.database.BUSY_SECONDS", 0.2)
     path = tmp_path / "tasks.db"
     with Store(str(path)) as store:
-        holder = sqlite3.connect(path, isolation_level=None)
+        holder = connect(path)
         holder.execute("BEGIN IMMEDIATE")
         for _ in range(2):
             with pytest.raises(Busy) as refused:

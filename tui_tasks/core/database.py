@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import fitness, lock_file
-from tui_tasks.core.driver import refuse_faulty_library, sqlite3
+from tui_tasks.core.driver import connect, refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private
 from tui_tasks.core.open_files import OpenFiles, State
@@ -30,7 +30,7 @@ class Database:
     """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
-        refuse_faulty_library(sqlite3.sqlite_version_info)
+        refuse_faulty_library()
         self._is_file = path != ":memory:"
         # Once: what stands beside the file, the log above all, stands beside what a link leads to.
         self.path = os.path.realpath(path) if self._is_file else path
@@ -58,13 +58,7 @@ class Database:
         files = OpenFiles(self.path)
         uri = fitness.uri(self.path, f"mode={'ro' if self.read_only else 'rw'}")
         with fitness.refusing(self.path), contextlib.ExitStack() as failed:
-            connection = sqlite3.connect(
-                uri if self._is_file else self.path,
-                timeout=BUSY_SECONDS,
-                isolation_level=None,
-                uri=True,
-                cached_statements=512,
-            )
+            connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
             if self._is_file:
                 # Before anything is read: that would put a log together with the file.
@@ -312,7 +306,7 @@ class Database:
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
         """Write the database as it is at one moment into a new file, some pages at a step."""
         make_private(path)
-        copy = sqlite3.connect(path)
+        copy = connect(path)
 
         def told(_: int, left: int, total: int) -> None:
             if progress is not None:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.open_files import OpenFiles
 
@@ -93,7 +93,7 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
     try:
         with (
             refusing(path),
-            contextlib.closing(sqlite3.connect(uri(path, "immutable=1"), uri=True)) as connection,
+            contextlib.closing(connect(uri(path, "immutable=1"), uri=True)) as connection,
         ):
             head = head_of(connection)
             if leaves_log:
