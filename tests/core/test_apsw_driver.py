@@ -52,8 +52,15 @@ def test_rows_come_one_by_one_all_at_once_and_in_a_loop(connect):
     assert cursor.fetchone() == (1,)
     assert list(cursor) == [(2,), (3,)]
     assert cursor.execute(three).fetchone() == (1,)
-    for _ in cursor.execute("SELECT 1 AS first, 2 AS second"):
-        assert [column[0] for column in cursor.description] == ["first", "second"]
+    for statement in ("SELECT 1 AS first, 2 AS second", "SELECT 1 AS first, 2 AS second WHERE ?"):
+        for read in (lambda: None, cursor.fetchone, cursor.fetchall):
+            cursor.execute(statement, (0,) * statement.count("?"))
+            read()
+            assert [column[0] for column in cursor.description] == ["first", "second"]
+    rows = iter(cursor.execute(three))
+    assert next(rows) == (1,)
+    cursor.close()
+    cursor = connect().cursor()
     assert cursor.execute("SELECT ?, ?", [None, b"x"]).fetchone() == (None, b"x")
     assert cursor.execute("SELECT :one", {"one": 1}).fetchone() == (1,)
 
@@ -151,6 +158,15 @@ def test_a_busy_handler_is_asked_until_it_gives_up(driver, connect):
     with pytest.raises(driver.OperationalError, match="locked"):
         db.execute("BEGIN IMMEDIATE")
     assert tries == [0, 1, 2, 3]
+
+
+def test_a_statement_is_interrupted_by_what_is_called_as_it_goes(driver, connect):
+    db = connect()
+    db.set_progress_handler(lambda: True, 100)
+    with pytest.raises(driver.OperationalError, match="interrupted"):
+        db.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n").fetchall()
+    db.set_progress_handler(None, 100)
+    assert db.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_copy_is_made_in_steps_that_are_told(driver, connect, tmp_path):

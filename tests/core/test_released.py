@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pysqlite3
 import pytest
 
 from tests.conftest import SECOND, START, Clock, Talk
 from tests.core import released
 from tui_tasks.core import backup, journal, models, queries, replayed, schema
 from tui_tasks.core.compacting import compacting
+from tui_tasks.core.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.fitness import SCHEMA
 from tui_tasks.core.operations import AddTask, Undo
@@ -40,12 +40,16 @@ def opened(old: Path) -> Iterator[Store]:
         yield store
 
 
+def _by_columns(cursor: Any) -> Iterator[dict[str, Any]]:
+    columns = [column[0] for column in cursor.description]
+    return (dict(zip(columns, row, strict=True)) for row in cursor)
+
+
 def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table that models have, by columns, read without this program."""
-    with closing(pysqlite3.connect(path)) as db:
-        db.row_factory = pysqlite3.Row
+    with closing(connect(path)) as db:
         return {
-            table: [dict(row) for row in db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+            table: list(_by_columns(db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")))
             for table in (model._meta.table_name for model in models.ALL)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         }

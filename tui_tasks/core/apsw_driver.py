@@ -73,6 +73,7 @@ class Cursor:
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
         self._ahead: Any = None
+        self._sql = ""
 
     @property
     def rowcount(self) -> int:
@@ -81,12 +82,18 @@ class Cursor:
 
     @property
     def description(self) -> Any:
-        """The columns of the row that was given last, a tuple that begins with the name for each."""
-        return self._cursor.description
+        """The columns of the rows, a tuple that begins with the name for each."""
+        try:
+            return self._cursor.description
+        except apsw.ExecutionCompleteError:
+            # apsw has them for as long as a statement runs; one without rows is over at once.
+            from apsw.ext import query_info
+
+            return query_info(self._cursor.connection, self._sql).description
 
     def execute(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> Cursor:
         """Run a statement as far as its first row."""
-        self._ahead = None
+        self._ahead, self._sql = None, sql
         try:
             self._cursor.execute(sql, params)
         except _RAISED as error:
@@ -114,6 +121,10 @@ class Cursor:
         except _RAISED as error:
             raise _translated(error) from error
         return [ahead, *rows] if ahead else rows
+
+    def close(self) -> None:
+        """End the statement, whatever is left of it."""
+        self._cursor.close(force=True)
 
     def __iter__(self) -> Iterator[Any]:
         ahead, self._ahead = self._ahead, None
@@ -165,6 +176,10 @@ class Connection:
     def set_busy_handler(self, handler: Callable[[int], bool] | None) -> None:
         """Have a function called while another connection holds a lock; it returns whether to ask again."""
         self._connection.set_busy_handler(handler)
+
+    def set_progress_handler(self, handler: Callable[[], object] | None, steps: int) -> None:
+        """Have a function called after so many steps of a statement; it returns whether to interrupt it."""
+        self._connection.set_progress_handler(handler, steps)
 
     def backup(
         self, target: Connection, *, pages: int = -1, progress: Callable[[int, int, int], object] | None = None

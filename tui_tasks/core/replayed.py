@@ -61,10 +61,8 @@ def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[s
     """The rows of a table, each with its key, in the order of the keys."""
     keys = _keys(STATE[table])
     cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
-    columns: list[str] = []
+    columns = [column[0] for column in cursor.description]
     for row in cursor:
-        # With the first row: apsw knows the columns for as long as a statement runs.
-        columns = columns or [column[0] for column in cursor.description]
         fields = dict(zip(columns, row, strict=True))
         yield tuple(fields[key] for key in keys), fields
 
