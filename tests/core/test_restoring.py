@@ -12,7 +12,7 @@ from tests.core.databases import NOW, UNFIT, add, contents, foreign, made
 from tests.soak.speaking import Speaker, program, serve
 from tui_tasks.core import lock_file, queries, restoring
 from tui_tasks.core.backup import backup, findings
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.restoring import restore
@@ -170,7 +170,7 @@ def test_it_waits_for_a_writer_and_gives_up_on_one_that_stands_still(path, tmp_p
     with Store(str(path)) as store:
         add(store, "there")
         copy = _taken(store, tmp_path)
-        holder = sqlite3.connect(path, isolation_level=None)
+        holder = connect(path)
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy):
             restore(str(path), copy, START)
@@ -209,9 +209,8 @@ def test_a_backup_whose_journal_was_altered_and_one_that_is_not_there_are_not_re
     with Store(str(path)) as store:
         add(store, "there")
         copy = _taken(store, tmp_path)
-    db = sqlite3.connect(copy)
+    db = connect(copy)
     db.execute("UPDATE journal SET actor = 'other'")
-    db.commit()
     db.close()
     with pytest.raises(DatabaseRefused, match="nothing was restored: the journal was altered"):
         restore(str(path), copy, START)
@@ -256,7 +255,7 @@ def test_one_that_is_ended_in_the_midst_is_refused_or_as_before_and_done_by_the_
     with Store(str(path)) as store:
         add(store, "first")
         copy = _taken(store, tmp_path)
-        reader = sqlite3.connect(path, isolation_level=None)
+        reader = connect(path)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM task").fetchone()
         add(store, "second")

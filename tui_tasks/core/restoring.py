@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core import backup, fitness, lock_file, open_files
 from tui_tasks.core.database import Database
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private, sync_folder
 from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy, storage_errors
@@ -65,7 +65,7 @@ def _refuse_foreign(path: Path) -> None:
         return
     with contextlib.suppress(sqlite3.Error):  # it is damaged
         uri = fitness.uri(str(path), "immutable=1")
-        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+        with contextlib.closing(connect(uri, uri=True)) as connection:
             head = fitness.head_of(connection)
             if not head.is_empty and head.application != fitness.APPLICATION_ID:
                 raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
@@ -112,12 +112,7 @@ def _no_writer(path: Path) -> Iterator[bool]:
         return
     with contextlib.ExitStack() as held:
         uri = fitness.uri(str(path), "mode=rw")
-        both = [
-            held.enter_context(
-                contextlib.closing(sqlite3.connect(uri, timeout=BUSY_SECONDS, isolation_level=None, uri=True))
-            )
-            for _ in range(2)
-        ]
+        both = [held.enter_context(contextlib.closing(connect(uri, timeout=BUSY_SECONDS, uri=True))) for _ in range(2)]
         try:
             both[0].execute("BEGIN IMMEDIATE")
             _, frames, copied = both[1].execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
