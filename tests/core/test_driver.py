@@ -81,7 +81,7 @@ def test_the_refusal_tells_a_driver_that_is_not_installed_from_one_with_an_old_s
     pretend(tmp_path, "pysqlite3", OLD)
     pretend(tmp_path, "apsw", GONE)
     pretend(tmp_path, "sqlite3", OLDER)
-    done = started(tmp_path, "-m", "tui_tasks", "ls", "--db", str(tmp_path / "state" / "tasks.db"))
+    done = started(tmp_path, "-m", "tui_tasks", "add", "a task", "--db", str(tmp_path / "state" / "tasks.db"))
     assert done.returncode == 1
     assert "pysqlite3 is installed and linked to SQLite 3.40.1" in done.stderr
     assert "apsw is not installed" in done.stderr
@@ -95,7 +95,7 @@ def test_the_refusal_tells_what_is_installed_and_does_not_load(tmp_path):
     pretend(tmp_path, "pysqlite3", BROKEN)
     pretend(tmp_path, "apsw", "def sqlite_lib_version(): return '3.46.0'")
     pretend(tmp_path, "sqlite3", OLDER)
-    done = started(tmp_path, "-m", "tui_tasks", "ls", "--db", str(tmp_path / "tasks.db"))
+    done = started(tmp_path, "-m", "tui_tasks", "add", "a task", "--db", str(tmp_path / "tasks.db"))
     assert "pysqlite3 is installed and cannot be loaded (GLIBC_2.38 not found)" in done.stderr
     assert "apsw is installed and cannot be loaded" in done.stderr
 

@@ -15,6 +15,8 @@ import apsw
 sqlite_version: Final = apsw.sqlite_lib_version()
 sqlite_version_info: Final = tuple(map(int, sqlite_version.split(".")))
 
+SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE: Final = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+
 _RETRY_SECONDS: Final = 0.25
 
 
@@ -179,7 +181,11 @@ class Connection:
 
     def set_progress_handler(self, handler: Callable[[], object] | None, steps: int) -> None:
         """Have a function called after so many steps of a statement; it returns whether to interrupt it."""
-        self._connection.set_progress_handler(handler, steps)
+        self._connection.set_progress_handler(None if handler is None else lambda: bool(handler()), steps)
+
+    def setconfig(self, setting: int, enable: bool) -> None:
+        """Set what SQLite calls a database connection configuration option (sqlite.org/c3ref/c_dbconfig_defensive)."""
+        self._connection.config(setting, int(enable))
 
     def backup(
         self, target: Connection, *, pages: int = -1, progress: Callable[[int, int, int], object] | None = None

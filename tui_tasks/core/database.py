@@ -323,7 +323,7 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         if self._is_file and self._files.state() is State.OVERWRITTEN:
-            _leave_open(self._connection)
+            _leave_log(self._connection)
         else:
             self._connection.close()
         if self._turns is not None:
@@ -343,8 +343,13 @@ def _turns(connection: Any, path: str) -> Turns | None:
     return turns
 
 
-def _leave_open(connection: Any) -> None:
-    """Have a connection end with the process: to close the last is to write the log into what is not its file now."""
+def _leave_log(connection: Any) -> None:
+    """End a connection without the log being written into what is not its file now, as closing the last does."""
+    if hasattr(connection, "setconfig"):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+        connection.close()
+        return
+    # pysqlite3 cannot be told so: it ends with the process.
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
