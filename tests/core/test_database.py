@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from tests.core.databases import NOW, add, begun, contents, foreign, made
-from tui_tasks.core import fitness, journal, migrations, queries
+from tui_tasks.core import database, fitness, journal, migrations, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
@@ -288,3 +288,25 @@ def test_a_database_of_another_program_in_its_place_is_left_as_it_is(path):
         with pytest.raises(StorageFailed, match="of another program"):
             add(store, "nowhere")
     assert contents(path.parent) == before
+
+
+def test_a_log_that_one_large_change_has_made_long_is_cut(path, monkeypatch):
+    monkeypatch.setattr(database, "LOG_STAYS", 100_000)
+    log = Path(f"{path}-wal")
+    with Store(str(path)) as store:
+        uid = add(store, "large")
+        store.commit(EditTask(uid, {"description": "x" * 900_000}), actor="agent", now=NOW)
+        assert log.stat().st_size > 900_000
+        store.db.sql("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        add(store, "small")
+        assert log.stat().st_size <= 100_000
+
+
+def test_a_copy_is_of_one_moment_whoever_writes_meanwhile(path, tmp_path):
+    with Store(str(path)) as store, Store(str(path)) as other:
+        for number in range(20):
+            add(store, f"{number} " + "x" * 3_000)
+        store.db.copy_to(str(tmp_path / "copy.db"), 1, lambda *_: add(other, "meanwhile") and None)
+        assert queries.lists(store.db)[0].total > 20
+    with Store(str(tmp_path / "copy.db")) as copy:
+        assert queries.lists(copy.db)[0].total == 20

@@ -1,11 +1,13 @@
 """The journal is chained by hash: whatever is changed in it is found."""
 
+import base64
 import random
 
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import chain
+from tui_tasks.core import backup, chain, compaction, journal, log_pages
+from tui_tasks.core.compacting import compact
 from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.store import Store
@@ -68,3 +70,59 @@ def test_an_entry_taken_out_of_the_middle_put_in_another_place_or_with_no_hash_i
             store.db.sql(statement)
             assert chain.broken_link(store.db) is not None, statement
             raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("column", ["actor", "kind", "entity", "uid", "task", "old", "new", "image", "why"])
+def test_a_blob_whose_json_is_that_of_the_text_is_found_and_can_be_shown(column):
+    store = filled()
+    text = "abcdefgh"
+    # With this text in the column every hash is right: only its type is changed then.
+    rows = store.db.sql(
+        f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq"
+    ).fetchall()
+    at, previous = [c.column_name for c in journal.COLUMNS].index(column), b""
+    for row in rows:
+        row = (*row[:at], text, *row[at + 1 :]) if row[0] == 5 else row
+        previous = journal.link(previous, row[:-1])
+        store.db.sql(f"UPDATE journal SET {column} = ?, hash = ? WHERE seq = ?", (row[at], previous, row[0]))
+    assert chain.broken_link(store.db) is None
+    store.db.sql(f"UPDATE journal SET {column} = ? WHERE seq = 5", (base64.b64decode(text),))
+    assert chain.broken_link(store.db) == 5
+    assert any("altered at or before entry 5" in said for said in backup.findings(store.db))
+    if column in ("actor", "kind", "entity", "uid", "task"):
+        shown = [*log_pages.page(store.db, log_pages.FIRST, 50), *journal.latest(store.db, 50)]
+        assert {type(getattr(line, column)) for line in shown} <= {str, type(None)}
+
+
+def test_each_hash_covers_the_one_before_it():
+    store = filled()
+    hashes = [hashed for (hashed,) in store.db.sql("SELECT hash FROM journal ORDER BY seq")]
+    # Another hash before an entry, which itself is as it was, and all after it made to follow from their own.
+    store.db.sql("UPDATE journal SET hash = ? WHERE seq = 4", (bytes(32),))
+    assert chain.broken_link(store.db) == 4
+    columns = ", ".join(c.column_name for c in journal.COLUMNS)
+    row = store.db.sql(f"SELECT {columns} FROM journal WHERE seq = 5").fetchone()
+    assert journal.link(hashes[3], row[:-1]) == hashes[4]
+    assert journal.link(bytes(32), row[:-1]) != hashes[4]
+
+
+def test_a_chain_that_is_made_anew_from_an_altered_entry_on_does_not_lead_to_the_hash_there_was():
+    store = filled()
+    columns = [column.column_name for column in journal.COLUMNS]
+    rows = store.db.sql(f"SELECT {', '.join(columns)} FROM journal ORDER BY seq").fetchall()
+    previous, at = b"", columns.index("actor")
+    for row in rows:
+        row = (*row[:at], "other", *row[at + 1 :]) if row[0] == 1 else row
+        previous = journal.link(previous, row[:-1])
+    assert previous != rows[-1][-1], "what an entry says is in the hash of all that come after it"
+
+
+def test_entries_that_no_compaction_has_dropped_are_missed_whatever_is_said_of_where_the_journal_begins():
+    store = filled()
+    compact(store, START + 10, START + 100)
+    assert chain.broken_link(store.db) is None
+    base = compaction.base(store.db)
+    (hashed,) = store.db.sql("SELECT hash FROM journal WHERE seq = ?", (base.last + 3,)).fetchone()
+    store.db.sql("DELETE FROM journal WHERE seq <= ?", (base.last + 3,))
+    store.db.sql("UPDATE base SET last = last + 3, hash = ?", (hashed,))
+    assert chain.broken_link(store.db) == base.seq

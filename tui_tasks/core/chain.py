@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from types import NoneType
+from typing import Final, cast
 
 import msgspec
 
@@ -14,6 +15,7 @@ from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.statements import Statement, slot
 
 _encode = msgspec.json.Encoder().encode
+_TYPES: Final = {int, str, NoneType}
 _TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
 
 
@@ -38,6 +40,9 @@ def broken_link(db: Database) -> int | None:
             is_cut = base is not None and seq == cut
             # What was altered may be of any type.
             if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
+                return int(seq)
+            # In the JSON that is hashed, a blob would read as the text that is its Base64.
+            if not _TYPES.issuperset(map(type, row[:-1])):
                 return int(seq)
             if previous is not None and journal.link(previous, row[:-1]) != hashed:
                 return int(seq)

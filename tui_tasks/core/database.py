@@ -370,6 +370,8 @@ def _has_tag(tags: str, tag: str) -> bool:
 _CACHE: Final = -500
 # A page that every commit changes is copied into the database once a checkpoint: the fewer, the better. 16 MB.
 CHECKPOINT: Final = 4_000
+# Bytes. A log that one large change has made longer is cut to this once it is begun anew.
+LOG_STAYS: Final = 64 << 20
 
 
 def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
@@ -380,5 +382,5 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("foreign_keys", 0),
         ("cache_size", _CACHE),
         ("wal_autocheckpoint", CHECKPOINT),
-        ("journal_size_limit", 64 * 1024 * 1024),
+        ("journal_size_limit", LOG_STAYS),
     ]

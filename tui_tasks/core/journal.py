@@ -63,7 +63,7 @@ _encode = msgspec.json.Encoder().encode
 
 def read_entry(row: Any) -> Entry:
     """Make the snapshot of a row; the image of a task that was made is in its own row."""
-    entry = _read(row)
+    entry = _read((*as_text(row[:-1]), row[-1]))
     image = entry.image
     if image is None:
         return entry
@@ -71,6 +71,13 @@ def read_entry(row: Any) -> Entry:
         since = image_since(image)
         return entry if since is image else msgspec.structs.replace(entry, image=since)
     return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), image["list"]))
+
+
+def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as it can be shown: what was altered (`chain.broken_link`) may hold a blob where a text was."""
+    if bytes not in map(type, row):
+        return row
+    return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)
 
 
 def link(previous: bytes, values: tuple[Any, ...]) -> bytes:

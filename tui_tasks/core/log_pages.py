@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import glance, job_lines, models, queries, queries_jobs, vocab
+from tui_tasks.core import glance, job_lines, journal, models, queries, queries_jobs, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JournalRow, ListRow, TaskRow
 from tui_tasks.core.orm import JOIN, SQL, fn
@@ -271,7 +271,9 @@ def _says(word: str) -> Any:
 
 
 def _line(db: Database, row: Any) -> LogLine:
-    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = row
+    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = (
+        journal.as_text(row)
+    )
     was, now = _values(old), _values(new)
     word = _WORD.get(kind, kind.partition(".")[0])
     told: dict[str, Any] = {}
