@@ -53,6 +53,11 @@ def test_backups_under_load_are_whole_and_can_be_restored() -> None:
     assert "2 of 2 backups opened, passed and held an exact prefix of the journal" in soak("backups")
 
 
+def test_a_backup_that_is_restored_under_load_is_whole_and_what_comes_after_it_is_kept() -> None:
+    told = soak("restore")
+    assert "0 lost that came after or were not kept aside, 0 mixed" in told
+
+
 def test_the_journal_cannot_be_altered_unnoticed() -> None:
     assert "40 of 40 random changes" in soak("journal")
 

@@ -5,6 +5,7 @@ import select
 import stat
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from unittest import mock
 
@@ -306,7 +307,35 @@ def test_a_copy_is_of_one_moment_whoever_writes_meanwhile(path, tmp_path):
     with Store(str(path)) as store, Store(str(path)) as other:
         for number in range(20):
             add(store, f"{number} " + "x" * 3_000)
-        store.db.copy_to(str(tmp_path / "copy.db"), 1, lambda *_: add(other, "meanwhile") and None)
+        writes = iter(range(40))
+        store.db.copy_to(
+            str(tmp_path / "copy.db"), 1, lambda *_: [add(other, f"meanwhile {number}") for number in islice(writes, 1)]
+        )
         assert queries.lists(store.db)[0].total > 20
     with Store(str(tmp_path / "copy.db")) as copy:
         assert queries.lists(copy.db)[0].total == 20
+
+
+def test_what_becomes_another_programs_just_before_it_is_opened_is_refused(tmp_path, monkeypatch):
+    path = foreign(tmp_path / "tasks.db")
+    monkeypatch.setattr(fitness, "refuse_unopened", lambda *_, **__: None)
+    with pytest.raises(DatabaseRefused, match="of another program"):
+        Store(str(path))
+
+
+def test_what_is_replaced_while_it_is_opened_is_refused(path, tmp_path, monkeypatch):
+    made(path, 1)
+    made(tmp_path / "other.db", 2)
+    whole = fitness.head_of
+
+    def replaced(connection):
+        monkeypatch.undo()
+        (tmp_path / "other.db").rename(path)
+        return whole(connection)
+
+    monkeypatch.setattr(fitness, "head_of", replaced)
+    monkeypatch.setattr(fitness, "refuse_unopened", lambda *_, **__: None)
+    with pytest.raises(DatabaseRefused, match="was replaced while it was opened"):
+        Store(str(path))
+    with Store(str(path)) as store:
+        assert queries.lists(store.db)[0].total == 2

@@ -17,8 +17,8 @@ from tests.soak.budget import Budget
 from tests.soak.native import NotHere
 
 SOAKS = (
-    "kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "journal", "scheduler", "days",
-    "payloads", "pastes", "clocks", "bytes",
+    "kills", "power_cut", "storage", "lines", "stopped", "read_only", "backups", "restore", "journal", "scheduler",
+    "days", "payloads", "pastes", "clocks", "bytes",
 )  # fmt: skip
 QUICK = 0.004
 
