@@ -25,7 +25,7 @@ WAYS: Final = (NOTHING, SOME, SOME, SOME, ALL, SIZES)
 
 @dataclass(frozen=True)
 class Record:
-    """One call: its `offset` is the new size for `truncate`, its `data` the new name for `rename`."""
+    """One call: its `offset` is the new size for `truncate`, its `data` the new name for `rename` and `link`."""
 
     op: str
     pid: int
@@ -110,6 +110,8 @@ class Disk:
             self._name({path: "gone"})
         elif record.op == "rename":
             self._name({record.data.decode(): self._names[path], path: "gone"})
+        elif record.op == "link":
+            self._name({record.data.decode(): self._names[path]})
         elif record.op == "sync_folder":
             self._sync_folder(path)
         elif (file := self._names.get(path)) is None:

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WRITE = 1, TRUNCATE, SYNC, SYNC_FOLDER, CREATE, UNLINK, RENAME, MKDIR, PIPE, READ, OPEN };
+enum { WRITE = 1, TRUNCATE, SYNC, SYNC_FOLDER, CREATE, UNLINK, RENAME, MKDIR, PIPE, READ, OPEN, LINK };
 enum { FAIL, STOP, KILL };
 
 struct record { uint32_t op; int32_t pid; uint32_t path_size, data_size; int64_t offset; };
@@ -216,6 +216,21 @@ int rename(const char *from, const char *to) {
     if (done == 0 && is_ours(new)) note(RENAME, old, 0, new, strlen(new));
     end();
     return done;
+}
+
+int link(const char *from, const char *to) {
+    char one[PATH_MAX], two[PATH_MAX];
+    const char *old = whole(from, one), *new = whole(to, two);
+    if (fails(LINK, old)) return -1;
+    begin();
+    int done = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (done == 0 && is_ours(new)) note(LINK, old, 0, new, strlen(new));
+    end();
+    return done;
+}
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    if (from_folder == AT_FDCWD && to_folder == AT_FDCWD) return link(from, to);
+    return syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
 }
 
 int mkdir(const char *name, mode_t mode) {

@@ -12,7 +12,20 @@ from pathlib import Path
 from typing import Any, Final
 
 SOURCE: Final = Path(__file__).with_name("filesystem.c")
-OPS: Final = ("write", "truncate", "sync", "sync_folder", "create", "unlink", "rename", "mkdir", "pipe", "read", "open")
+OPS: Final = (
+    "write",
+    "truncate",
+    "sync",
+    "sync_folder",
+    "create",
+    "unlink",
+    "rename",
+    "mkdir",
+    "pipe",
+    "read",
+    "open",
+    "link",
+)
 ACTIONS: Final = ("fail", "stop", "kill")
 FOR_EVER: Final = 1 << 30
 _FAULTS = struct.Struct("=6i104s")
