@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tui_tasks.tui.format import cell_len, safe_text
 from tui_tasks.tui.lines import wrapped
+from tui_tasks.tui.own_lines import changed_span
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))
@@ -33,3 +34,34 @@ def test_each_character_of_a_line_without_end_is_looked_at_a_few_times_at_most(
     text = unit * (100_000 // len(unit))
     assert len(wrapped(text, 40, 200_000)) > 1_000
     assert looks < 3 * len(text)
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> list[tuple[str, str]]:
+    inks, texts = st.sampled_from(["", "$muted"]), st.text(st.sampled_from("ab  数é"), max_size=4)
+    return draw(st.lists(st.tuples(texts, inks), max_size=4))
+
+
+def cells_of(line: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """What stands in each cell, and in what ink; of a wide character, the second cell too."""
+    cells = [(char, ink) for text, ink in line for char in text for _ in range(cell_len(char))]
+    return [*cells, *[(" ", "")] * width][:width]
+
+
+@given(parts(), parts(), st.integers(1, 12))
+def test_what_two_lines_differ_in_is_within_the_columns_that_are_painted(
+    old: list[tuple[str, str]], new: list[tuple[str, str]], width: int
+) -> None:
+    first, end = changed_span(old, new, width)
+    assert 0 <= first <= end <= width
+    before, after = cells_of(old, width), cells_of(new, width)
+    assert before[:first] == after[:first]
+    assert before[end:] == after[end:]
+
+
+def test_of_a_digit_that_changes_that_digit_is_painted() -> None:
+    old = [("> 5 ", ""), ("Ship auth flow", "$muted"), ("  40s ", "")]
+    new = [("> 5 ", ""), ("Ship auth flow", "$muted"), ("  41s ", "")]
+    assert changed_span(old, new, 30) == (21, 22)
+    assert changed_span(old, old, 30) == (0, 0)
+    assert changed_span(old, [*old[:2], ("  100s ", "")], 30) == (20, 25)

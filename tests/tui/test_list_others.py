@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import lines, opened, press, said, shown, task, until, write
@@ -97,6 +99,22 @@ async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, m
         assert "40s" in lines(app)[8]
         clock[0] += 3_000_000
         await until(pilot, lambda: "43s" in lines(app)[8] and "43s ago" in lines(app)[1])
+
+
+async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, make_app, monkeypatch):
+    app = make_app(plan.path)
+    clock = [NOW]
+    app.now = lambda: clock[0]
+    async with opened(app) as pilot:
+        written, drawn = [], []
+        monkeypatch.setattr(type(app._driver), "is_headless", False)
+        monkeypatch.setattr(app._driver, "write", written.append)
+        draw = app.pane.window.draw
+        monkeypatch.setattr(app.pane.window, "draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
+        clock[0] += 1_000_000
+        await until(pilot, lambda: "41s" in lines(app)[8] and "41s ago" in lines(app)[1])
+        assert set(re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", "".join(written))) == {"1"}
+        assert set(drawn) == {plan[5]}
 
 
 # What a lock, a flood and a long list do

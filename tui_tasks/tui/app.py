@@ -43,6 +43,7 @@ from tui_tasks.tui.own_lines import Settled
 from tui_tasks.tui.pane import Unseen
 from tui_tasks.tui.showing import Showing
 from tui_tasks.tui.situation import Situation
+from tui_tasks.tui.textual_overrides import CellsCompositor
 from tui_tasks.tui.type_ahead import TypeAhead
 from tui_tasks.tui.unread import Unread
 from tui_tasks.tui.wardrobe import Wardrobe
@@ -56,6 +57,10 @@ class MainScreen(Screen[Any], Settled):
     """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._compositor = CellsCompositor()
 
     @classmethod
     def of_size(cls, size: Size, *stops: list[tuple[int, str]] | None) -> MainScreen:

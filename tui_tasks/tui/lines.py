@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from textual import events
@@ -13,7 +14,7 @@ from textual.timer import Timer
 
 from tui_tasks.tui.format import TEXT_CHARS, beginning, draw_again_in, safe_text, sign
 from tui_tasks.tui.ink import Ink, Part
-from tui_tasks.tui.own_lines import OwnLines, strip_of
+from tui_tasks.tui.own_lines import OwnLines, changed_span, strip_of
 
 Drawn = Sequence[Part]
 
@@ -93,10 +94,16 @@ class Lines(OwnLines):
         if len(old) != len(self._shown) or old_width != width:
             self.refresh(layout=True)
         else:
-            changed = [at for at, line in enumerate(self._shown) if line != old[at]]
-            if changed:
-                self.refresh(*(Region(0, at, width, 1) for at in changed))
+            self._refresh_changed(old, self._shown)
         self._set_tick()
+
+    def _refresh_changed(self, old: Sequence[Drawn], new: Sequence[Drawn]) -> None:
+        """Have the columns painted in which lines differ; those that the shorter has none of are empty there."""
+        width = self._shown_width
+        spans = (changed_span(*lines, width) for lines in zip_longest(old, new, fillvalue=()))
+        changed = [Region(first, y, end - first, 1) for y, (first, end) in enumerate(spans) if end > first]
+        if changed:
+            self.refresh(*changed)
 
     def _draw(self, width: int) -> None:
         self._tick_in = 0

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from textual import events
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.timer import Timer
 
 from tui_tasks.tui.actions import ACTIONS
 from tui_tasks.tui.format import age, age_lasts, cell_len, count, draw_again_in, due, look, safe_line, sign
 from tui_tasks.tui.ink import Ink, Part
-from tui_tasks.tui.own_lines import OwnLines, strip_of
+from tui_tasks.tui.own_lines import OwnLines, changed_span, strip_of
 
 
 class Line(OwnLines):
@@ -46,10 +47,15 @@ class Line(OwnLines):
         if not self.size.width:
             return
         self._tick_in = 0
-        parts = self.left(self.size.width), self.right(self.size.width)
-        if parts != self._parts:
-            self._parts, self._width, self._strip = parts, self.size.width, None
+        width = self.size.width
+        parts, was = (self.left(width), self.right(width)), self._parts
+        if was is None or self._width != width:
+            self._parts, self._width, self._strip = parts, width, None
             self.refresh()
+        elif parts != was:
+            first, end = changed_span(self._joined(*was, width), self._joined(*parts, width), width)
+            self._parts, self._strip = parts, None
+            self.refresh(Region(first, 0, end - first, 1))
         if self._tick is not None:
             self._tick.stop()
         self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
@@ -74,15 +80,15 @@ class Line(OwnLines):
             self._strip = None
         ink = Ink.of(self.app)
         if self._strip is None or ink is not self._ink:
-            self._ink, self._strip = ink, self._strip_of(*self._parts, width, ink)
+            self._ink, self._strip = ink, strip_of(self._joined(*self._parts, width), width, ink)
         return self._strip
 
     @staticmethod
-    def _strip_of(left: Sequence[Part], right: Sequence[Part], width: int, ink: Ink) -> Strip:
+    def _joined(left: Sequence[Part], right: Sequence[Part], width: int) -> list[Part]:
         used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
         if used + wide > width:
             right, wide = (), 0
-        return strip_of([*left, (" " * max(0, width - used - wide), ""), *right], width, ink)
+        return [*left, (" " * max(0, width - used - wide), ""), *right]
 
 
 class Rule(Line):

@@ -10,6 +10,7 @@ from textual.screen import Screen
 from tui_tasks.tui.actions import ACTIONS, Actor, Dialog, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.now_line import FootLine
+from tui_tasks.tui.textual_overrides import CellsCompositor
 
 Hint = tuple[str, str, str]
 
@@ -19,6 +20,10 @@ class Overlay(Dialog, Actor, Screen[None]):
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = CellsCompositor()
 
     def changed(self, changes: Changes) -> None:
         """Something was written; `host.situation` has taken it in already."""

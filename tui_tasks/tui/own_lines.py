@@ -108,8 +108,38 @@ def strip_of(parts: Sequence[Part], width: int, ink: Ink, *, cursor: bool = Fals
     if not parts and not cursor:
         return ink.strip(" " * width)
     segments = [Segment(text, ink.style(name, cursor=cursor)) for text, name in parts if text]
-    used = sum(cell_len(text) for text, _ in parts)
+    used = _width(parts)
     if used < width:
         segments.append(Segment(" " * (width - used), ink.style("", cursor=cursor)))
     strip = Strip(segments, max(used, width))
     return strip.crop(0, width) if used > width else strip
+
+
+def changed_span(old: Sequence[Part], new: Sequence[Part], width: int) -> tuple[int, int]:
+    """Which columns of a line differ, from and up to: a terminal is given those alone. Nothing differs: `(0, 0)`."""
+    before, after = ([*parts, (" " * (width - _width(parts)), "")] for parts in (old, new))
+    first = _same_cells(before, after)
+    if first >= width:
+        return 0, 0
+    if _width(before) != width or _width(after) != width:
+        return first, width
+    return first, width - min(_same_cells(before[::-1], after[::-1], backwards=True), width - first)
+
+
+def _width(parts: Sequence[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)
+
+
+def _same_cells(old: Sequence[Part], new: Sequence[Part], *, backwards: bool = False) -> int:
+    """For how many cells two lines are the same, from their beginnings, or `backwards` from their ends."""
+    cells = 0
+    for (was, was_ink), (now, ink) in zip(old, new, strict=False):
+        if (was, was_ink) == (now, ink):
+            cells += cell_len(was)
+            continue
+        if was_ink == ink and was.isascii() and now.isascii():
+            # Elsewhere a character may change the one beside it.
+            texts = (was[::-1], now[::-1]) if backwards else (was, now)
+            cells += next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+        break
+    return cells

@@ -17,7 +17,7 @@ from textual.timer import Timer
 
 from tui_tasks.tui.format import draw_again_in
 from tui_tasks.tui.ink import Ink, Part
-from tui_tasks.tui.own_lines import OwnLines, strip_of
+from tui_tasks.tui.own_lines import OwnLines, changed_span, strip_of
 from tui_tasks.tui.rows import Rows
 
 R = TypeVar("R")
@@ -47,6 +47,8 @@ class Drawn:
     look: RowLook
     epoch: int
     lines: list[Sequence[Part]]
+    due: float | None
+    """When it says something else, by the monotonic clock; None: not before something changes."""
     strips: dict[int, Strip] = field(default_factory=dict)
 
 
@@ -68,7 +70,7 @@ class RowPainter(OwnLines, Generic[R]):
         self._fitted = Size(0, 0)
         self._across, self._has_keys = 0, False
         self._told: str | None = None
-        self._due: float | None = None
+        self._drawing_due: float | None = None
         self._alarm: Timer | None = None
         self._going_on: Timer | None = None
         self._dragging: str | None = None
@@ -91,7 +93,7 @@ class RowPainter(OwnLines, Generic[R]):
     def lasts(self, span_us: int) -> None:
         """Say, while drawing, for how many microseconds what is drawn stays true (`format.age_lasts`)."""
         at = time.monotonic() + draw_again_in(span_us)
-        self._due = at if self._due is None else min(self._due, at)
+        self._drawing_due = at if self._drawing_due is None else min(self._drawing_due, at)
 
     # Drawing
 
@@ -125,14 +127,18 @@ class RowPainter(OwnLines, Generic[R]):
         self._across, self._has_keys = width, self.takes_keys
         known = {drawn.key: drawn for drawn in self._drawn}
         fresh: list[Drawn] = []
+        now = time.monotonic()
         dirty: set[int] = set()
+        changed: list[Region] = []
         for number, row in enumerate(held.on_screen):
             key = held.key(row)
-            drawn = self._draw(key, row, self._look(row, number), known.get(key))
+            drawn = self._draw(key, row, self._look(row, number), known.get(key), now)
             fresh.append(drawn)
             there = self._drawn[number] if number < len(self._drawn) else None
-            if drawn is not there and (there is None or _differs(there, drawn)):
+            if there is None or drawn.look.cursor != there.look.cursor:
                 dirty.add(number)
+            elif drawn is not there:
+                changed += _changed(there, drawn, number * tall, width)
         dirty.update(range(len(fresh), len(self._drawn)))
         thumb = self._thumb_now()
         if thumb != self._thumb:
@@ -140,14 +146,17 @@ class RowPainter(OwnLines, Generic[R]):
         if bool(fresh) != bool(self._drawn) or held.is_empty != self._is_empty:
             dirty.update(range(-(-self.size.height // tall)))
         self._drawn, self._thumb, self._is_empty = fresh, thumb, held.is_empty
-        if dirty and not painting:
-            self.refresh(*(Region(0, number * tall, width, tall) for number in sorted(dirty)))
+        if (dirty or changed) and not painting:
+            self.refresh(*(Region(0, number * tall, width, tall) for number in sorted(dirty)), *changed)
         self._set_alarm()
 
-    def _draw(self, key: str, row: R, look: RowLook, old: Drawn | None) -> Drawn:
-        if old is not None and old.row is row and old.look == look and old.epoch == self._epoch:
+    def _draw(self, key: str, row: R, look: RowLook, old: Drawn | None, now: float) -> Drawn:
+        stands = old is not None and old.row is row and old.look == look and old.epoch == self._epoch
+        if old is not None and stands and (old.due is None or old.due > now):
             return old
-        drawn = Drawn(key, row, look, self._epoch, [self.draw(row, look, line) for line in range(self.row_height)])
+        self._drawing_due = None
+        lines = [self.draw(row, look, line) for line in range(self.row_height)]
+        drawn = Drawn(key, row, look, self._epoch, lines, self._drawing_due)
         if old is not None and old.look.width == look.width and not _differs(old, drawn):
             drawn.strips = old.strips
         return drawn
@@ -206,15 +215,16 @@ class RowPainter(OwnLines, Generic[R]):
         if self._alarm is not None:
             self._alarm.stop()
         self._alarm = None
-        if self._due is not None and self._drawn:
-            self._alarm = self.set_timer(max(0.01, self._due - time.monotonic()), self._on_alarm)
+        due = min((drawn.due for drawn in self._drawn if drawn.due is not None), default=None)
+        if due is not None:
+            self._alarm = self.set_timer(max(0.01, due - time.monotonic()), self._on_alarm)
 
     def _on_alarm(self) -> None:
-        self._alarm = self._due = None
+        """Draw the rows anew that say something else by now."""
+        self._alarm = None
         if self.is_on_screen:
-            self.again()
+            self._repaint()
         else:
-            self._epoch += 1
             self._is_stale = True
 
     def notify_style_update(self) -> None:
@@ -231,6 +241,12 @@ class RowPainter(OwnLines, Generic[R]):
             self._held.resize(size.height // self.row_height)
         if self._is_stale or not self._drawn:
             self._repaint(painting=painting)
+
+
+def _changed(old: Drawn, new: Drawn, y: int, width: int) -> list[Region]:
+    """What of a row is to be painted, its first line standing at `y`."""
+    spans = [changed_span(*lines, width) for lines in zip(old.lines, new.lines, strict=True)]
+    return [Region(first, y + line, end - first, 1) for line, (first, end) in enumerate(spans) if end > first]
 
 
 def _differs(old: Drawn, new: Drawn) -> bool:

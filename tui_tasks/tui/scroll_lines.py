@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import BindingType
-from textual.geometry import Region
 from textual.strip import Strip
 
 from tui_tasks.tui.actions import Actor, bindings
@@ -29,7 +28,7 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_foc
 
     def again(self) -> None:
         """Draw again; paint only the lines on screen that differ."""
-        width, height = self.size
+        width = self.size.width
         if not width:
             return
         old, old_first = self._on_screen(), self.first
@@ -39,10 +38,7 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_foc
         if old_first != self.first or (len(now) < len(self._shown)) != (len(old) < len(self._shown)):
             self.refresh()
         else:
-            longer, shorter = (now, old) if len(now) > len(old) else (old, now)
-            changed = [at for at, line in enumerate(longer) if at >= len(shorter) or line != shorter[at]]
-            if changed:
-                self.refresh(*(Region(0, at, width, 1) for at in changed if at < height))
+            self._refresh_changed(old, now)
         self._set_tick()
 
     def scroll_rows(self, by: int) -> None:
