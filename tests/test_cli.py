@@ -206,10 +206,11 @@ def test_config_tells_each_key_and_theme_that_is_wrong_with_its_line(run, tmp_pa
     (tmp_path / "themes").mkdir()
     (tmp_path / "themes" / "mine.toml").write_text('[colors]\nprimary = "#zz"\n')
     file = tmp_path / "config.toml"
-    file.write_text('theme = "mine"\n[keys]\nnope = "x"\nnew = "d"\n')
+    file.write_text('theme = "mine"\n[keys]\nnope = "x"\nnew = "d"\nundoo = "U"\n')
     told = run("config", TUI_TASKS_CONFIG=str(file))
     assert told.returncode == 1
-    assert f"{file}:3: no action 'nope'" in told.stderr
+    assert f"{file}:3: no action 'nope'; `?` in the screen shows the id of each beside it" in told.stderr
+    assert f"{file}:5: no action 'undoo'; did you mean 'undo'? `?` in the screen" in told.stderr
     assert f"{file}:4: d is the key of 'delete' too" in told.stderr
     assert f"{tmp_path}/themes/mine.toml:2: primary" in told.stderr
 

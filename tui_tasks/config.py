@@ -33,7 +33,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         bool, Meta(description="Ring and notify from a read-only screen (`watch`) as well.")
     ] = False
     keys: Annotated[
-        dict[str, str], Meta(description="Your own keys: an action's id = keys, as the help shows them.")
+        dict[str, str], Meta(description="Your own keys: an action's id = keys; `?` in the screen shows both.")
     ] = {}
     views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}

@@ -57,11 +57,11 @@ async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(p
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot)
-        assert " < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >" in shown(app)
-        await settle(pilot, "l", "right")
+        assert " < ○ 2  [◐ 1]  ? 2  ✓ 2  ✗ 1 >" in shown(app)
+        await settle(pilot, "l", "right", "l")
         assert list(columns(app)) == ["Failed"]
         assert "test_dst_gap" in shown(app)
-        await settle(pilot, "h", "left", "h", "left")
+        await settle(pilot, "h", "left", "h", "left", "h")
         assert list(columns(app)) == ["Pending"]
         assert "[○ 2]" in shown(app)
 
@@ -110,7 +110,7 @@ async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, ma
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await at_card(pilot, plan[5])
-        await settle(pilot, "L", *"no disk", "enter")
+        await settle(pilot, "L", "L", *"no disk", "enter")
         await until(pilot, lambda: status(app, plan[5]) == "failed")
         assert queries.logs(app.bridge.db, plan[5])[-1].message == "no disk"
         await until(pilot, lambda: "no disk" in shown(app))
@@ -146,6 +146,27 @@ async def test_a_card_that_waits_for_an_answer_is_not_moved_among_the_open_ones(
         await settle(pilot, "H")
         assert "#4 Pick JWT lib: jose or pyjwt waits for your answer: a" in shown(app)
         assert status(app, plan[4]) == "pending"
+
+
+async def test_a_card_that_is_moved_on_from_in_progress_is_done_and_the_keys_say_so_before(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+        assert "H → Pending  L → Done" in shown(app)
+        await settle(pilot, "L")
+        await until(pilot, lambda: status(app, plan[5]) == "done" and board_of(app).at == 3)
+        assert "H → In progress  L → Failed" in shown(app)
+        await at_card(pilot, plan[4])
+        assert "e Edit  L → Done" in shown(app)
+        await at_card(pilot, plan[8])
+        assert "e Edit  L → In progress" in shown(app)
+
+
+async def test_a_small_screen_says_where_a_card_would_go(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(40, 12)) as pilot:
+        await at_card(pilot, plan[5])
+        assert "h/l column   H → Pending   L → Done" in shown(app)
 
 
 async def test_marked_cards_move_together_as_one_change(plan, make_app):
@@ -193,7 +214,7 @@ async def test_the_cursor_goes_with_its_card_when_an_agent_moves_it(plan, make_a
         await until(pilot, lambda: "Ship auth flow" in columns(app)["Done"])
         await settle(pilot)
         assert board_of(app).target() == plan[5]
-        assert board_of(app).at == 4
+        assert board_of(app).at == 3
 
 
 async def test_what_the_human_does_is_done_to_the_card_they_see_however_much_an_agent_writes(plan, make_app):

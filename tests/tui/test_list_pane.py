@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW, at
 from tui_tasks.core import glance, queries
-from tui_tasks.core.operations import AddTask, LogTask
+from tui_tasks.core.operations import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.list_pane import ListPane
 from tui_tasks.tui.now_line import NowLine
@@ -188,9 +190,122 @@ async def test_help_shows_keys_is_searched_and_does_what_is_chosen(app, plan):
         await pilot.pause()
         await write(pilot, "to the last")
         await pilot.pause()
-        assert any("To the last" in line and line.endswith("G") for line in lines(app))
+        assert any(line.startswith(" > G End") and "To the last" in line for line in lines(app))
         await press(app, pilot, "enter")
         assert app.pane.window.cursor == plan[9]
+
+
+async def test_help_is_in_groups_with_the_key_beside_its_words_and_the_id(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        found = [line.rstrip(" ▐") for line in lines(app)]
+        first = found.index(" Tasks") + 1
+        assert re.match(r" > Enter\s+Open the task\s+open$", found[first])
+        assert any(re.match(r"   n\s+New task below\s+new$", line) for line in found)
+        await pilot.press("up")
+        assert lines(app)[first].startswith(" > Enter")
+        heading = found.index(" List")
+        await pilot.press(*["down"] * (heading - first))
+        await pilot.pause()
+        assert lines(app)[heading].rstrip(" ▐") == " List"
+        assert lines(app)[heading + 1].startswith(" > J")
+        await pilot.press("up")
+        assert lines(app)[heading - 1].startswith(" > y")
+
+
+async def test_the_palette_puts_what_was_typed_before_what_only_holds_it(app):
+    async with opened(app) as pilot:
+        for typed in ("theme: light", "theme light", "light"):
+            await pilot.press("colon")
+            await write(pilot, typed)
+            await press(app, pilot, "enter")
+            assert app.theme == "light", typed
+            await pilot.press("colon")
+            await write(pilot, "theme: dark")
+            await press(app, pilot, "enter")
+            assert app.theme == "dark"
+
+
+async def test_read_only_the_footer_offers_nothing_that_writes(plan, make_app):
+    for pane in ("list", "board", "log", "schedule"):
+        app = make_app(plan.path, read_only=True, pane=pane)
+        async with opened(app) as pilot:
+            foot = lines(app)[-1]
+            assert "? Help" in foot
+            assert "/ Filter" in foot
+            assert not re.search("New|Status|Edit|Undo|→|Run now|On/off|Delete|Compact", foot), foot
+            await press(app, pilot, "enter")
+            assert not re.search("New|Status|Edit|Undo|Note", lines(app)[-1]), lines(app)[-1]
+
+
+# The selection goes along
+
+
+async def test_the_cursor_goes_from_the_list_to_the_board_and_back(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "j", "j", "2")
+        assert app.pane.target() == plan[3]
+        await press(app, pilot, "h", "h", "h", "h", "j", "1")
+        assert app.pane.target() == plan[8]
+        await press(app, pilot, "k", "3", "2")
+        assert app.pane.target() == plan[7]
+
+
+async def test_a_filter_stays_where_it_hides_the_task_that_the_cursor_was_on(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await write(pilot, "status:done")
+        await press(app, pilot, "enter", "2")
+        board = app.pane
+        await press(app, pilot, "h", "h", "h", "h")
+        assert board.target() == plan[6]
+        await press(app, pilot, "1")
+        assert app.pane.window.keys_on_screen == [plan[1], plan[2]]
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_the_cursor_goes_to_a_task_that_undo_brings_back(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        app.go_to(plan[3])
+        await press(app, pilot, "d")
+        app.go_to(plan[8])
+        await press(app, pilot, "u")
+        assert app.pane.target() == plan[3]
+
+
+async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G", "v", "k", "k", "v", "d", "y", "g", "u")
+        assert app.pane.target() == plan[7]
+
+
+# What rows tell beside the name
+
+
+async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
+    async with opened(app, (200, 40)) as pilot:
+        rows = lines(app)[4:13]
+        assert re.search(r'5  Ship auth flow +high #auth "running tests 14/22"', rows[4])
+        assert re.search(r"3  Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
+        assert re.search(r'4  Pick JWT lib: jose or pyjwt +claude-1 asks: "jose is main', rows[3])
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        rows = lines(app)[4:13]
+        assert "test_dst_gap" in rows[2]
+        assert "claude-2" in rows[2]
+        await pilot.resize_terminal(40, 12)
+        await pilot.pause()
+        assert all(any(name in line for line in lines(app)) for name in ("Fix flaky DST test", "Ship auth flow"))
+
+
+async def test_a_name_is_told_whole_before_anything_else_is(app, plan, agent):
+    agent(EditTask(plan[8], {"name": "n" * 70, "tags": ("a-tag",)}))
+    async with opened(app, (200, 40)):
+        row = lines(app)[11]
+        assert "n" * 70 in row
+        assert "#a-tag" in row
 
 
 async def test_numbers_go_to_panes_and_back(app):

@@ -60,6 +60,10 @@ _SHOWN: Final = {
     "up": "↑",
     "left": "←",
     "right": "→",
+    "home": "Home",
+    "end": "End",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
 }
 
 

@@ -309,6 +309,10 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         """The key of an action as a person would write it, remapped or not."""
         return show_key(self.own_keys.get(id, ACTIONS[id].keys).split(",")[0])
 
+    def keys_of(self, id: str) -> str:
+        """All keys of an action, with a space between."""
+        return " ".join(map(show_key, self.own_keys.get(id, ACTIONS[id].keys).split(",")))
+
     def place(self, task: TaskLine) -> int:
         """A task's number: its place in its list, counted from 1."""
         return self.situation.places.ahead(task.list_id, task.rank) + 1

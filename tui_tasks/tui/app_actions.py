@@ -14,6 +14,8 @@ from tui_tasks.tui.panes import screen
 
 # So many failed tasks are gone through by `!`.
 MOST_FAILED = 200
+# Of so many tasks that are brought back together, the first is looked for.
+MOST_RESTORED = 1_000
 _DONE = {
     "task.created": "new task {}",
     "task.deleted": "deleting {}",
@@ -102,12 +104,24 @@ class AppActions(Actor):
         """Take back the human's newest change."""
         (_, change), *_rest = await self.host.bridge.commit(Undo())
         self._show_list_of(change)
+        self._select_restored(change)
         self.host.say(f"Undone: {self._told(change)}. {self.host.key_of('redo')} does it again.")
 
     async def do_redo(self) -> None:
         """Take back the newest undo."""
-        await self.host.bridge.commit(Redo())
+        (_, change), *_rest = await self.host.bridge.commit(Redo())
+        self._select_restored(change)
         self.host.say("Done again.")
+
+    def _select_restored(self, change: int) -> None:
+        """Put the cursor on the first of the tasks that a change, which was taken back, had deleted."""
+        db = self.host.bridge.db
+        parts = next(journal.of_change(db, change), [])[:MOST_RESTORED]
+        uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
+        tasks = [task for uid in uids if (task := pages.line(db, uid)) and not task.deleted]
+        here = [task for task in tasks if task.list_id == self.host.list_id]
+        if here:
+            self.host.pane.select(min(here, key=lambda task: task.rank).uid)
 
     def _told(self, change: int) -> str:
         """A change of the human's in a few words."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import glance, pages, vocab
+from tui_tasks.core import pages, vocab
 from tui_tasks.core.board_pages import NEEDS_YOU, Card
 from tui_tasks.tui import lines
 from tui_tasks.tui.format import age, age_lasts, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
+from tui_tasks.tui.task_note import ask_of, last_word, quoted
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app import TaskApp
@@ -45,13 +46,11 @@ def face_of(app: TaskApp, card: Card, marked: bool) -> Face:
         return Face(card.name, _pending(app, card, who), mark=mark)
     since, note = card.updated_at, ""
     if card.part == NEEDS_YOU:
-        ask = next((ask for ask in app.situation.asks if ask.task_uid == card.uid), None)
+        ask = ask_of(app, card)
         if ask is not None:
-            since, note, who = ask.opened_at, _quoted(ask.question), safe_line(ask.agent, 16)
+            since, note, who = ask.opened_at, quoted(ask.question), safe_line(ask.agent, 16)
     elif card.part in ("in_progress", "failed"):
-        log = glance.log_page(app.bridge.db, card.uid, 1)
-        note = log[0].message if log else ""
-        note = _quoted(note) if note and card.part == "in_progress" else safe_line(note, 400)
+        note = last_word(app, card, card.part)
     else:
         since = card.finished_at or since
     standing = tuple(part for part in ((who, "$muted"), (age(since, now), "$muted")) if part[0])
@@ -81,10 +80,6 @@ def _holder(app: TaskApp, card: Card) -> int:
         if task is not None and not task.deleted and task.status not in vocab.RELEASING:
             return app.place(task) if app.situation.places.is_quick(task.list_id) else 0
     return 0
-
-
-def _quoted(text: str) -> str:
-    return f'"{safe_line(text, 400)}"'
 
 
 def lines_of(face: Face, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:

@@ -59,19 +59,20 @@ def _plan(name: str, part: str, lines: int) -> Plan:
 
 
 _OVER: Final = ("skipped", "cancelled")
+# In the order of the words that a human uses most: a card that is moved on from In progress is done.
 WIDE: Final = (
     _plan("Pending", "pending", 2),
     _plan("In progress", "in_progress", 4),
     _plan("Needs you", NEEDS_YOU, 4),
-    _plan("Failed", "failed", 4),
     Plan("Done", ("done", *_OVER), "done", 2, state="done", counts=("done",), apart=(("skipped", _OVER),)),
+    _plan("Failed", "failed", 4),
 )
 _ACTIVE: Final = ("in_progress", NEEDS_YOU)
 _CLOSED: Final = ("failed", "done", *_OVER)
 STACKED: Final = (
     replace(WIDE[0], gap=False),
     replace(WIDE[1], name="Active", parts=_ACTIVE, lines=2, gap=False, apart=((NEEDS_YOU, (NEEDS_YOU,)),)),
-    replace(WIDE[4], name="Closed", parts=_CLOSED, counts=_CLOSED, apart=(("failed", ("failed",)),)),
+    replace(WIDE[3], name="Closed", parts=_CLOSED, counts=_CLOSED, apart=(("failed", ("failed",)),)),
 )
 NARROW: Final = tuple(replace(plan, lines=2, gap=False) for plan in WIDE)
 

@@ -12,8 +12,9 @@ from tui_tasks.core import board_pages, pages
 from tui_tasks.core.board_pages import NEEDS_YOU, OPEN, Card
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import MoveTask
+from tui_tasks.tui.actions import Action
 from tui_tasks.tui.board_columns import Column, Plan
-from tui_tasks.tui.format import look, safe_line
+from tui_tasks.tui.format import look, safe_line, sign
 from tui_tasks.tui.task_actions import TaskActions
 from tui_tasks.tui.window import RowWindow
 
@@ -44,13 +45,26 @@ class BoardMoves(TaskActions):
         uids = self.selection()
         async with self.moving:
             here = self._column_of(uids[0])
-            at = here + by
-            while 0 <= at < len(self.plans) and self.plans[at].sets is None:
-                at += by
-            if 0 <= at < len(self.plans):
-                await self.put_into(uids, self.plans[at])
+            into = self._next_plan(here, by)
+            if into is not None:
+                await self.put_into(uids, into)
             else:
                 self.host.say(f"{self.plans[here].name} is the {'first' if by < 0 else 'last'} column")
+
+    def _next_plan(self, at: int, by: int) -> Plan | None:
+        """The next column that way that a card can be moved to."""
+        ahead = self.plans[at + 1 :] if by > 0 else self.plans[:at][::-1]
+        return next((plan for plan in ahead if plan.sets is not None), None)
+
+    def short(self, action: Action) -> str:
+        """As `Pane.short`; of the keys that move a card, the column that it would go to."""
+        if action.id not in ("card_left", "card_right"):
+            return super().short(action)
+        into = self._next_plan(self.at, 1 if action.id == "card_right" else -1)
+        waits = self.window.row is not None and self.window.row.part == NEEDS_YOU
+        if into is None or self.window.row is None or (waits and into.sets in OPEN):
+            return ""
+        return f"{sign('status', ascii_only=self.host.ascii_only)} {into.name}"
 
     def _column_of(self, uid: str) -> int:
         """The column that a card is in by now, on screen or not yet."""

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from tui_tasks.core import board_pages
 from tui_tasks.core.board_pages import NEEDS_YOU
 from tui_tasks.core.wanted import ALL, Filter
-from tui_tasks.tui.actions import Hosted, bindings
+from tui_tasks.tui.actions import ACTIONS, Hosted, bindings
 from tui_tasks.tui.board_columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
 from tui_tasks.tui.board_numbers import CardNumbers
 from tui_tasks.tui.board_words import BoardWords
@@ -35,10 +35,6 @@ from tui_tasks.tui.window import RowWindow
 
 # Seconds after which the cards that a filter wants are counted: not with every letter.
 _COUNT_AFTER: Final = 0.15
-
-
-# Told of as one in the footer.
-MOVES: Final = "card_left+card_down+card_up+card_right"
 
 
 class BoardTabs(Line):
@@ -72,14 +68,22 @@ class BoardTabs(Line):
 
 
 class BoardKeys(Line):
-    """` h/l column   H/L move card`: what a newcomer to a small screen needs."""
+    """` h/l column   H → Pending   L → Done`: what a newcomer to a small screen needs."""
 
     def left(self, width: int) -> Sequence[Part]:
         """The keys, as they are mapped."""
         key = self.host.key_of
-        column, card = (f"{key(f'{what}_left')}/{key(f'{what}_right')}" for what in ("column", "card"))
-        parts: list[Part] = [(f" {column}", "$changed"), (" column   ", "$muted")]
-        return parts if self.host.bridge.read_only else [*parts, (card, "$changed"), (" move card", "$muted")]
+        parts: list[Part] = [(f" {key('column_left')}/{key('column_right')}", "$changed"), (" column", "$muted")]
+        for action in (ACTIONS["card_left"], ACTIONS["card_right"]) if not self.host.bridge.read_only else ():
+            word = self.board.short(action)
+            parts += [(f"   {key(action.id)}", "$changed"), (f" {word}", "$muted")] if word else []
+        return parts
+
+    @property
+    def board(self) -> BoardPane:
+        """The board below whose cards it stands."""
+        assert isinstance(self.parent, BoardPane)
+        return self.parent
 
 
 class CardArea(Hosted, Horizontal, Focusable, Unasked, can_focus=True):
@@ -96,7 +100,7 @@ class BoardPane(BoardWords):
 
     NAME = "board"
     SCOPES = ("rows", "tasks", "board")
-    FOOTER = ("help", "filter", "new", "status", "edit", "asks", MOVES, "undo", "quit")
+    FOOTER = ("help", "filter", "new", "status", "edit", "card_left", "card_right", "asks", "undo", "quit")
     FOOTER_SMALL = ("help", "asks", "filter")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
@@ -192,6 +196,10 @@ class BoardPane(BoardWords):
         self._count()
         self._heads_again()
 
+    def select(self, uid: str) -> None:
+        """As `Pane.select`."""
+        self._follow(uid)
+
     def go_to(self, uid: str) -> None:
         """As `Pane.go_to`."""
         if not self._follow(uid) and self.only:
@@ -246,6 +254,12 @@ class BoardPane(BoardWords):
         for column in self.columns:
             column.head.again()
         self.query_one(BoardTabs).again()
+        self.keys_again()
+
+    def keys_again(self) -> None:
+        """Say where a card would go now."""
+        self.query_one(BoardKeys).again()
+        self.host.frame_again()
 
     # Numbers
 

@@ -100,9 +100,14 @@ class BoardWords(TaskWords, BoardMoves):
             bar.clear()
 
     def on_row_window_moved(self, event: RowWindow.Moved) -> None:
-        """The detail follows the cursor."""
+        """The detail follows the cursor, and the keys that move a card say where to."""
         event.stop()
         self.show_detail()
+        self.keys_again()
+
+    def keys_again(self) -> None:
+        """Say where a card would go now."""
+        raise NotImplementedError
 
     def show_detail(self) -> None:
         """Show the card under the cursor in the detail, where that is open."""

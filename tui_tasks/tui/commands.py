@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from tui_tasks.core import views
-from tui_tasks.tui.actions import ACTIONS, Actor, Dialog
+from tui_tasks.tui.actions import ACTIONS, Action, Actor, Dialog
 from tui_tasks.tui.format import cell_len, count, fit, plain, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import FootLine
@@ -30,10 +30,15 @@ MOST_LISTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out."""
+    """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out.
+
+    `beside` stands at the right, `key` before the title. A `heading` is passed over.
+    """
 
     title: str
+    beside: str = ""
     key: str = ""
+    heading: bool = False
     why_not: str = ""
     run: Callable[[], None] | None = None
     look: Callable[[], None] | None = None
@@ -47,24 +52,30 @@ class _Numbered:
 
 
 class EntriesFound:
-    """The entries that hold all words that were typed, those whose titles begin with them first: a `Source`."""
+    """The entries that hold all words that were typed, those first whose titles fit best: a `Source`."""
 
     def __init__(self, entries: Sequence[Entry], text: str) -> None:
-        words = text.casefold().split()
-        ranked = [(self._rank(entry, words), at) for at, entry in enumerate(entries)]
+        text = " ".join(text.casefold().split())
+        ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
         found = sorted(pair for pair in ranked if pair[0] >= 0)
         self._rows = [_Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
 
     @staticmethod
-    def _rank(entry: Entry, words: list[str]) -> int:
-        title = entry.title.casefold()
-        if not words:
+    def _rank(entry: Entry, text: str) -> int:
+        """How far a title is from what was typed, 0 being nothing else; -1 where a word is nowhere."""
+        title, words = entry.title.casefold(), text.split()
+        if title == text or not words:
             return 0
+        if title.startswith(text):
+            return 1
         if all(word in title for word in words):
+            whole = {each.strip(":,()") for each in title.split()}
+            if all(word.strip(":") in whole for word in words):
+                return 2
             starts = f" {title}"
-            return 0 if title.startswith(words[0]) else 1 if all(f" {word}" in starts for word in words) else 2
-        everything = f"{title} {entry.key.casefold()} {entry.words.casefold()}"
-        return 3 if all(word in everything for word in words) else -1
+            return 3 if title.startswith(words[0]) else 4 if all(f" {word}" in starts for word in words) else 5
+        everything = f"{title} {entry.key} {entry.beside} {entry.words}".casefold()
+        return 6 if all(word in everything for word in words) else -1
 
     def first(self, limit: int) -> list[_Numbered]:
         """See `Source`."""
@@ -104,19 +115,27 @@ class EntriesFound:
 
 
 class EntryWindow(RowWindow[_Numbered], can_focus=False):
-    """Entries, a line each: title, then key or what is against it."""
+    """Entries, a line each: key, title, then what stands beside it or what is against it."""
+
+    keys_wide = 0
+    """What the longest of the keys takes."""
 
     def draw(self, row: _Numbered, look: RowLook, line: int) -> Sequence[Part]:
         """See `RowWindow`."""
         entry = row.entry
-        right = f"{entry.why_not}  {entry.key}" if entry.why_not else entry.key
-        right = safe_line(right, max(0, look.width // 2))
+        if entry.heading:
+            return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
+        # Where there is not much room, the help does without the ids.
+        beside = entry.beside if look.width >= 60 or not self.keys_wide else ""
+        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
-        room = max(1, look.width - 5 - cell_len(right))
+        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
+        room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
         return (
             (" > " if look.cursor else "   ", "$primary bold"),
+            (key, "$muted" if entry.why_not else "$changed"),
             (fit(entry.title, room), "$muted" if entry.why_not else ""),
-            (right, "$muted" if entry.why_not else "$changed"),
+            (right, "$muted" if entry.why_not or self.keys_wide else "$changed"),
         )
 
     def draw_empty(self, line: int) -> Sequence[Part]:
@@ -149,11 +168,7 @@ class Picker(Dialog, ModalScreen[None]):
 
     def _keys(self) -> dict[str, Callable[[], object]]:
         def move(by: int, page: bool = False) -> Callable[[], object]:
-            def does() -> None:
-                window = self.query_one(EntryWindow)
-                (window.move_page if page else window.move)(by)
-
-            return does
+            return lambda: self._move(by, page=page)
 
         return {
             "enter": self.choose,
@@ -164,13 +179,25 @@ class Picker(Dialog, ModalScreen[None]):
             "pageup": move(-1, page=True),
         }
 
+    def _move(self, by: int, *, page: bool = False) -> None:
+        """Move, on over a heading; where nothing is beyond that, back."""
+        window = self.query_one(EntryWindow)
+        (window.move_page if page else window.move)(by)
+        for step in (by, -by):
+            if window.row is not None and window.row.entry.heading:
+                window.move(step)
+
     def on_mount(self) -> None:
         """Show them all."""
         self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
         self._search("")
 
     def _search(self, text: str) -> None:
-        self.query_one(EntryWindow).show(EntriesFound(self._entries, text))
+        window = self.query_one(EntryWindow)
+        window.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
+        window.show(EntriesFound(self._entries, text))
+        if window.row is not None and window.row.entry.heading:
+            window.move(1)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search."""
@@ -201,7 +228,7 @@ class Picker(Dialog, ModalScreen[None]):
     def choose(self) -> None:
         """Do the entry that the cursor is on."""
         row = self.query_one(EntryWindow).row if self.is_active else None
-        if row is None:
+        if row is None or row.entry.heading:
             return
         entry = row.entry
         if entry.why_not:
@@ -223,33 +250,57 @@ class Picker(Dialog, ModalScreen[None]):
 def palette(app: TaskApp) -> Picker:
     """Every action that can be done here, every theme, list and saved view."""
     was = app.theme
-    entries = [*_actions(app), *_themes(app), *_lists(app), *_views(app)]
+    actions = [replace(entry, beside=app.key_of(name)) for name, entry in _actions(app).items()]
+    entries = [*actions, *_themes(app), *_lists(app), *_views(app)]
     return Picker(":", entries, left=lambda: setattr(app, "theme", was))
 
 
+# The groups of the help, by their scopes, in its order.
+_GROUPS: Final = {
+    "tasks": "Tasks",
+    "list": "List",
+    "board": "Board",
+    "rows": "Moving",
+    "app": "Everywhere",
+    "log": "Log",
+    "jobs": "Schedule",
+    "runs": "Runs of a job",
+    "asks": "What needs you",
+    "agents": "Agents",
+    "agent": "An agent",
+    "overlay": "Agents, stats and what needs you",
+}
+
+
 def help_screen(app: TaskApp) -> Picker:
-    """Every action there is, with its key: those that can be done here first."""
+    """Every action there is, in groups, each with its keys and its id: groups that can be done here first."""
     here = _actions(app)
-    offered = {action.id for actor in app.actors() for action in actor.offers()}
-    others = [
-        Entry(action.title, app.key_of(action.id), f"in the {min(action.scopes)}", words=f"{action.help} {action.id}")
-        for action in ACTIONS.values()
-        if action.id not in offered
-    ]
-    return Picker("?", [*here, *others])
+    groups: dict[str, list[Entry]] = {scope: [] for scope in _GROUPS}
+    for action in ACTIONS.values():
+        scope = next(scope for scope in _GROUPS if scope in action.scopes)
+        entry = here.get(action.id) or Entry(action.title, words=action.help, why_not=f"in the {_place(action)}")
+        groups[scope].append(replace(entry, key=app.keys_of(action.id), beside=action.id))
+    entries: list[Entry] = []
+    for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
+        if groups[scope]:
+            entries += [Entry(_GROUPS[scope], heading=True), *groups[scope]]
+    return Picker("?", entries)
 
 
-def _actions(app: TaskApp) -> list[Entry]:
-    """What the focus, and what it stands in, offers now."""
+def _place(action: Action) -> str:
+    return min(action.scopes)
+
+
+def _actions(app: TaskApp) -> dict[str, Entry]:
+    """What the focus, and what it stands in, offers now, by the actions' ids."""
     entries: dict[str, Entry] = {}
     for actor in app.actors():
         for action in actor.offers():
             if action.id not in entries:
                 why = actor.why_not(action) or ""
                 words = f"{action.help} {action.id}"
-                key = app.key_of(action.id)
-                entries[action.id] = Entry(action.title, key, why, _does(actor, action.id), words=words)
-    return [entries[each] for each in ACTIONS if each in entries]
+                entries[action.id] = Entry(action.title, why_not=why, run=_does(actor, action.id), words=words)
+    return {each: entries[each] for each in ACTIONS if each in entries}
 
 
 def _does(actor: Actor, id: str) -> Callable[[], None]:

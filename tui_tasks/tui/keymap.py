@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,9 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
     mine = remapped(keys)
     for name, text in keys.items():
         if name not in ACTIONS:
-            problems[name] = f"no action {name!r}; the help shows them all"
+            near = get_close_matches(name, ACTIONS, 1, 0.8)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            problems[name] = f"no action {name!r}; {meant}`?` in the screen shows the id of each beside it"
         elif name not in mine:
             problems[name] = f"{text!r} names no key"
         elif (clash := _clash(ACTIONS[name], mine)) is not None:

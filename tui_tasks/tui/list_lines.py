@@ -12,6 +12,7 @@ from tui_tasks.tui.format import DAY, age, age_lasts, bar, cell_len, count, fit,
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
 from tui_tasks.tui.row_paint import RowLook
+from tui_tasks.tui.task_note import notes
 from tui_tasks.tui.window import RowWindow
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 # More lists than this are not counted.
 _MOST_OTHERS = 99
+# A name has so many cells to itself before anything else is told on its line, which takes so many at least.
+NAME = 44
+LEAST_NOTE = 12
 # Of the width, where list and detail stand side by side.
 SIDE = 5 / 12
 
@@ -46,7 +50,7 @@ class TaskWindow(RowWindow[TaskLine]):
         head = f"{place:>3}  "
         tail = f" {age(row.updated_at, now):>4} "
         if width >= 50:
-            tail = f"  {fit(self._who(row), 10, ascii_only=ascii_only)}{tail}"
+            tail = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}{tail}"
         room = max(1, width - 3 - len(head) - len(tail))
         quiet = row.status in ("done", "skipped", "cancelled")
         under = " underline" if look_.drop else ""
@@ -55,9 +59,28 @@ class TaskWindow(RowWindow[TaskLine]):
             (flag, "$changed"),
             (state.mark(ascii_only=ascii_only), state.color),
             (head, "$muted"),
-            (fit(row.name, room, ascii_only=ascii_only), ("$muted" if quiet or look_.dragged else "") + under),
+            *self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under),
             (tail, "$muted"),
         )
+
+    def _titled(self, row: TaskLine, room: int, ink: str) -> list[Part]:
+        """The name, and behind it, where that leaves room, what else there is to tell: one below the other."""
+        ascii_only = self.host.ascii_only
+        column = min(NAME, room // 2)
+        name = safe_line(row.name, room, ascii_only=ascii_only)
+        left = room - max(column, cell_len(name)) - 2
+        found = notes(self.host, row, self.host.situation.status_of(row)) if left >= LEAST_NOTE else []
+        if not found:
+            return [(fit(row.name, room, ascii_only=ascii_only), ink)]
+        parts: list[Part] = [(fit(row.name, room - left - 2, ascii_only=ascii_only), ink)]
+        for text, its_ink in found:
+            gap = 2 if len(parts) == 1 else 1
+            if left + 2 - gap < min(cell_len(text), LEAST_NOTE):
+                break
+            shown = safe_line(text, left + 2 - gap, ascii_only=ascii_only)
+            parts += [(" " * gap, ""), (shown, its_ink)]
+            left -= cell_len(shown) + gap
+        return [*parts, (" " * (left + 2), "")]
 
     def _who(self, row: TaskLine) -> str:
         if row.blocked and row.depends_on:

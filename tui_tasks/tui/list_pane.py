@@ -175,6 +175,10 @@ class ListPane(ListMoves):
         elif bar.is_open:
             bar.clear()
 
+    def select(self, uid: str) -> None:
+        """As `Pane.select`."""
+        self.window.move_to(uid)
+
     def go_to(self, uid: str) -> None:
         """As `Pane.go_to`."""
         if not self.window.move_to(uid):

@@ -264,7 +264,7 @@ class FootLine(Line):
         """` ? Help  / Filter ...`, as many as there is room for."""
         if said := self.said:
             return [(" ", ""), (safe_line(said, width - 2), "$changed")]
-        hints = self._hints if self._hints is not None else self._of_pane(width)
+        hints = self._shown_hints(width)
         parts: list[Part] = [(" ", "")]
         used = 1
         for key, word, _ in hints:
@@ -275,18 +275,20 @@ class FootLine(Line):
             parts += [(key, "$changed"), (f" {word}  ", "$muted")]
         return parts
 
+    def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
+        """What it tells of: nothing that would do nothing, and read only nothing that writes."""
+        hints = self._hints if self._hints is not None else self._of_pane(width)
+        read_only = self.host.bridge.read_only
+        return [hint for hint in hints if not (read_only and hint[2] and ACTIONS[hint[2]].writes)]
+
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.host.pane
-        return [self._hint_of(each.split("+")) for each in pane.footer(width < 60)]
-
-    def _hint_of(self, ids: Sequence[str]) -> tuple[str, str, str]:
-        """The keys of actions that are told of as one, by the word of the last: `HJKL Move`. A click does the last."""
-        keys = [self.host.key_of(each) for each in ids]
-        return ("" if all(len(key) == 1 for key in keys) else "/").join(keys), ACTIONS[ids[-1]].short, ids[-1]
+        found = ((self.host.key_of(each), pane.short(ACTIONS[each]), each) for each in pane.footer(width < 60))
+        return [hint for hint in found if hint[1]]
 
     def on_click(self, event: events.Click) -> None:
         """Do what was clicked."""
-        hints = self._hints if self._hints is not None else self._of_pane(self.size.width)
+        hints = self._shown_hints(self.size.width)
         x = event.x - 1
         for key, word, action in hints:
             x -= cell_len(key) + 1 + cell_len(word) + 2

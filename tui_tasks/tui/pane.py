@@ -26,19 +26,22 @@ class Unseen(Vertical, Settled):
 
 
 class Pane(Actor, Unseen):
-    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of.
-
-    Several that are told of as one are joined by a plus.
-    """
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
 
     NAME: ClassVar[str] = ""
     FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
     FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
+    HAS_TASKS: ClassVar[bool] = False
+    """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
     stale = False
 
     def footer(self, small: bool) -> tuple[str, ...]:
         """The ids of the actions that the footer tells of."""
         return self.FOOTER_SMALL if small else self.FOOTER
+
+    def short(self, action: Action) -> str:
+        """The word for an action in the footer; empty where it would do nothing, and is not told of."""
+        return action.short
 
     def changed(self, changes: Changes) -> None:
         """Something was written; called only while the pane is shown. `app.situation` has taken it in already."""
@@ -66,6 +69,9 @@ class Pane(Actor, Unseen):
     def is_open(self) -> bool:
         """Whether what the cursor is on was opened: its detail is shown, or stands in the pane's place."""
         return self.has_class("-open")
+
+    def select(self, uid: str) -> None:
+        """Put the cursor on a task, where the pane shows it."""
 
     def go_to(self, uid: str) -> None:
         """Put the cursor on a task of the list that is shown, whatever filter is in its way."""

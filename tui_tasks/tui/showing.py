@@ -19,6 +19,8 @@ class Showing(Hosted, App[None]):
     list_id: int
     """The list that the list and the board show."""
     pane_name: str
+    _selected: str | None = None
+    """The task that the cursor was on in the list or on the board, whichever was shown last."""
 
     @property
     def pane(self) -> Pane:
@@ -99,11 +101,15 @@ class Showing(Hosted, App[None]):
             made.display = False
             await held.mount(made)
         self.pane.left()
+        if self.pane.HAS_TASKS:
+            self._selected = self.pane.target()
         with self.batch_update():
             self.pane.display = False
             self.pane_name = name
             self.pane.display = True
         self._wake()
+        if self.pane.HAS_TASKS and self._selected is not None:
+            self.pane.select(self._selected)
         # At once, before the next key is looked at: `Widget.focus` waits its turn.
         self.screen_stack[0].set_focus(self.pane.focus_target())
 

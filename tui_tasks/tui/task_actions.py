@@ -31,6 +31,7 @@ MOST_MARKED = 10_000
 class TaskActions(RowActions, Pane):
     """A pane of tasks. `window` is the one with the cursor: rows by the uids of tasks."""
 
+    HAS_TASKS = True
     window: RowWindow[TaskLine]
 
     def __init__(self, *, id: str | None = None) -> None:
