@@ -383,4 +383,7 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("cache_size", _CACHE),
         ("wal_autocheckpoint", CHECKPOINT),
         ("journal_size_limit", LOG_STAYS),
+        # On macOS fsync leaves what is written in the drive's own memory. Elsewhere these change nothing.
+        ("fullfsync", 1),
+        ("checkpoint_fullfsync", 1),
     ]

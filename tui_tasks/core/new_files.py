@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 
 from tui_tasks.core.errors import DatabaseRefused
@@ -42,10 +43,20 @@ def make_folder(folder: str) -> None:
             sync_folder(os.path.dirname(folder))
 
 
+def sync(handle: int) -> None:
+    """Have what was written outlive a power cut: on macOS fsync leaves it in the drive's own memory."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        with contextlib.suppress(OSError):  # a file system that cannot do it
+            fcntl.fcntl(handle, full)
+            return
+    os.fsync(handle)
+
+
 def sync_folder(folder: str) -> None:
     """Have the names in a folder outlive a power cut; SQLite sees to the folder that the database is in."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        sync(handle)
     finally:
         os.close(handle)

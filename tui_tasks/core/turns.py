@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
@@ -25,10 +26,11 @@ _STOPPED: Final = 2_500_000
 _NEXT_SECONDS: Final = 0.0002
 _SECONDS: Final = 0.002
 
+# As Linux has it; macOS has the same constants and another `struct flock`.
 _FLOCK: Final = struct.Struct("hhqqi")
 # What this system cannot do is None: then nobody gives way.
-_ASK: Final[int | None] = getattr(fcntl, "F_OFD_GETLK", None)
-_SET: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None)
+_ASK: Final[int | None] = getattr(fcntl, "F_OFD_GETLK", None) if sys.platform == "linux" else None
+_SET: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
 
 
 def _microseconds() -> int:
