@@ -5,7 +5,7 @@ import pytest
 from tests.tui.plan import NOW, at
 from tui_tasks.core import journal, log_pages, queries
 from tui_tasks.core.compacting import compact
-from tui_tasks.core.operations import LogTask
+from tui_tasks.core.operations import EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.core.wanted import ALL, Filter, Term
 from tui_tasks.tui.log_lines import EntriesOfJournal
@@ -22,7 +22,8 @@ def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkey
         seen.looked = type(seen.looked)(looked, NOW)
         newest = journal.newest(store.db)
         source = EntriesOfJournal(store.db, seen, only)
-        whole = [line for seq in range(newest + 1) for line in log_pages.find(store.db, [seq], only).values()]
+        seqs = range(newest + 1)
+        whole = [line for seq in seqs for line in log_pages.find(store.db, [seq], only, source.fold).values()]
         keys = [str(line.seq) for line in whole]
         marks = [mark.word for mark in source.marks()]
         if marks:
@@ -43,13 +44,56 @@ def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after
         seen = Situation(store.db, NOW)
         seen.looked = type(seen.looked)(looked, NOW)
         source = EntriesOfJournal(store.db, seen)
-        keys = [EARLIER, *map(str, log_pages.find(store.db, range(oldest, newest + 1)))]
+        keys = [EARLIER, *map(str, log_pages.find(store.db, range(oldest, newest + 1), fold=source.fold))]
         keys.insert(1 + sum(key != EARLIER and int(key) <= looked for key in keys), SEEN)
         for limit in (1, 2, 5, 1000):
             assert [source.key(row) for row in read(source.first, source.after, limit, -1)] == keys
             assert [source.key(row) for row in read(source.last, source.before, limit, 0)] == keys
         assert source.find(keys).keys() == set(keys)
         assert EARLIER not in EntriesOfJournal(store.db, seen, Filter((Term("kind", "log"),))).find(keys)
+
+
+def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):
+    with Store(plan.path) as store:
+        newest = journal.newest(store.db)
+
+        def log(actor, place, text):
+            store.commit(LogTask(plan[place], text), actor=actor, now=NOW)
+
+        for number in range(4):
+            log("claude-1", 5, f"first {number}")
+            log("claude-2", 7, f"beside {number}")
+        log("claude-1", 4, "elsewhere")
+        log("claude-1", 5, "second")
+        store.commit(EditTask(plan[5], {"priority": 1}), actor="human", now=NOW)
+        log("claude-1", 5, "third")
+        lines = log_pages.page(store.db, newest, 100, fold=log_pages.LAST)
+        assert [(line.words, line.new.get("message")) for line in lines] == [
+            # What the agent had said before belongs to its run.
+            (7, "first 3"),
+            (4, "beside 3"),
+            (1, "elsewhere"),
+            (1, "second"),
+            (1, None),
+            (1, "third"),
+        ]
+        words = [text for _, text in log_pages.run_of(store.db, lines[0])]
+        assert words[:5] == ["first 3", "first 2", "first 1", "first 0", "running tests 14/22"]
+        still = log_pages.page(store.db, newest - 1, 100, fold=newest)
+        assert [line.words for line in still][:3] == [3, 1, 1]
+        assert len(log_pages.page(store.db, newest, 100)) == 12
+
+
+def test_a_long_run_is_gone_through_piece_by_piece(plan):
+    with Store(plan.path) as store:
+        with store.transaction(NOW) as transaction:
+            for number in range(4_000):
+                with transaction.change():
+                    transaction.speak("claude-1")
+                    transaction.run(LogTask(plan[5], f"{number}"))
+        page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
+        assert [(line.words, line.new["message"]) for line in page] == [(log_pages.MOST_WORDS, "3999")]
+        assert page.reached is not None
 
 
 def read(edge, onwards, limit, end):

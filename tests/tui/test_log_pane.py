@@ -48,7 +48,7 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
             " 17:01:00  → status claude-2   #1  Inventory GA usage            pending -> done",
             " 19:58:41  ✗ fail   claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got 03:30",
             " 20:06:11  ? ask    claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
-            " 20:13:40  · log    claude-1   #5  Ship auth flow                wrote middleware/jwt.py",
+            ">20:15:02  · log    claude-1   #5  Ship auth flow                3 words, last: running tests 14/22",
         ):
             assert line in text
         assert text.count("test_dst_gap") == 1, "the reason is told once"
@@ -60,7 +60,7 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         told = shown(app)
-        assert "#5  Ship auth flow                running tests 14/22" in told
+        assert "#5  Ship auth flow                3 words, last: running tests 14/22" in told
         assert "#5  Ship it                       was called Ship auth flow" in told
         assert "#5  Ship it                       priority high -> urgent" in told
 
@@ -69,13 +69,28 @@ async def test_a_line_has_the_number_that_its_task_had_then(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "claude-1   #5  Ship auth flow                running tests 14/22" in shown(app)
+        assert "claude-1   #5  Ship auth flow                3 words, last: running tests 14/22" in shown(app)
         by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]))
-        by_agent(plan, "claude-1", LogTask(plan[5], "and on"))
+        by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert "claude-1   #5  Ship auth flow                running tests 14/22" in shown(app)
-        assert "claude-1   #6  Ship auth flow                and on" in shown(app)
+        assert "claude-1   #5  Ship auth flow                3 words, last: running tests 14/22" in shown(app)
+        assert "claude-2   #6  Ship auth flow                and on" in shown(app)
         assert "claude-2   #1  Before all" in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_run_of_progress_is_one_line_that_opens(plan, make_app, size):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "wrote middleware/jwt.py" not in shown(app)
+        assert "▸" in shown(app)
+        by_agent(plan, "claude-1", LogTask(plan[5], "all green"))
+        await until(pilot, lambda: texts(app)[-1] == "all green")
+        assert "running tests" not in shown(app)
+        await settle(pilot, "enter")
+        words = [shown(app).index(word) for word in ("running tests 14/22", "wrote middleware", "wrote login")]
+        assert words == sorted(words), "the newest first"
 
 
 async def test_what_was_done_again_is_told_as_redo(plan, make_app):
@@ -109,7 +124,7 @@ async def test_all_seen_takes_the_mark_away_until_something_happens(plan, make_a
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "full_stop")
         assert "you last looked here" not in shown(app)
-        by_agent(plan, "claude-1", LogTask(plan[5], "and on"))
+        by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
         assert texts(app)[-3:] == ["running tests 14/22", "--- you last looked here ---", "and on"]
 

@@ -58,7 +58,8 @@ class LogLine(msgspec.Struct, frozen=True):
 
     `word` is its kind as `KINDS` has it; `name` that of the task, list or job it is about, a task's as it was called
     then; `rank` and `list_id` say where the task is now; `job` is the uid of the job; `reason` why a task failed or was
-    skipped; `took` how long a run was, in microseconds; `is_redo` tells an undo that took back another.
+    skipped; `took` how long a run was, in microseconds; `is_redo` tells an undo that took back another;
+    `words` how many words of progress are folded into this one, with it.
     """
 
     seq: int
@@ -81,6 +82,7 @@ class LogLine(msgspec.Struct, frozen=True):
     reason: str | None = None
     took: int | None = None
     is_redo: bool = False
+    words: int = 1
 
 
 class Lines(list[LogLine]):
@@ -140,6 +142,65 @@ def _told_before() -> Any:
     return (J.kind == "task.logged") & fn.EXISTS(query)
 
 
+# The most words that are counted in one line.
+MOST_WORDS: Final = 100
+# Beats of a claim come between what is said, and tell nothing.
+_UNTOLD: Final = "claim.extended"
+
+
+def _goes_on(until: int) -> Any:
+    """The condition that an entry is a word of progress, and what its agent and its task did next is one more."""
+    of_task, of_agent, following = J.alias(), J.alias(), J.alias()
+    next_of_task = of_task.select(of_task.seq).where(
+        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _UNTOLD)
+    )
+    next_of_agent = of_agent.select(of_agent.seq).where(
+        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _UNTOLD)
+    )
+    one_more = following.select(SQL("1")).where(
+        (following.seq == next_of_task.order_by(of_task.seq).limit(1))
+        & (following.seq == next_of_agent.order_by(of_agent.seq).limit(1))
+        & (following.seq <= until)
+        & (following.kind == "task.logged")
+        & following.undoes.is_null()
+    )
+    return (J.kind == "task.logged") & J.undoes.is_null() & fn.EXISTS(one_more)
+
+
+def _back_from(mine: Any, limit: int) -> Statement:
+    told = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
+    return Statement(
+        told.where(mine & (J.seq <= slot("seq")) & (J.kind != _UNTOLD)).order_by(J.seq.desc()).limit(limit)
+    )
+
+
+_BACK: Final = {
+    most: (_back_from(J.actor == slot("actor"), most), _back_from(J.task == slot("task"), most))
+    for most in (2, MOST_WORDS)
+}
+
+
+def run_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
+    """The words of progress that are folded into a line, the newest first, each with its instant."""
+    return [(at, str(_values(new).get("message", ""))) for *_, at, new in _run(db, line.actor, line.task, line.seq)]
+
+
+def _run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
+    """The entries of a run of progress, from its last one back."""
+    run: list[Any] = []
+    for most, (of_actor, of_task) in _BACK.items():
+        pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
+        run = []
+        for mine, its in pairs:
+            _, kind, _, about, undoes, *_ = mine
+            if mine[0] != its[0] or kind != "task.logged" or about != task or undoes is not None:
+                break
+            run.append(mine)
+        if len(run) < most:
+            break
+    return run
+
+
 def _query() -> Any:
     return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_shown())
 
@@ -161,39 +222,48 @@ _BEFORE_OF_TASK = Statement(
 _decode = msgspec.json.decode
 
 
-def page(db: Database, seq: int, limit: int, only: Filter = ALL, *, backwards: bool = False) -> Lines:
-    """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first."""
-    if only:
-        return _pass_over(db, seq, limit, only, backwards=backwards)
+def page(
+    db: Database, seq: int, limit: int, only: Filter = ALL, *, backwards: bool = False, fold: int | None = None
+) -> Lines:
+    """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
+
+    With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number.
+    """
+    if only or fold is not None:
+        return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
     rows = db.all(_BEFORE if backwards else _AFTER, seq=seq, limit=limit)
     return Lines(_line(db, row) for row in (reversed(rows) if backwards else rows))
 
 
-def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool) -> Lines:
+def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> Lines:
     oldest, newest = edges(db)
     seq = min(max(seq, oldest - 1), newest + 1)
     end = seq - MOST_PASSED if backwards else seq + MOST_PASSED
     if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
         # The index finds an actor's entries, however few they are.
         end = FIRST if backwards else LAST
-    query = _query().where(*conditions(db, only)).limit(limit)
+    query = _query().where(*conditions(db, only), *_folded(fold)).limit(limit)
     if backwards:
         rows = list(reversed(db.query(query.where(J.seq < seq, J.seq >= end).order_by(J.seq.desc()))))
     else:
         rows = db.query(query.where(J.seq > seq, J.seq <= end).order_by(J.seq))
-    found = Lines(_line(db, row) for row in rows)
+    found = Lines(_line(db, row, fold) for row in rows)
     if len(found) < limit and oldest < end < newest:
         found.reached = end
     return found
 
 
-def find(db: Database, seqs: Collection[int], only: Filter = ALL) -> dict[int, LogLine]:
-    """Those of the entries that are wanted, by their numbers."""
-    if not only:
+def _folded(fold: int | None) -> list[Any]:
+    return [] if fold is None else [~_told_before(), ~_goes_on(fold)]
+
+
+def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | None = None) -> dict[int, LogLine]:
+    """Those of the entries that are wanted, by their numbers; `fold` as in `page`."""
+    if not only and fold is None:
         rows = [row for seq in seqs if (row := db.one(_ONE, seq=seq)) is not None]
     else:
-        rows = db.query(_query().where(J.seq.in_(list(seqs)), *conditions(db, only)))
-    return {row[0]: _line(db, row) for row in rows}
+        rows = db.query(_query().where(J.seq.in_(list(seqs)), *conditions(db, only), *_folded(fold)))
+    return {row[0]: _line(db, row, fold) for row in rows}
 
 
 def edges(db: Database) -> tuple[int, int]:
@@ -270,7 +340,7 @@ def _says(word: str) -> Any:
 # What a line tells
 
 
-def _line(db: Database, row: Any) -> LogLine:
+def _line(db: Database, row: Any, fold: int | None = None) -> LogLine:
     seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = (
         journal.as_text(row)
     )
@@ -288,6 +358,8 @@ def _line(db: Database, row: Any) -> LogLine:
         told = _of_job(db, entity, uid, now)
     elif entity == "list":
         name = name or _name_of_list(db, uid)
+    elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
+        told["words"] = max(1, len(_run(db, actor, task, seq)))
     told.setdefault("name", name)
     return LogLine(
         seq, at, actor, kind, word, entity, uid, task, undoes, was, now, bool(has_why), list_id=list_id, rank=rank,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 
-from tui_tasks.core import journal
+from tui_tasks.core import journal, log_pages
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.log_pages import LogLine
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.tui.actions import Actor, bindings
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.detail import Detail
+from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.format import moment, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.lines import Drawn, Lines, wrapped
@@ -39,6 +40,7 @@ class EntryText(Lines):
 
     line: LogLine | None = None
     entry: Entry | None = None
+    run: Sequence[tuple[int, str]] = ()
 
     def lines(self, width: int) -> list[Drawn]:
         """Head, text, fields, reasoning."""
@@ -56,6 +58,8 @@ class EntryText(Lines):
             return [*shown, [(" What is below has happened since.", "")]]
         if line.word == EARLIER:
             return [*shown, [(" What happened before is kept no longer: the journal was compacted.", "")]]
+        if len(self.run) > 1:
+            return [*shown, *self._run_of_words(width)]
         values = (entry.new if entry is not None else line.new) or {}
         said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
         for text in said or [text_of(line)]:
@@ -64,6 +68,17 @@ class EntryText(Lines):
             shown += self._why(entry.why, width)
         if entry is not None and entry.old is not None and not said:
             shown += self._changes(entry, width)
+        return shown[:_MOST_LINES]
+
+    def _run_of_words(self, width: int) -> list[Drawn]:
+        """Each word of progress with its time, the newest first."""
+        zone = self.host.zone
+        shown: list[Drawn] = []
+        for at, text in self.run:
+            when = time_of_day(at, zone, seconds=True)
+            first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.host.ascii_only) or [""]
+            shown.append([(f" {when}  ", "$muted"), (first, "")])
+            shown += [[(" " * 11 + line, "")] for line in rest]
         return shown[:_MOST_LINES]
 
     def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
@@ -123,6 +138,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
         if text.line == line and line is not None:
             return
         text.line, text.entry = line, self._read(line)
+        text.run = log_pages.run_of(self.host.bridge.db, line) if line is not None and line.words > 1 else ()
         text.again()
         self.query_one("#entry-scroll").scroll_home(animate=False)
         detail = self.query_one(Detail)

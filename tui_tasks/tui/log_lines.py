@@ -15,6 +15,7 @@ from tui_tasks.core.log_pages import FIRST, LAST, LogLine
 from tui_tasks.core.log_places import PlacesThen
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.core.wanted import ALL, Filter
+from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.format import DAY, SECOND, cell_len, fit, moment, safe_line
 from tui_tasks.tui.format import clock as time_of_day
 from tui_tasks.tui.held_rows import Page
@@ -41,6 +42,8 @@ class EntriesOfJournal:
         self._db = db
         self._seen = seen
         self.only = only
+        # Up to this entry, an agent's progress on a task is one line; None: each word is one, as a filter shows them.
+        self.fold = None if only else LAST
         self._reached: dict[tuple[int, bool], int] = {}
 
     def first(self, limit: int) -> Page[LogLine]:
@@ -63,7 +66,7 @@ class EntriesOfJournal:
         """Read on from a place: the number of an entry, and whether it is the mark behind that entry."""
         start = place[0] + (backwards and place[1])
         begin = self._reached.pop((start, backwards), start)
-        found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards)
+        found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
         page: Page[LogLine] = Page(found)
         edge = found[0 if backwards else -1].seq if found else start
         if found.reached is not None:
@@ -94,7 +97,7 @@ class EntriesOfJournal:
 
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
         """See `Source`."""
-        found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only)
+        found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only, self.fold)
         rows = {str(seq): line for seq, line in found.items()}
         if not MARKS.keys().isdisjoint(keys):
             rows |= {mark.word: mark for mark in self.marks() if mark.word in keys}
@@ -166,6 +169,23 @@ class LogWindow(RowWindow[LogLine]):
         super()._go_on()
         self.post_message(self.Searched())
 
+    def hold_still(self, until: int) -> None:
+        """Fold no line that is shown into one that comes in after the entry `until`."""
+        if isinstance(self.source, EntriesOfJournal) and self.source.fold == LAST:
+            self.source.fold = until
+
+    def fold_again(self) -> None:
+        """Fold all that there is."""
+        if isinstance(self.source, EntriesOfJournal) and self.source.fold not in (None, LAST):
+            self.source.fold = LAST
+            self.reload()
+
+    def folded_by(self, changes: Changes) -> list[str]:
+        """The keys of the lines that may be folded into what came in."""
+        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
+        rows = self._held.rows if said else ()
+        return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
+
     def number_jobs(self, uids: Sequence[str]) -> None:
         """Take the jobs in their order: their numbers are their places in it."""
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
@@ -191,6 +211,11 @@ class LogWindow(RowWindow[LogLine]):
                 name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
                 parts += [(name, ""), ("  ", "")]
         where = self._where(row) if width >= 80 else ""
+        if row.words > 1:
+            if width >= 60:
+                many = f"{row.words - 1}+" if row.words == log_pages.MOST_WORDS else f"{row.words}"
+                parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
+            where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]
 

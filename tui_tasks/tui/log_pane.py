@@ -138,7 +138,7 @@ class LogPane(RowActions, Pane):
         if changes.all:
             window.reload()
         window.grow()
-        window.change(MARKS)
+        window.change([*MARKS, *(window.folded_by(changes) if self.following else ())])
         if self.following:
             window.move_last()
         self._note_below()
@@ -180,6 +180,11 @@ class LogPane(RowActions, Pane):
         self._follow(self.window.at_end and not self.is_open)
 
     def _follow(self, following: bool) -> None:
+        if following:
+            self.window.fold_again()
+        else:
+            # What is being looked at stays where it is.
+            self.window.hold_still(self.host.bridge.seq)
         self.following = following
         self.below = 0 if following else self.below
         self.query_one(LogRule).again()
