@@ -148,7 +148,7 @@ MOST_WORDS: Final = 100
 _UNTOLD: Final = "claim.extended"
 
 
-def _goes_on(until: int) -> Any:
+def _goes_on(until: Any) -> Any:
     """The condition that an entry is a word of progress, and what its agent and its task did next is one more."""
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
@@ -176,7 +176,7 @@ def _back_from(mine: Any, limit: int) -> Statement:
 
 _BACK: Final = {
     most: (_back_from(J.actor == slot("actor"), most), _back_from(J.task == slot("task"), most))
-    for most in (2, MOST_WORDS)
+    for most in (2, 10, MOST_WORDS)
 }
 
 
@@ -209,6 +209,14 @@ _EACH = _query().where(~_told_before())
 _AFTER = Statement(_EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(_EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(_EACH.where(J.seq == slot("seq")))
+_FOLDED = _EACH.where(~_goes_on(slot("fold")))
+_FOLDED_AFTER = Statement(
+    _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
+)
+_FOLDED_BEFORE = Statement(
+    _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
+)
+_FOLDED_ONE = Statement(_FOLDED.where(J.seq == slot("seq")))
 # Each by itself: SQLite would go through the whole journal for both at once.
 _OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
 _NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
@@ -227,7 +235,8 @@ def page(
 ) -> Lines:
     """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
 
-    With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number.
+    With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number. It goes
+    without a filter.
     """
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
@@ -242,27 +251,32 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
     if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
         # The index finds an actor's entries, however few they are.
         end = FIRST if backwards else LAST
-    query = _query().where(*conditions(db, only), *_folded(fold)).limit(limit)
-    if backwards:
-        rows = list(reversed(db.query(query.where(J.seq < seq, J.seq >= end).order_by(J.seq.desc()))))
+    if fold is not None:
+        folded = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
+        rows = db.all(folded, fold=fold, seq=seq, end=end, limit=limit)
+        rows = list(reversed(rows)) if backwards else rows
     else:
-        rows = db.query(query.where(J.seq > seq, J.seq <= end).order_by(J.seq))
+        rows = _wanted_rows(db, seq, end, limit, only, backwards=backwards)
     found = Lines(_line(db, row, fold) for row in rows)
     if len(found) < limit and oldest < end < newest:
         found.reached = end
     return found
 
 
-def _folded(fold: int | None) -> list[Any]:
-    return [] if fold is None else [~_told_before(), ~_goes_on(fold)]
+def _wanted_rows(db: Database, seq: int, end: int, limit: int, only: Filter, *, backwards: bool) -> list[Any]:
+    query = _query().where(*conditions(db, only)).limit(limit)
+    if backwards:
+        return list(reversed(db.query(query.where(J.seq < seq, J.seq >= end).order_by(J.seq.desc()))))
+    return db.query(query.where(J.seq > seq, J.seq <= end).order_by(J.seq))
 
 
 def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | None = None) -> dict[int, LogLine]:
     """Those of the entries that are wanted, by their numbers; `fold` as in `page`."""
-    if not only and fold is None:
-        rows = [row for seq in seqs if (row := db.one(_ONE, seq=seq)) is not None]
+    if not only:
+        one, values = (_ONE, {}) if fold is None else (_FOLDED_ONE, {"fold": fold})
+        rows = [row for seq in seqs if (row := db.one(one, seq=seq, **values)) is not None]
     else:
-        rows = db.query(_query().where(J.seq.in_(list(seqs)), *conditions(db, only), *_folded(fold)))
+        rows = db.query(_query().where(J.seq.in_(list(seqs)), *conditions(db, only)))
     return {row[0]: _line(db, row, fold) for row in rows}
 
 

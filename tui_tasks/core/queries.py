@@ -35,7 +35,7 @@ IN_LIVE_LIST: Any = fn.EXISTS(
     ListRow.select(SQL("1")).where((ListRow.id == TaskRow.list_id) & (ListRow.deleted == SQL("0")))
 )
 # So many ready tasks of lists that are not to be taken from are passed over, before each list is asked for its own.
-_MOST_PASSED = 500
+_MOST_PASSED = 100
 
 read_task = reader(Task, TaskRow)
 read_list = reader(TaskList, ListRow)
