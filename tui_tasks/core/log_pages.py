@@ -182,7 +182,8 @@ _BACK: Final = {
 
 def run_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
     """The words of progress that are folded into a line, the newest first, each with its instant."""
-    return [(at, str(_values(new).get("message", ""))) for *_, at, new in _run(db, line.actor, line.task, line.seq)]
+    rows = map(journal.as_text, _run(db, line.actor, line.task, line.seq))
+    return [(at, str(_values(new).get("message", ""))) for *_, at, new in rows]
 
 
 def _run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
