@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from tui_tasks.core import pages, queries
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
@@ -163,7 +165,9 @@ class TaskActions(RowActions, Pane):
         if text is None:
             return wish
         name, description = editor.from_document(text, wish.description)
-        return replace(wish, draft=replace(wish.draft, name=name or wish.draft.name), description=description)
+        return replace(
+            wish, draft=msgspec.structs.replace(wish.draft, name=name or wish.draft.name), description=description
+        )
 
     async def _add_by_form(self, wish: Wish, place: Place) -> None:
         from tui_tasks.quick_add_syntax import fields
