@@ -62,7 +62,10 @@ def _clock(db: Database, now: int) -> Iterator[str]:
     for entry in journal.latest(db, 1):
         if entry.at - now > DRIFT:
             behind = timedelta(microseconds=entry.at - now)
-            yield f"the clock is {behind} behind the newest entry: set it right, or ages and schedules will be wrong"
+            yield (
+                f"the clock is {behind} behind the newest entry, or whoever wrote that had one that is ahead: set it "
+                "right, or ages and schedules will be wrong"
+            )
     yield from _contradictions(db)
     for uid in queries_jobs.decided_ahead(db, now + WRONG):
         job = queries_jobs.job(db, uid)
