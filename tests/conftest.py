@@ -1,6 +1,7 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,15 @@ _ALWAYS = {"deadline": None, "print_blob": True, "phases": [Phase.explicit, Phas
 settings.register_profile("ordinary", derandomize=True, **_ALWAYS)
 settings.register_profile("long", max_examples=500, stateful_step_count=50, **_ALWAYS)
 settings.load_profile("ordinary")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what is Linux's own on other systems."""
+    if sys.platform == "linux":
+        return
+    for item in items:
+        if item.get_closest_marker("linux"):
+            item.add_marker(pytest.mark.skip(reason="it is Linux's own"))
 
 
 class Clock:

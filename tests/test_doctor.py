@@ -160,7 +160,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.linux
 def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
     filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,7 @@ def test_an_exception_ends_it_with_what_went_wrong_and_the_terminal_is_as_before
     assert b"\x1b[2J" not in told
 
 
+@pytest.mark.linux
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_a_pane_of_tmux_that_is_killed_ends_it_and_leaves_the_terminal_outside_as_before(
     path: Path, tmp_path: Path

@@ -209,7 +209,7 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(caught.split()[1], 16) & (1 << (number - 1)))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+@pytest.mark.linux
 @pytest.mark.parametrize("command", ["serve", "scheduler"])
 def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
     started = [sys.executable, "-c", ELSEWHERE, command, "--db", str(db)]

@@ -182,7 +182,7 @@ def test_a_copy_is_made_in_steps_that_are_told(driver, connect, tmp_path):
     copy.close()
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the files of a process are told by Linux alone")
+@pytest.mark.linux
 def test_what_is_sorted_is_kept_off_the_disk(connect):
     """Temporary files would stand in a folder of the system's, for others to see."""
     rows = connect().execute(

@@ -163,6 +163,7 @@ def test_a_log_that_has_grown_far_beyond_the_file_is_found_through_a_link(path, 
                     assert other.db.scalar("SELECT count(*) FROM task") == 30
 
 
+@pytest.mark.linux
 def test_a_look_at_a_database_in_use_lets_no_lock_go(path):
     with Store(str(path)) as store:
         add(store, "in the log")

@@ -205,6 +205,7 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
     assert not alive(pid)
 
 
+@pytest.mark.linux
 def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(host, store, path, tmp_path):
     script = tmp_path / "inside.py"
     script.write_text(INSIDE)

@@ -19,6 +19,8 @@ from tests.tui.plan import Plan
 from tui_tasks.core import queries
 from tui_tasks.core.store import Store
 
+pytestmark = pytest.mark.linux  # children of a process are told by /proc
+
 Start = Callable[..., Terminal]
 VIM = pytest.mark.skipif(shutil.which("vim") is None, reason="needs vim")
 PIPED = pytest.mark.parametrize("piped", [False, True], ids=["alone", "with an agent on the pipe"])
