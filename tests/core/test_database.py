@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from tests.core.databases import NOW, add, begun, contents, foreign, made
-from tui_tasks.core import database, fitness, journal, migrations, queries
+from tui_tasks.core import database, fitness, journal, queries
 from tui_tasks.core.backup import backup
 from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
@@ -224,7 +224,7 @@ def test_beginning_to_write_ahead_waits_for_another_who_does_so_too(path, monkey
         if len(waits) == 3:
             other.execute("ROLLBACK")
 
-    monkeypatch.setattr(migrations.time, "sleep", wait)
+    monkeypatch.setattr(database.time, "sleep", wait)
     with Store(str(path)) as store:
         add(store, "one")
     assert len(waits) >= 3

@@ -144,6 +144,7 @@ def test_a_writer_that_waited_while_it_was_replaced_writes_to_what_is_there_now(
         add(store, "lost with the old")
         store.db._turns.take = waiting
         add(store, "second")
+        assert store.db.scalar("PRAGMA journal_mode") == "wal"
     assert names(path) == ["first", "second"]
 
 

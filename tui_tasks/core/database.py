@@ -13,7 +13,7 @@ from tui_tasks.core.driver import connect, refuse_faulty_library, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.new_files import make_private
 from tui_tasks.core.open_files import OpenFiles, State
-from tui_tasks.core.storage_errors import BUSY_SECONDS, needs_opening, storage_errors
+from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
 from tui_tasks.core.turns import Turns
 
 if TYPE_CHECKING:
@@ -104,6 +104,26 @@ class Database:
             before.close()
             if turns is not None:
                 turns.close()
+            if state is State.REPLACED and not self.read_only:
+                # What was restored is one file, without a log.
+                self.write_ahead()
+
+    def write_ahead(self) -> None:
+        """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
+
+        Raises:
+            sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
+        """
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self.sql("PRAGMA journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() > deadline:
+                    self._has_failed = True
+                    raise
+            time.sleep(0.002)  # SQLite itself does not wait here
 
     def open_again(self) -> None:
         """Open it anew, since a read has failed: the file may be another one by now, or on another disk.

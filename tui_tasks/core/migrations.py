@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from tui_tasks.core.database import Database
-from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.fitness import APPLICATION_ID, SCHEMA, refusing
-from tui_tasks.core.storage_errors import BUSY_SECONDS, is_busy
 
 
 def opened(path: str, *, read_only: bool = False) -> Database:
@@ -41,7 +37,7 @@ def migrate(db: Database) -> None:
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
         # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
-        _write_ahead(db)
+        db.write_ahead()
         if version < SCHEMA:
             with db.transaction(write=True):
                 _take_steps(db)
@@ -57,20 +53,3 @@ def _take_steps(db: Database) -> None:
             db.sql(statement)
     db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
     db.sql(f"PRAGMA user_version = {SCHEMA}")
-
-
-def _write_ahead(db: Database) -> None:
-    """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
-
-    Raises:
-        sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
-    """
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            db.sql("PRAGMA journal_mode = wal")
-            return
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-        time.sleep(0.002)  # SQLite itself does not wait here
