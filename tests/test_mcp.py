@@ -129,13 +129,15 @@ def test_a_call_with_a_key_is_done_once_and_its_reasoning_is_kept(tmp_path: Path
     driven(tmp_path, script)
 
 
-def test_a_call_names_its_list_and_its_agent_in_meta_but_never_the_human(tmp_path: Path) -> None:
+def test_a_call_names_its_list_in_meta_but_speaks_as_nobody_else(tmp_path: Path) -> None:
     async def script(session: Any) -> None:
-        await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"list": "mine", "agent": "robin"})
+        await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"list": "mine", "agent": "agent"})
         entries = await history(session)
-        assert [(entry["actor"], entry["task"]["list"]) for entry in entries if "task" in entry] == [("robin", "mine")]
+        assert [(entry["actor"], entry["task"]["list"]) for entry in entries if "task" in entry] == [("agent", "mine")]
         refused = await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"agent": "human"})
         assert refused.structured_content["error"]["code"] == "invalid_request"
+        refused = await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"agent": "robin"})
+        assert refused.structured_content["error"]["code"] == "forbidden"
         as_argument = await session.call_tool("tasklist_add_task", {"name": "one", "agent": "robin"})
         assert as_argument.structured_content["error"]["data"] == {"argument": "agent"}
 

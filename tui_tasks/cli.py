@@ -16,6 +16,7 @@ from tui_tasks.options import (
     REFUSED,
     USAGE,
     check_speaker,
+    declare_bounds,
     declare_shared,
     existing,
     help_format,
@@ -32,6 +33,8 @@ _Run = Callable[[argparse.Namespace], int]
 
 _VERBS = ("add", "ls", "show", "next", "start", "log", "done", "fail", "skip", "edit", "mv", "rm", "undo")
 _SOON_OVER = frozenset({"call", "prime", *_VERBS})
+# Agents speak through these, and they take what keeps an agent within bounds.
+_BOUNDED = frozenset({"serve", "mcp", "call", "setup"})
 PANES = ("list", "board", "log", "schedule")
 
 
@@ -103,7 +106,8 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     declare_shared(made, None)
-    made.set_defaults(run=_tui, pane=PANES[0])
+    declare_bounds(made, None)
+    made.set_defaults(run=_tui, pane=PANES[0], takes_bounds=True)
     commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
     for name, help_, declare, run in [one for one in _COMMANDS if one[0] == first] or _COMMANDS:
         # `call` tells of the tools in its help, which argparse cannot know.
@@ -111,9 +115,11 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
             name, help=help_, description=help_, formatter_class=help_format, add_help=name != "call"
         )
         declare_shared(command, argparse.SUPPRESS)
+        if name in _BOUNDED:
+            declare_bounds(command, argparse.SUPPRESS)
         if declare is not None:
             declare(command)
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, takes_bounds=name in _BOUNDED)
     return made
 
 
@@ -126,12 +132,14 @@ def _screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
         return None
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_shared(made, None)
-    made.set_defaults(run=_tui, pane=PANES[0])
+    declare_bounds(made, None)
+    made.set_defaults(run=_tui, pane=PANES[0], takes_bounds=True)
     try:
         options, others = made.parse_known_args(arguments)
     except argparse.ArgumentError:
         return None
-    return None if others or not all(word.isascii() for word in arguments) else options
+    is_bounded = options.agent_only is not None or options.list_only is not None
+    return None if others or is_bounded or not all(word.isascii() for word in arguments) else options
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -283,6 +291,8 @@ def _mcp(options: argparse.Namespace) -> int:
         return USAGE
     with open_store(options) as store:
         tell_who_else(options)
+        # Over MCP the agent is always the one that the human has named (contract, section 2).
+        options.agent_only = identity_of(options).agent
         return 0 if mcp_server.run(session_of(options, store)) else REFUSED
 
 

@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from tui_tasks import __version__, prime, requests
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.confinement import shown_tools
 from tui_tasks.mcp_lines import StrictLines
 from tui_tasks.session import Session
 
@@ -30,7 +31,7 @@ _ABOUT = """\
 Over MCP, names have `_` for `:`. Beside the arguments of a tool that writes you may give `if_version` (write only if
 the task is still at that version, else `conflict`; `control_task` shows it), `idempotency_key` (the same call with the
 same key is done once), and `topic`, `observations`, `thoughts`, `reflection` (why you do it; the human reads it in the
-log). A client may give all of these, and `list` and `agent`, in the request's `_meta`.
+log). A client may give all of these, and `list`, in the request's `_meta`; your name is fixed.
 """
 # Short: a client puts all of it before its model, once for each tool.
 _VERSION = {"type": "integer", "description": "write only if still at this version"}
@@ -71,11 +72,12 @@ class _Front:
         self._replies: dict[Any, dict[str, Any]] = {}
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
+        shown = {tool.name for tool in shown_tools(self._session.identity, self._session.table.tools)}
         return types.ListToolsResult(
             tools=[
                 types.Tool(name=name, description=tool.description, input_schema=input_schema(tool))
                 for name, tool in self._tools.items()
-                if not tool.human
+                if tool.name in shown
             ]
         )
 

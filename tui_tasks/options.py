@@ -44,6 +44,13 @@ def declare_shared(command: argparse.ArgumentParser, default: str | None) -> Non
     group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs")
 
 
+def declare_bounds(command: argparse.ArgumentParser, default: str | None) -> None:
+    """Declare what keeps an agent within bounds, for the commands through which agents speak."""
+    group = command.add_argument_group("for agents that are not trusted")
+    group.add_argument("--agent-only", metavar="NAME", default=default, help="as --agent, and no request names another")
+    group.add_argument("--list-only", metavar="NAME", default=default, help="as --list, and nothing else is reached")
+
+
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
     options, more = parser.parse_known_args(arguments)
@@ -53,11 +60,25 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         more = []
     if more:
         parser.error(f"unrecognized arguments: {' '.join(more)}")
+    _take_bounds(parser, options)
     for name, given in vars(options).items():
         texts = given if isinstance(given, list) else [given]
         if name not in _PATHS and any(isinstance(text, str) and not _is_text(text) for text in texts):
             parser.error(f"{name}: not valid UTF-8")
     return options
+
+
+def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Let `--agent-only` and `--list-only` name the agent and the list; another beside them is wrong usage."""
+    for name in ("agent", "list"):
+        only = getattr(options, f"{name}_only", None)
+        if only is None:
+            continue
+        if not getattr(options, "takes_bounds", False):
+            parser.error(f"--{name}-only goes with serve, mcp, call, setup and the screen")
+        if getattr(options, name) not in (None, only):
+            parser.error(f"--{name} names another than --{name}-only")
+        setattr(options, name, only)
 
 
 def _is_text(given: str) -> bool:
@@ -135,7 +156,13 @@ def identity_of(options: argparse.Namespace) -> Identity:
     """Who speaks, and within what bounds."""
     from tui_tasks.dialects.identity import Identity
 
-    return Identity(options.agent or _default(options), options.list, options.read_only)
+    return Identity(
+        options.agent or _default(options),
+        options.list,
+        options.read_only,
+        agent_only=getattr(options, "agent_only", None) is not None,
+        list_only=getattr(options, "list_only", None) is not None,
+    )
 
 
 def _default(options: argparse.Namespace) -> str:

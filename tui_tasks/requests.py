@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import unicodedata
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,8 +17,11 @@ from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
+# What models write for ARGUMENT_KEYS: to pass over them would run the tool bare.
+_MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs", "tool_input")
 # What most requests have none of.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
+_ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
 MAX_BATCH: Final = 1_000
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Mn", "Me"})
 
@@ -60,6 +64,9 @@ def read(value: Any) -> Request:
     tool = tool_name(value)
     if not tool:
         raise InvalidRequest(f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}")
+    for key in _MISNAMED_ARGUMENTS:
+        if key in value:
+            raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
     arguments = _first(value, ARGUMENT_KEYS)
     if arguments is None:
         arguments = {}
@@ -81,6 +88,21 @@ def read(value: Any) -> Request:
         idempotency_key=name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
+
+
+def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> None:
+    """Refuse a request without arguments where one of them, by those names, stands beside the tool's name.
+
+    Raises:
+        InvalidRequest: one does.
+    """
+    if _first(value, ARGUMENT_KEYS) is not None:
+        return
+    for key in value:
+        if key in names and key not in _ENVELOPE:
+            raise InvalidRequest(
+                f'{key} is an argument of {tool[:100]} and goes under arguments: "arguments": {{"{key}": ...}}', key=key
+            )
 
 
 def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:

@@ -35,6 +35,7 @@ from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
+from tui_tasks.dialects.confinement import is_told, refuse_elsewhere
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.inflight import DEFECT, KEPT, InFlight
 from tui_tasks.requests import Request
@@ -66,7 +67,7 @@ class Session:
         self.identity = identity
         self.clock = clock
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
-        self.subscription = Subscription(store)
+        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry))
         self.waits = Waits(self)
 
     # Requests
@@ -119,7 +120,9 @@ class Session:
             if isinstance(value, Refusal):
                 raise value
             job.request = requests.read(value)
+            self._refuse_others(job.request)
             job.tool = self._tool(job.request.tool)
+            requests.refuse_flat(value, job.tool.name, job.tool.argument_names)
             if job.tool.human:
                 raise Forbidden(f"{job.tool.name} is the human's", tool=job.tool.name)
             job.arguments = decode(job.tool.arguments, job.request.arguments)
@@ -135,6 +138,23 @@ class Session:
             _log.exception("a request could not be read")
             job.refusal = Refusal(DEFECT)
         return job
+
+    def _refuse_others(self, request: Request) -> None:
+        """Refuse what speaks as another agent, or of another list, where the channel's is fixed.
+
+        Raises:
+            Forbidden: it does.
+        """
+        identity = self.identity
+        if identity.agent_only and request.agent not in (None, identity.agent):
+            raise Forbidden(f"this channel speaks as {identity.agent} alone", agent=identity.agent)
+        if identity.list_only and request.list not in (None, identity.list):
+            raise Forbidden(f"this channel is for the list {identity.list} alone", list=identity.list)
+
+    def speaker(self, request: Request | None) -> str:
+        """Who speaks by a request; what poses as another is the channel's own agent's."""
+        named = request.agent if request is not None and not self.identity.agent_only else None
+        return named or self.identity.agent
 
     def _tool(self, name: str) -> Tool:
         tool = self.table.find(name)
@@ -251,7 +271,7 @@ class Session:
         request, tool = job.request, job.tool
         assert request is not None
         assert tool is not None
-        agent = request.agent or self.identity.agent
+        agent = self.speaker(request)
         if not tool.while_paused and (known := reading.known.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
         transaction = reading if isinstance(reading, Transaction) else None
@@ -265,6 +285,9 @@ class Session:
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
+        if self.identity.list_only:
+            assert job.arguments is not None
+            refuse_elsewhere(call, tool, job.arguments)
         if request.idempotency_key is not None and (held := repeats.find(self.store.db, job, agent)) is not None:
             if "result" in held:
                 return held["result"], held["seq"]
@@ -281,9 +304,8 @@ class Session:
         """What an agent may not do is kept as `agent.refused` (contract, section 3)."""
         if isinstance(refusal, KEPT) and transaction is not None:
             request = job.request
-            agent = (request.agent if request else None) or self.identity.agent
             with transaction.change():
-                transaction.speak(agent, request.why if request else None)
+                transaction.speak(self.speaker(request), request.why if request else None)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
 
     def refused(self, job: InFlight, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:

@@ -35,11 +35,13 @@ def _setup(options: argparse.Namespace) -> int:
 
     from tui_tasks import setup
 
-    server = [sys.executable, "-m", "tui_tasks", "mcp", "--agent", options.agent or options.client]
+    server = [sys.executable, "-m", "tui_tasks", "mcp", "--agent-only", options.agent or options.client]
     if options.db or os.environ.get("TUI_TASKS_DB"):
         server += ["--db", str(Path(paths.database(options.db)).resolve())]
     if options.list:
-        server += ["--list", options.list]
+        server += ["--list" if options.list_only is None else "--list-only", options.list]
+    server += [option for option, given in (("--read-only", options.read_only),) if given]
+    server += [option for option, given in (("--no-scheduler", options.no_scheduler),) if given]
     try:
         print(setup.set_up(options.client, server, Path.cwd()))
     except setup.NotSetUp as error:

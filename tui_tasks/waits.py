@@ -101,13 +101,13 @@ class Waits:
         if job.writes and job.request.idempotency_key is not None:
             db = self._session.store.db
             with db.transaction(write=True):
-                repeats.drop(db, job, job.request.agent or self._session.identity.agent)
+                repeats.drop(db, job, self._session.speaker(job.request))
 
     def _result(self, waiting: Waiting, *, ending: bool) -> Any:
         """What came of the wait; None while it goes on."""
         job, wait, session = waiting.job, waiting.wait, self._session
         assert job.request is not None
-        agent = job.request.agent or session.identity.agent
+        agent = session.speaker(job.request)
         call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
         result = wait.check(call)
         is_over = wait.deadline <= call.passed if wait.deadline is not None else ending

@@ -13,12 +13,14 @@ import anyio
 import pytest
 
 from tests.contract.client import Agent, environment, program
+from tui_tasks import clock
 from tui_tasks.core import journal, queries
 from tui_tasks.core.operations import OpenAsk, PauseAgent
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
-NOW = 1_767_352_934_000_000
+# The processes have the system's clock, and mistrust one that is far from the journal's.
+NOW = clock.now()
 OWN = "tasklist:add_task"
 # What is asked for, and by whom; what an agent that means it would send with it.
 HUMANS = {
@@ -153,7 +155,7 @@ def test_by_the_option_of_any_command(db):
         arguments = program(command, "--db", str(db), "--agent", "human")
         done = subprocess.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout) == (2, b"")
-    assert_recorded(db, *[("agent", OWN)] * len(NAMES), *[("agent", "")] * 4)
+    assert_recorded(db, *[("agent", OWN)] * len(NAMES), *[("agent", "")] * 3, ("shell", ""))
 
 
 def test_by_the_option_where_there_is_no_database_none_is_made(tmp_path):
@@ -192,3 +194,200 @@ def test_the_class_for_python_speaks_as_an_agent_whatever_it_is_given(tmp_path):
     assert not tool.execute(merge=True, todos=posing, as_type="dict")["success"]
     with Store(str(tmp_path / "tasks.db")) as store:
         assert {entry.actor for entry in journal.since(store.db, 0, 1_000)} == {"agent"}
+
+
+# A channel that is kept to its agent, to its list
+
+
+def test_a_channel_of_one_agent_speaks_as_no_other_and_the_attempt_is_kept(db):
+    with Agent(db, "--agent", "alice") as alice:
+        task = alice.ok(OWN, name="hers")
+        held = alice.ok("control:claim")
+        assert alice.finish() == []
+    with Store(str(db)) as store:
+        store.commit(PauseAgent("bob", "wait"), actor="human", now=NOW)
+        start = journal.newest(store.db)
+    release = {"claim": held["claim"]}
+    with Agent(db, "--agent-only", "bob") as bob:
+        assert bob.refused(OWN, name="x")["code"] == "paused"
+        assert bob.refused(OWN, {"agent": "bob2"}, name="x")["code"] == "forbidden"
+        assert bob.refused("control:release", {"agent": "alice"}, **release)["code"] == "forbidden"
+        assert bob.refused("control:task", {"agent": "alice"}, uid=task["uid"])["code"] == "forbidden"
+        bob.write([{"tool": "control:release", "args": release, "agent": "alice"}])
+        assert [reply["error"]["code"] for reply in bob.reply()] == ["forbidden"]
+        assert bob.ok("control:hello", {"agent": "bob"})["agent"] == "bob"
+        assert bob.finish() == []
+    with Store(str(db), read_only=True) as store:
+        entries = journal.since(store.db, start, 100)
+        assert [(entry.kind, entry.actor) for entry in entries] == [("agent.refused", "bob")] * 4
+        assert queries.task(store.db, task["uid"]).status == "in_progress"
+
+
+def test_a_call_and_a_client_of_mcp_speak_as_no_other(db):
+    async def script(session: Any) -> None:
+        refused = await session.call_tool("tasklist_add_task", {"name": "x"}, meta={"agent": "bob2"})
+        assert refused.structured_content["error"]["code"] == "forbidden"
+        assert not (await session.call_tool("tasklist_add_task", {"name": "y"}, meta={"agent": "bob"})).is_error
+
+    over_mcp(db, script, "--agent", "bob")
+    assert [(entry.kind, entry.actor) for entry in kept(db)] == [
+        ("agent.refused", "bob"),
+        ("task.created", "bob"),
+    ]
+    done = call(db, OWN, {"name": "x"}, "--agent-only", "bob", "--agent", "bob2")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_bounds_are_refused_by_commands_that_would_not_keep_them(db):
+    for option in ("--agent-only", "--list-only"):
+        for arguments in ((option, "x", "ls"), ("ls", option, "x"), ("add", "one", option, "x")):
+            command = program(*arguments, "--db", str(db))
+            done = subprocess.run(command, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
+            assert (done.returncode, done.stdout) == (2, b"")
+    assert_recorded(db)
+
+
+@pytest.fixture
+def two_lists(db):
+    """What alice has in another list: her task with a memory, a claimed one, a plan, a job."""
+    with Agent(db, "--agent", "alice") as alice:
+        board = {"list": "theirs"}
+        done = alice.ok("task", board, action="create", title="secret done")["structuredContent"]["task"]["task_id"]
+        alice.ok("task", action="update", task_id=done, status="completed", result={"key": "secret"})
+        task = alice.ok(OWN, board, name="secret task")["uid"]
+        alice.ok("tasklist:log_task_progress", uid=task, message="secret log")
+        held = alice.ok("control:claim", list="theirs")
+        plan = alice.ok("create_plan", title="secret plan", tasks=[{"title": "secret step"}])
+        job = alice.ok("scheduler:create_adhoc_task", name="secret job", system_prompt="", prompt="secret")
+        memory = alice.ok("memory", action="list")["memories"][0]
+        alice.ok(OWN, {"list": "mine"}, name="open to all")
+        assert alice.finish() == []
+    return {
+        "task": task,
+        "done": done,
+        "claim": held["claim"],
+        "plan": plan["plan_id"],
+        "job": job["uuid"],
+        "memory": memory["memory_id"],
+    }
+
+
+def test_a_channel_of_one_list_reads_nothing_of_another(db, two_lists):
+    with Agent(db, "--agent", "alice", "--list-only", "mine") as agent:
+        assert agent.ok("control:subscribe", since=0) == {"seq": 0}
+        told = [
+            *(agent.ok("control:history"), agent.ok("control:history", since=0)),
+            *(agent.ok("tasks", action="pending", suggest_next=True), agent.ok("get_my_tasks"), agent.ok("get_plans")),
+            *(agent.ok("tasklist:display"), agent.ok("task", action="list"), agent.ok("memory", action="list")),
+            *(agent.ok("memory", action="search", query="secret"), agent.ok("tasks", action="list_plans")),
+        ]
+        assert "open to all" in json.dumps(told[0])
+        assert "open to all" in json.dumps(told[1])
+        assert "secret" not in json.dumps(told)
+        unknown = [
+            agent.refused("tasklist:get_task", uid=two_lists["task"]),
+            agent.refused("tasklist:get_task_logs", uid=two_lists["task"]),
+            agent.refused("control:task", uid=two_lists["task"]),
+            agent.refused("control:history", task=two_lists["task"]),
+            agent.refused("get_session_state", task_id=two_lists["task"]),
+            agent.refused("get_pending_tasks", plan_id=two_lists["plan"]),
+            agent.refused("memory", action="get", memory_id=two_lists["memory"]),
+            agent.refused("control:claim", list="theirs"),
+            agent.refused("ask", question="May I?", task=two_lists["task"]),
+        ]
+        assert [error["code"] for error in unknown] == ["not_found"] * len(unknown)
+        assert "secret" not in json.dumps(unknown)
+        assert agent.refused("tasklist:display", {"list": "theirs"})["code"] == "forbidden"
+        assert agent.refused("scheduler:list_tasks")["code"] == "forbidden"
+        assert agent.refused("scheduler:show_task", uuid=two_lists["job"])["code"] == "forbidden"
+        offered = {tool["name"] for tool in agent.ok("control:hello")["tools"]}
+        assert "tasklist:display" in offered
+        assert not any(name.startswith("scheduler:") or name == "create_plan" for name in offered)
+        agent.ok(OWN, name="last")
+        while (event := agent.event())["event"] != "task.created" or event["task"]["name"] != "last":
+            assert "secret" not in json.dumps(event)
+        assert agent.finish() == []
+
+
+def test_a_channel_of_one_list_writes_nothing_of_another(db, two_lists):
+    with Store(str(db)) as store:
+        start = journal.newest(store.db)
+    uid = {"uid": two_lists["task"]}
+    with Agent(db, "--agent", "alice", "--list-only", "mine") as agent:
+        own = agent.ok("tasklist:display")[0]["uid"]
+        unknown = [
+            agent.refused("tasklist:delete_task", **uid),
+            agent.refused("tasklist:set_task_pending", **uid),
+            agent.refused("tasklist:add_task_after", name="x", **uid),
+            agent.refused("tasklist:swap_tasks", uid1=own, uid2=two_lists["task"]),
+            agent.refused("task", action="update", task_id=two_lists["task"], title="x"),
+            agent.refused("agent", action="update_task", task_id=two_lists["task"], title="x"),
+            agent.refused("tasks", action="update", id=two_lists["task"], notes="x"),
+            agent.refused("update_task", id=two_lists["task"], notes="x"),
+            agent.refused("link_task_nodes", task_id=two_lists["task"], node_ids=["x"]),
+            agent.refused("control:update_task", estimate=5, **uid),
+            agent.refused("control:release", claim=two_lists["claim"]),
+            agent.refused("control:heartbeat", claim=two_lists["claim"]),
+        ]
+        assert [error["code"] for error in unknown] == ["not_found"] * len(unknown)
+        beyond = [
+            agent.refused("tasklist:clear", {"list": "theirs"}),
+            agent.refused("tasks", action="create_plan", title="x", tasks=[]),
+            agent.refused("create_plan", title="x", tasks=[]),
+            agent.refused("scheduler:delete_task", uuid=two_lists["job"]),
+            agent.refused("scheduler:create_adhoc_task", name="x", system_prompt="", prompt="x"),
+        ]
+        assert [error["code"] for error in beyond] == ["forbidden"] * len(beyond)
+        # The newest change of its name is the one in this list; what is older is another's.
+        assert agent.ok("control:undo")["undone"] <= start
+        assert agent.refused("control:undo")["code"] == "conflict"
+        assert agent.ok("tasklist:clear") == {"deleted": 0}
+        assert agent.finish() == []
+    with Store(str(db), read_only=True) as store:
+        changed = [entry for entry in journal.since(store.db, start, 100) if entry.kind != "agent.refused"]
+        assert {entry.image["list"] for entry in changed if entry.image} == {"mine"}
+        assert queries.task(store.db, two_lists["task"]).status == "in_progress"
+
+
+def test_a_list_that_is_not_there_yet_lets_nothing_else_be_seen(db, two_lists):
+    with Agent(db, "--agent", "alice", "--list-only", "unmade") as agent:
+        assert agent.ok("memory", action="list")["total"] == 0
+        assert agent.ok("tasks", action="pending", suggest_next=True) == {"tasks": [], "suggested_next": None}
+        assert agent.ok("get_plans") == {"plans": []}
+        assert agent.ok("control:claim") is None
+        assert agent.refused("control:undo")["code"] == "conflict"
+        assert agent.refused("control:task", uid=two_lists["task"])["code"] == "not_found"
+        assert agent.finish() == []
+
+
+def test_every_argument_that_names_a_task_is_looked_at_in_a_channel_of_one_list(db, two_lists):
+    """Whatever tool there is: with another list's task it is refused, or it names none."""
+    from tui_tasks.dialects.confinement import is_within
+    from tui_tasks.dialects.table import TABLE
+
+    named = {"uid", "uid1", "uid2", "task_id", "task", "id", "claim", "plan_id", "list", "memory_id"}
+    seen = {name for tool in TABLE.tools.values() if is_within(tool) for name in tool.argument_names}
+    others = {name for name in seen if name.endswith(("uid", "id", "_ids", "depends_on")) or name in ("task", "list")}
+    assert others - named == {"agent_id", "node_ids"} | ({"depends_on"} & others)
+
+
+# Arguments that would be passed over
+
+
+def test_arguments_under_a_key_that_is_none_run_nothing(db):
+    with Agent(db) as agent:
+        agent.ok(OWN, name="stays")
+        for key in ("input", "inputs", "params", "parameters", "kwargs", "tool_input"):
+            refused = agent.refused("tasklist:clear", {key: {"list": "scratch"}})
+            assert refused["code"] == "invalid_request"
+            assert "arguments" in refused["message"]
+            agent.write({"tool": "tasklist:clear", key: {"list": "scratch"}})
+            assert agent.reply()["error"]["code"] == "invalid_request"
+        agent.write({"tool": "tasklist:add_task", "description": "flat"})
+        error = agent.reply()["error"]
+        assert (error["code"], error["data"]) == ("invalid_request", {"key": "description"})
+        agent.write({"tool": "control:claim", "lease_seconds": 5})
+        assert agent.reply()["error"]["code"] == "invalid_request"
+        agent.write({"tool": "tasklist:display", "comment": "of no tool"})
+        assert len(agent.reply()["result"]) == 1
+        assert agent.finish() == []

@@ -245,10 +245,13 @@ class CompactJournal(Operation, frozen=True):
 class Undo(Operation, frozen=True):
     """Take back a change of the speaker's own: the one that is named, or the newest that still stands.
 
+    `within` is the uid of a list: the newest that is about it and its tasks alone.
+
     Result: (seq of the change's last entry, seq of its first).
     """
 
     change: int | None = None
+    within: str | None = None
 
 
 class Redo(Operation, frozen=True):

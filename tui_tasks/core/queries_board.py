@@ -95,13 +95,16 @@ def _parts(list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> I
 def memories(
     db: Database,
     *,
+    list_id: int | None = None,
     uid: str | None = None,
     query: str | None = None,
     domain: str | None = None,
     limit: int | None = None,
 ) -> tuple[list[Memory], int]:
-    """The memories that match, last updated first, and how many match in all."""
+    """The memories that match, last updated first, and how many match in all; `list_id`: of that list's tasks."""
     wanted: Any = MemoryRow.deleted == 0
+    if list_id is not None:
+        wanted &= MemoryRow.task_uid.in_(TaskRow.select(TaskRow.uid).where(TaskRow.list_id == list_id))
     if uid is not None:
         wanted &= MemoryRow.uid == uid
     if domain is not None:

@@ -66,6 +66,17 @@ class Call(msgspec.Struct):
         """The database's own instant (`elapsed`), by which things end."""
         return self.transaction.passed if self.transaction is not None else self.channel.passed()
 
+    @property
+    def only_list(self) -> TaskList | None:
+        """The list that the channel is kept to (`--list-only`); None where there is no such, or it is not made yet."""
+        identity = self.channel.identity
+        if not identity.list_only or identity.list is None:
+            return None
+        return self._find_list(identity.list)
+
+    def _find_list(self, handle: str) -> TaskList | None:
+        return self.transaction.known.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+
     def run(self, operation: Operation) -> Any:
         """Write: run an operation within the transaction of the request.
 
@@ -77,8 +88,7 @@ class Call(msgspec.Struct):
 
     def home(self, dialect: str) -> TaskList | None:
         """The list that a dialect works on (contract, section 5), None where a named one has not been made yet."""
-        handle = self.bound_list or dialect
-        return self.transaction.known.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+        return self._find_list(self.bound_list or dialect)
 
     def made_home(self, dialect: str) -> TaskList:
         """The list that a dialect works on, made at first use."""
@@ -130,6 +140,8 @@ class Tool(msgspec.Struct, frozen=True):
     while_paused: bool = False
     # Whether it may write so much that it is done in steps, between which others write.
     in_steps: bool = False
+    # What its arguments are called.
+    argument_names: frozenset[str] = frozenset()
 
 
 class Table:
@@ -180,6 +192,7 @@ class Table:
                 human=human,
                 while_paused=while_paused,
                 in_steps=in_steps,
+                argument_names=frozenset(arguments.__struct_fields__),
             )
             return handler
 

@@ -289,8 +289,15 @@ def _shown_memory(memory: Memory) -> dict[str, Any]:
     }
 
 
+def _found_memories(call: Call, **wanted: Any) -> tuple[list[Memory], int]:
+    if not call.channel.identity.list_only:
+        return queries_board.memories(call.db, **wanted)
+    only = call.only_list
+    return queries_board.memories(call.db, list_id=only.id, **wanted) if only is not None else ([], 0)
+
+
 def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
-    found, total = queries_board.memories(call.db, query=query, domain=domain, limit=limit)
+    found, total = _found_memories(call, query=query, domain=domain, limit=limit)
     return {"memories": [_shown_memory(memory) for memory in found], "total": total}
 
 
@@ -325,7 +332,7 @@ class _GetMemory(Arguments):
 @MEMORY.action("get", _GetMemory)
 def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
     """Read the one with that `memory_id`. Returns the memory."""
-    found, _ = queries_board.memories(call.db, uid=given.memory_id)
+    found, _ = _found_memories(call, uid=given.memory_id)
     if not found:
         raise NotFound("memory", given.memory_id)
     return _shown_memory(found[0])

@@ -11,18 +11,21 @@ from msgspec import Meta, Raw
 
 from tui_tasks import __version__
 from tui_tasks.core import elapsed, journal, queries
-from tui_tasks.core.errors import InvalidArgument, NotFound, TimedOut
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, TimedOut
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
 from tui_tasks.core.task_fields import FIELDS, TaskField
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
+from tui_tasks.dialects.confinement import is_told, shown_tools
 from tui_tasks.dialects.events import page
 
 CONTROL = Table()
 PROTOCOL = 1
 SECOND = 1_000_000
 MAX_PAGE = 10_000
+# Of a channel that is told of one list the entries are chosen as they are read.
+NO_LIMIT = 2**62
 DEFAULT_LEASE = 300
 MAX_WAIT = 31_536_000
 
@@ -41,8 +44,7 @@ def hello(call: Call, given: Nothing) -> dict[str, Any]:
     channel = call.channel
     tools = [
         {"name": tool.name, "description": tool.description, "input_schema": schema(tool.arguments)}
-        for tool in channel.table.tools.values()
-        if not tool.human
+        for tool in shown_tools(channel.identity, channel.table.tools)
     ]
     return {
         "protocol": PROTOCOL,
@@ -98,13 +100,17 @@ def history(call: Call, given: _History) -> dict[str, Any]:
     entries and ends sooner where they are long (2 MiB). Returns `entries` and `next`, the `since` of the next page
     (null at the end).
     """
+    identity = call.channel.identity
+    most = NO_LIMIT if identity.list_only else given.limit
     if given.since is None:
-        with closing(journal.each_latest(call.db, given.limit, given.task)) as entries:
-            lines, _ = page(call.db, entries)
+        with closing(journal.each_latest(call.db, most, given.task)) as entries:
+            told = (entry for entry in entries if is_told(call.db, identity, entry))
+            lines, _ = page(call.db, islice(told, given.limit))
         return {"entries": [Raw(line) for line in reversed(lines)], "next": None}
-    with closing(journal.each_since(call.db, given.since, given.limit + 1, given.task)) as entries:
-        lines, last = page(call.db, islice(entries, given.limit))
-        more = next(entries, None)
+    with closing(journal.each_since(call.db, given.since, most + 1, given.task)) as entries:
+        told = (entry for entry in entries if is_told(call.db, identity, entry))
+        lines, last = page(call.db, islice(told, given.limit))
+        more = next(told, None)
     return {"entries": [Raw(line) for line in lines], "next": None if more is None else last}
 
 
@@ -164,7 +170,10 @@ def undo(call: Call, given: Nothing) -> dict[str, int]:
 
     Returns `undone`, the seq of what was taken back. Refused as conflict where somebody has changed the same since.
     """
-    last, _ = call.run(Undo())
+    within = call.only_list
+    if within is None and call.channel.identity.list_only:
+        raise Conflict(f"{call.agent} has no change to undo")
+    last, _ = call.run(Undo(within=within.uid if within is not None else None))
     return {"undone": last}
 
 

@@ -11,5 +11,8 @@ class Identity(msgspec.Struct, frozen=True):
     agent: str = "agent"
     list: str | None = None
     read_only: bool = False
+    # Whether a request may name no other agent, no other list (contract, section 2).
+    agent_only: bool = False
+    list_only: bool = False
     # Whether what speaks was started by a run of a job (rule S1).
     inside_run: bool = False

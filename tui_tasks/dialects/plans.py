@@ -160,7 +160,11 @@ def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
 
     Returns `plans`: each with `plan_id`, `title`, `description`, `agent_id`, `total`, and `counts` by status.
     """
-    return {"plans": [_shown_plan(found) for found in queries.lists(call.db) if found.kind == "plan"]}
+    found = queries.lists(call.db)
+    if call.channel.identity.list_only:
+        only = call.only_list
+        found = [only] if only is not None else []
+    return {"plans": [_shown_plan(plan) for plan in found if plan.kind == "plan"]}
 
 
 def _shown_plan(plan: TaskList) -> dict[str, Any]:

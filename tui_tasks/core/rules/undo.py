@@ -61,7 +61,7 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     """Contract, section 7, `control:undo`."""
     change = op.change
     if change is None:
-        change = _newest_standing(tx)
+        change = _newest_standing(tx, op.within)
     elif not stands(tx.db, change):
         raise Conflict(f"change {change} has been taken back already", seq=change)
     return _take_back(tx, change)
@@ -76,15 +76,25 @@ def _own_entries(tx: Transaction) -> Iterator[Any]:
         tx.pause()
 
 
-def _newest_standing(tx: Transaction) -> int:
+def _newest_standing(tx: Transaction, within: str | None) -> int:
     # A batch that asks for an undo has not been made yet itself.
     seen: set[int | None] = {tx.current}
     for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
-            if stands(tx.db, change):
+            if stands(tx.db, change) and (within is None or _is_within(tx.db, change, within)):
                 return int(change)
     raise Conflict(f"{tx.actor} has no change to undo")
+
+
+def _is_within(db: Database, change: int, list_uid: str) -> bool:
+    """Whether all of a change is about one list and the tasks that are in it."""
+    for part in (part for parts in journal.of_change(db, change) for part in parts):
+        task = queries.any_task(db, part.task) if part.task is not None else None
+        of_list = queries.list_by_id(db, task.list_id).uid if task is not None else part.uid
+        if of_list != list_uid:
+            return False
+    return True
 
 
 @rule(Redo)

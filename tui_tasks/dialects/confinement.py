@@ -1,0 +1,85 @@
+"""A channel for one list alone (contract, section 2, `--list-only`): what its agents reach, and what they are told.
+
+A tool that is not named here is refused, so that one that is added reaches nothing by accident.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core import queries
+from tui_tasks.core.database import Database
+from tui_tasks.core.errors import Forbidden, NotFound
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.dialects.arguments import Arguments
+from tui_tasks.dialects.base import Call, Tool
+from tui_tasks.dialects.identity import Identity
+
+_WITHIN: Final = frozenset(
+    {
+        *("task", "agent", "memory", "todo", "tasks", "ask"),
+        *("get_plans", "get_pending_tasks", "get_my_tasks", "update_task"),
+        *("save_session_state", "get_session_state", "link_task_nodes"),
+        *("control:hello", "control:subscribe", "control:unsubscribe", "control:history", "control:undo"),
+        *("control:task", "control:update_task", "control:claim", "control:heartbeat", "control:release"),
+    }
+)
+# What an argument of that name names, whatever the tool.
+_TASK: Final = ("uid", "uid1", "uid2", "task_id", "task", "id")
+_LIST: Final = {"list": "list", "plan_id": "plan"}
+
+
+def is_within(tool: Tool) -> bool:
+    """Whether a tool works on one list, or can be kept to one."""
+    return tool.name in _WITHIN or tool.name.startswith("tasklist:")
+
+
+def refuse_elsewhere(call: Call, tool: Tool, arguments: Arguments) -> None:
+    """Refuse what reaches beyond the channel's list.
+
+    Raises:
+        Forbidden: the tool, or its action, is about more than one list.
+        NotFound: a task, a list or a claim is another list's, or there is none.
+    """
+    handle = call.channel.identity.list
+    if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
+        raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
+    given = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
+    # The deprecated tool hands on what it was given.
+    given |= given.pop("rest", None) or {}
+    for name in _TASK:
+        if isinstance(uid := given.get(name), str):
+            _require_task(call, uid, "task", uid)
+    for name, kind in _LIST.items():
+        if given.get(name) not in (None, handle):
+            raise NotFound(kind, str(given[name]))
+    if isinstance(uid := given.get("claim"), str):
+        claim = queries.claim(call.db, uid)
+        _require_task(call, claim.task_uid if claim is not None else "", "claim", uid)
+
+
+def _require_task(call: Call, task_uid: str, kind: str, uid: str) -> None:
+    home = call.only_list
+    task = queries.any_task(call.db, task_uid)
+    if home is None or task is None or task.list_id != home.id:
+        raise NotFound(kind, uid)
+
+
+def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
+    """Whether a channel hears of an entry: of its list's tasks as they were then, and of what its agent is told."""
+    if not identity.list_only:
+        return True
+    if entry.image is not None:
+        return bool(entry.image.get("list") == identity.list)
+    if entry.entity in ("message", "agent"):
+        return entry.uid == identity.agent
+    if entry.entity == "refusal":
+        return entry.actor == identity.agent
+    if entry.entity == "ask":
+        return queries.ask(db, entry.uid).agent == identity.agent
+    return entry.entity == "list" and queries.any_list(db, entry.uid).handle == identity.list
+
+
+def shown_tools(identity: Identity, tools: dict[str, Tool]) -> list[Tool]:
+    """The tools that an agent is told of: those that it may use."""
+    return [tool for tool in tools.values() if not tool.human and (not identity.list_only or is_within(tool))]
