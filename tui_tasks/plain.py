@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from tui_tasks.core import journal
+from tui_tasks.core import journal, names
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.snapshots import Entry
@@ -72,7 +72,8 @@ def _wait(watch: Watch) -> None:
 
 def sentence(db: Database, entry: Entry) -> str:
     """One entry of the journal in plain words, with the local time."""
-    who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark="")
+    mark = '"' if names.reserved(entry.actor) == HUMAN else ""
+    who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark=mark)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
     return f"{at:%H:%M:%S} {who} {_deed(entry)}."
 

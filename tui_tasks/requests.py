@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import unicodedata
 from collections.abc import Collection
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks import strictjson
-from tui_tasks.core import vocab
+from tui_tasks.core import names, vocab
+from tui_tasks.core.database import Database
 from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
@@ -23,7 +22,6 @@ _MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
 MAX_BATCH: Final = 1_000
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cn", "Mn", "Me"})
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -131,31 +129,37 @@ def _version(version: Any) -> int | None:
     return version
 
 
-# The screen calls the human "you", and who starts jobs "scheduler".
-_RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
-# Letters of other scripts (Cyrillic, Greek, Armenian) that look like those of the reserved names.
-_ALIKE: Final = str.maketrans(
-    "аеосуѕһіԁнмтАЕОСУЅНМТυοαΥΟΑΕΗΜΝТսօհ",
-    "aeocyshidhmtaeocyshmtuoayoaehmntuoh",
-)
-
-
 def agent_name(given: str | None, tool: str = "") -> str | None:
     """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
 
     Raises:
         ReservedName: it is one of these, or reads like it.
+        InvalidRequest: something in it cannot be seen.
     """
-    if given is not None and (reserved := _RESERVED.get(_seen(given))):
-        raise ReservedName(
-            f"the name {given} is reserved: no agent speaks as the {reserved}", tool=tool[: vocab.MAX_NAME]
-        )
+    if given is None or given in _plain:
+        return given
+    if whose := names.reserved(given):
+        raise ReservedName(f"the name {given} is reserved: no agent speaks as the {whose}", tool=tool[: vocab.MAX_NAME])
+    if given != given.strip():
+        raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
+    hidden = next(filter(names.is_invisible, given), None)
+    if hidden is not None:
+        raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
+    if len(_plain) < _MOST_PLAIN:
+        _plain.add(given)
     return given
 
 
-@lru_cache(1024)
-def _seen(name: str) -> str:
-    """A name as a person reads it: what has no width, and the script of a letter, make no other name of it."""
-    plain = unicodedata.normalize("NFKC", name)
-    seen = "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN).strip()
-    return seen.translate(_ALIKE).casefold()
+# Names that were looked at and found to be nobody else's.
+_plain: Final[set[str]] = set()
+_MOST_PLAIN: Final = 1_000
+
+
+def refuse_alike(db: Database, agent: str) -> None:
+    """Refuse a name under which nobody has spoken, where it would be taken for one under which somebody has.
+
+    Raises:
+        InvalidRequest: it would.
+    """
+    if (known := names.alike(db, agent)) is not None:
+        raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)

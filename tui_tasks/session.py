@@ -16,7 +16,7 @@ import msgspec
 
 from tui_tasks import repeats, requests
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core import journal
+from tui_tasks.core import journal, vocab
 from tui_tasks.core.elapsed import Elapsed
 from tui_tasks.core.errors import (
     Busy,
@@ -32,7 +32,6 @@ from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.storage_errors import is_storage_error, storage_errors
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.core.uptime import Uptime
-from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
 from tui_tasks.dialects.confinement import is_told, refuse_elsewhere
@@ -272,6 +271,8 @@ class Session:
         assert request is not None
         assert tool is not None
         agent = self.speaker(request)
+        if agent not in vocab.RESERVED_AGENTS:
+            requests.refuse_alike(self.store.db, agent)
         if not tool.while_paused and (known := reading.known.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
         transaction = reading if isinstance(reading, Transaction) else None
@@ -383,7 +384,7 @@ def _lapse(transaction: Transaction) -> None:
     lapse = transaction.known.next_lapse()
     if lapse is not None and lapse <= transaction.passed:
         with transaction.change():
-            transaction.speak(SYSTEM)
+            transaction.speak(vocab.SYSTEM)
             transaction.run(LapseClaims())
 
 

@@ -31,7 +31,31 @@ HUMANS = {
     "control:compact": {"before": 100},
     "control:config": {"runner": {"command": ["sh", "-c", "id"]}},
 }
-NAMES = ("human", " Human", "You", "system", "hu\u200bman", "ｈｕｍａｎ", "y\u043eu", "\u041dUM\u0410N", "Scheduler")
+NAMES = (
+    *(
+        "human",
+        " Human",
+        "You",
+        "system",
+        "shell",
+        "Scheduler",
+        "hu\u200bman",
+        "ｈｕｍａｎ",
+        "y\u043eu",
+        "\u041dUM\u0410N",
+    ),
+    *(
+        "you\u3164",
+        "human\u3164",
+        "\u029cuman",
+        "hum\u0251n",
+        "hurnan",
+        "she11",
+        "h\u00faman",
+        "human\u00a0",
+        "human\U000e0041",
+    ),
+)
 
 
 @pytest.fixture
@@ -391,3 +415,54 @@ def test_arguments_under_a_key_that_is_none_run_nothing(db):
         agent.write({"tool": "tasklist:display", "comment": "of no tool"})
         assert len(agent.reply()["result"]) == 1
         assert agent.finish() == []
+
+
+# Posing as another agent
+
+
+# As they look to a person who knows `bob` and `claude-1`.
+ALIKE = ("b\u043eb", "\uff42ob", "bob\u00a0\u3164", "bo\u200bb", "claude-l", "c1aude-1", "\u0441laude-1", "b\u00f3b")
+
+
+def test_nobody_who_is_new_looks_like_an_agent_that_is_known(db):
+    for name in ("bob", "claude-1"):
+        with Agent(db, "--agent", name) as known:
+            known.ok(OWN, name="x")
+            assert known.finish() == []
+    with Agent(db) as agent:
+        for name in (*ALIKE, "bob ", " bob", "bob\u3164", "bob\n"):
+            assert agent.refused(OWN, {"agent": name}, name="x")["code"] == "invalid_request"
+            assert agent.refused("tasklist:display", {"agent": name})["code"] == "invalid_request"
+            agent.write([{"tool": OWN, "args": {"name": "x"}, "agent": name}])
+            assert [reply["error"]["code"] for reply in agent.reply()] == ["invalid_request"]
+        for name in ("bob", "Bob", "bob2", "claude-2", "\u0431\u043e\u0431", "\u9b8d\u52c3"):
+            agent.ok(OWN, {"agent": name}, name="x")
+        assert agent.finish() == []
+    for name in ("b\u043eb", "claude-l", "bob "):
+        refused = call(db, OWN, {"name": "x"}, "--agent", name)
+        assert refused.returncode != 0
+        assert "invalid_request" in refused.stderr or "agent's name" in refused.stderr
+    with Store(str(db), read_only=True) as store:
+        spoke = {entry.actor for entry in journal.since(store.db, 0, 1_000)}
+    assert spoke == {
+        "agent",
+        "human",
+        "bob",
+        "claude-1",
+        "Bob",
+        "bob2",
+        "claude-2",
+        "\u0431\u043e\u0431",
+        "\u9b8d\u52c3",
+    }
+
+
+def test_over_mcp_nobody_looks_like_an_agent_that_is_known(db):
+    call(db, OWN, {"name": "x"}, "--agent", "bob")
+
+    async def script(session: Any) -> None:
+        refused = await session.call_tool("tasklist_add_task", {"name": "x"})
+        assert refused.structured_content["error"]["code"] == "invalid_request"
+
+    over_mcp(db, script, "--agent", "b\u043eb")
+    assert [entry.actor for entry in kept(db)] == ["bob"]

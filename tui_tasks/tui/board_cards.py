@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import pages, vocab
 from tui_tasks.core.board_pages import NEEDS_YOU, Card
-from tui_tasks.tui import lines
+from tui_tasks.tui import lines, wording
 from tui_tasks.tui.format import age, age_lasts, cell_len, look, safe_line
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.task_note import ask_of, last_word, quoted
@@ -41,7 +41,7 @@ def face_of(app: TaskApp, card: Card, marked: bool) -> Face:
     now, ascii_only = app.now(), app.ascii_only
     state = look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color) if marked else None
-    who = "you" if card.who == vocab.HUMAN else safe_line(card.who, 16)
+    who = safe_line(wording.who(card.who), 16)
     if card.part == "pending":
         return Face(card.name, _pending(app, card, who), mark=mark)
     since, note = card.updated_at, ""

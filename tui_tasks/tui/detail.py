@@ -13,6 +13,7 @@ from tui_tasks.core import glance, pages, queries, vocab
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.quick_add_syntax import priority_word
+from tui_tasks.tui import wording
 from tui_tasks.tui.actions import Hosted
 from tui_tasks.tui.bridge import Changes
 from tui_tasks.tui.format import age, age_lasts, ago, cell_len, look, safe_line
@@ -80,7 +81,7 @@ class DetailHead(Line):
         return [(f" {shown.mark(ascii_only=self.host.ascii_only)} {shown.word} ", shown.color)]
 
     def _facts(self, sheet: Sheet) -> str:
-        facts = [_you(sheet.line.who)] if sheet.line.who else []
+        facts = [wording.who(sheet.line.who)] if sheet.line.who else []
         if sheet.task.started_at is not None and sheet.task.status == "in_progress":
             now = self.host.now()
             self.lasts(age_lasts(sheet.task.started_at, now))
@@ -128,7 +129,7 @@ class DetailText(ScrollLines):
 
     def _facts(self, sheet: Sheet, room: int) -> str:
         task, small = sheet.task, room < 44
-        facts = [_you(sheet.line.who)] if sheet.line.who else []
+        facts = [wording.who(sheet.line.who)] if sheet.line.who else []
         if task.started_at is not None and task.status == "in_progress":
             started = self._age(task.started_at, short=small)
             facts.append(f"{started} in" if small else f"started {started}")
@@ -158,7 +159,7 @@ class DetailText(ScrollLines):
         lines: list[Drawn] = []
         for entry in entries:
             known = entry.agent in (sheet.task.agent, sheet.task.updated_by)
-            who = "" if known else f"{_you(entry.agent)}: "
+            who = "" if known else f"{wording.who(entry.agent)}: "
             when = f"{self.host.time_of(entry.at)}  "
             first, *rest = wrapped(f"{who}{entry.message}"[:MOST_OF_ENTRY], max(8, room - cell_len(when)))
             lines.append([(f" {when}", "$muted"), (first, "")])
@@ -250,10 +251,6 @@ def _line(text: str, ink: str) -> Drawn:
 
 def _block(text: str, room: int, ink: str) -> list[Drawn]:
     return [_line(line, ink) for line in wrapped(text, room)] if text else []
-
-
-def _you(name: str) -> str:
-    return "you" if name == vocab.HUMAN else name
 
 
 def _as_text(value: Any) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.pages import TaskLine
-from tui_tasks.core.vocab import HUMAN
+from tui_tasks.tui import wording
 from tui_tasks.tui.format import DAY, age, age_lasts, bar, cell_len, count, fit, look, safe_line, sign
 from tui_tasks.tui.ink import Part
 from tui_tasks.tui.now_line import Line, Rule
@@ -86,7 +86,7 @@ class TaskWindow(RowWindow[TaskLine]):
         if row.blocked and row.depends_on:
             number = next((number for uid in row.depends_on if (number := self.host.number_here(uid))), 0)
             return f"after {number}" if number else "blocked"
-        return "you" if row.who == HUMAN else row.who
+        return wording.who(row.who)
 
     def draw_empty(self, line: int) -> Sequence[Part]:
         """What to do next."""

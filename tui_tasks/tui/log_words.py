@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.log_pages import LogLine
+from tui_tasks.tui import wording
 from tui_tasks.tui.format import duration, look, sign
 
 SEEN: Final = "seen"
@@ -65,9 +66,7 @@ def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
 
 def who_of(line: LogLine) -> str:
     """Who did it."""
-    if line.actor == vocab.HUMAN:
-        return "you"
-    return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else line.actor
+    return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else wording.who(line.actor)
 
 
 def text_of(line: LogLine) -> str:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tui_tasks.core import pages
+from tui_tasks.core import names, pages, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui.format import SECOND, ago, safe_line
+
+
+def who(name: str) -> str:
+    """Who did it, for people: "you" is the human alone, and another name that reads like that stands in quotes."""
+    if name == vocab.HUMAN:
+        return "you"
+    return f'"{name}"' if names.reserved(name) == vocab.HUMAN else name
+
 
 _YES: Final = frozenset(
     {"approve", "approved", "yes", "y", "ok", "okay", "allow", "accept", "confirm", "proceed", "go"}
