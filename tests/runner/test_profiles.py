@@ -28,6 +28,8 @@ def test_the_default_runner_and_named_ones_that_take_from_it_what_they_do_not_sa
         ({"command": "rm -rf"}, "runner.command"),
         ({"command": []}, "runner.command"),
         ({"command": [""]}, "runner.command"),
+        ({"command": ["", "a"]}, "runner.command"),
+        ({"command": ["a", "b\x00c"]}, "runner.command"),
         ({"command": ["a"], "timeout": 0}, "runner.timeout"),
         ({"command": ["a"], "shell": True}, "runner.shell"),
         ({"max_parallel": 0}, "runner.max_parallel"),
@@ -38,6 +40,13 @@ def test_the_default_runner_and_named_ones_that_take_from_it_what_they_do_not_sa
 def test_what_is_wrong_is_told_with_its_key(table, key):
     _, wrong = read(table, "config.toml")
     assert [problem.key for problem in wrong] == [key]
+
+
+def test_a_word_of_a_command_may_be_empty_but_its_program():
+    command = ["claude", "-p", "--tools", ""]
+    runners, wrong = read({"command": command, "bad": {"command": ["", "a"]}}, "config.toml")
+    assert runners.profiles[""].command == tuple(command)
+    assert str(wrong[0]) == "runner.bad.command: Expected the name of a program as the first word"
 
 
 def test_what_is_wrong_in_one_runner_leaves_the_others():

@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+import msgspec
 import pytest
 
 from tests.conftest import SECOND, Clock
@@ -188,6 +189,32 @@ def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
         service.turn(store)
     assert beats.find(store.db, run.uid)
     assert jobs.runs(run.job_uid)[0].state == "running"
+
+
+def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, store, clock, monkeypatch):
+    service = SchedulerService(
+        str(path), lambda: runners(command=["true"]), clock=clock, start=Noted(clock, succeeds=False)
+    )
+    run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
+    service.turn(store)
+    alive = Beat(run.uid, True, *processes.identity(), at=clock.now)
+    dead = msgspec.structs.replace(alive, pid=2**22 - 1)
+    with store.db.transaction(write=True):
+        beats.put(store.db, dead)
+    verdict = Leases.verdict
+
+    def comes_back_meanwhile(leases, *given):
+        with store.db.transaction(write=True):
+            beats.put(store.db, alive)
+        return verdict(leases, *given)
+
+    monkeypatch.setattr(Leases, "verdict", comes_back_meanwhile)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={inside.RUN_ID: run.uid}) as process:
+        service.turn(store)
+        assert jobs.runs(run.job_uid)[0].state == "running"
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 0
 
 
 def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():

@@ -4,6 +4,8 @@ import errno
 import os
 import shlex
 import signal
+import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
 from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.runner import launch, processes
+from tui_tasks.runner.supervisor import _private_folder
 
 STUBBORN = """
 trap '' TERM
@@ -21,6 +24,13 @@ echo $$ >> PIDS
 setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &
 (setsid sh -c 'trap "" TERM; echo $$ >> PIDS; while :; do sleep 1; done' &)
 while :; do sleep 1; done
+"""
+LEAVES_A_CHILD = """
+import os, signal, subprocess, sys
+from tui_tasks.runner import processes
+child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 INSIDE = """
 import os, sys
@@ -87,6 +97,25 @@ def test_the_environment_is_scrubbed_the_folder_its_own_and_the_system_prompt_pr
     assert Path(cwd) != Path.cwd()
     assert not Path(cwd).exists()
     assert not Path(told["TUI_TASKS_SYSTEM_PROMPT_FILE"]).exists()
+
+
+@pytest.mark.parametrize("umask", [0, 0o777])
+def test_the_folder_of_a_run_is_its_users_alone_from_its_first_instant(tmp_path, monkeypatch, umask):
+    made = []
+    mkdir = Path.mkdir
+
+    def noting(folder, *given, **more):
+        mkdir(folder, *given, **more)
+        made.append(stat.S_IMODE(folder.stat().st_mode))
+
+    monkeypatch.setattr(Path, "mkdir", noting)
+    before = os.umask(umask)
+    try:
+        _private_folder(tmp_path / "run")
+    finally:
+        os.umask(before)
+    assert made == [0o700 & ~umask]
+    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
 
 
 def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tmp_path):
@@ -203,6 +232,14 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
         ended = host.ended(run)
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was told to end")
     assert not alive(pid)
+
+
+@pytest.mark.linux
+def test_a_command_ends_with_the_one_that_started_it():
+    argv = [sys.executable, "-c", LEAVES_A_CHILD]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    until(lambda: not alive(int(done.stdout)), "the end of what it started")
 
 
 @pytest.mark.linux

@@ -31,6 +31,7 @@ ALWAYS_PASSED: Final = (
     "XDG_CACHE_HOME",
 )
 
+_Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 _Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 _Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 
@@ -38,11 +39,15 @@ _Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The keys of `[runner]` and `[runner.NAME]`."""
 
-    command: Annotated[tuple[_Word, ...], Meta(min_length=1)] | None = None
+    command: Annotated[tuple[_Argument, ...], Meta(min_length=1)] | None = None
     cwd: _Word | None = None
     environment: tuple[_Word, ...] = ()
     timeout: _Seconds = 3_600
     grace: _Seconds = 10
+
+    def __post_init__(self) -> None:
+        if self.command is not None and not self.command[0]:
+            raise ValueError("Expected the name of a program as the first word")
 
 
 class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
