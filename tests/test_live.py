@@ -125,6 +125,8 @@ def test_the_screen_goes_on_when_the_agent_has_gone_and_quits_with_q(start: Star
     screen.wait_for(lambda: screen.shows(" +"))
     screen.type("Still here\r")
     screen.wait_for(lambda: screen.shows("Still here"))
+    screen.type("\x1b")
+    screen.wait_for(lambda: not screen.shows(" +"))
     screen.type("q")
     assert screen.ends() == 0
     screen.assert_given_back()

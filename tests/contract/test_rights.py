@@ -179,6 +179,7 @@ def test_by_the_option_of_any_command(db):
         arguments = program(command, "--db", str(db), "--agent", "human")
         done = subprocess.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout) == (2, b"")
+    # A verb for people speaks as the shell, and so it is kept.
     assert_recorded(db, *[("agent", OWN)] * len(NAMES), *[("agent", "")] * 3, ("shell", ""))
 
 

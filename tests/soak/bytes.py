@@ -105,7 +105,7 @@ def of_screen(folder: Path, tasks: int) -> int:
             for key in "G2g1":
                 screen.type(key)
             screen.type("?")
-            screen.wait_for(lambda screen=screen: screen.shows("every key"))
+            screen.wait_for(lambda screen=screen: screen.shows("Run  ↑↓ Choose"))
             took.append(memory(screen.process.pid, "VmHWM"))
             screen.process.send_signal(signal.SIGTERM)
             screen.ends()

@@ -46,17 +46,29 @@ KEYS: Final = (*"2lj\r", ESCAPE, *"3kG4j\r", ESCAPE, "S", ESCAPE, "A", ESCAPE, "
 _AHEAD: Final = """
 import mmap, os, struct, time
 with open(os.environ["SOAK_CLOCK"], "rb") as file:
-    ahead = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
-real = time.time_ns
+    ahead = mmap.mmap(file.fileno(), 16, access=mmap.ACCESS_READ)
+real, pread = time.time_ns, os.pread
 time.time_ns = lambda: real() + struct.unpack_from("q", ahead)[0]
 time.time = lambda: time.time_ns() / 1e9
+
+
+def read(handle, length, offset):
+    data = pread(handle, length, offset)
+    if os.readlink(f"/proc/self/fd/{handle}") != "/proc/uptime":
+        return data
+    now, at_first = struct.unpack_from("qq", ahead)
+    return b"%f 0" % (float(data.split()[0]) + (now - at_first) / 1e9)
+
+
+os.pread = read
 """
 
 
 class AheadClock:
     """The time of day of the processes that have its environment: so far ahead of the machine's, or behind.
 
-    Each Python takes it up as it starts. What measures spans goes as ever, as it does when a machine's clock is set.
+    Each Python takes it up as it starts. For how long the machine is up goes with it, as it does when a machine has
+    slept; what else measures spans goes as ever.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,11 +76,12 @@ class AheadClock:
         place.mkdir()
         (place / "sitecustomize.py").write_text(_AHEAD)
         file = place / "ahead"
-        file.write_bytes(bytes(8))
+        file.write_bytes(bytes(16))
         with file.open("r+b") as opened:
-            self._held = mmap.mmap(opened.fileno(), 8)
+            self._held = mmap.mmap(opened.fileno(), 16)
         self._ahead = 0
         self.set(EVENING)
+        struct.pack_into("q", self._held, 8, self._ahead * SECOND * 1_000)
         settings = folder / "config.toml"
         settings.write_text('[runner]\ncommand = ["true"]\n')
         self.env = {
@@ -177,10 +190,10 @@ class Household:
     def settle(self, pane: str) -> None:
         """Leave whatever is open and go to a pane, as a human does who looks what comes of a key."""
         self.screen.type(ESCAPE * 4 + pane + "?")
-        came = _comes(lambda: self.screen.shows(f"[{pane} ") and self.screen.shows("every key"))
+        came = _comes(lambda: self.screen.shows(f"[{pane} ") and self.screen.shows("Run  ↑↓ Choose"))
         assert came, f"a key is not taken:\n{self._shown()}"
         self.screen.type(ESCAPE)
-        self.screen.wait_for(lambda: not self.screen.shows("every key"))
+        self.screen.wait_for(lambda: not self.screen.shows("Run  ↑↓ Choose"))
 
     def is_whole(self) -> None:
         """Hold all to be running still."""

@@ -111,7 +111,7 @@ def quiet(database: Path, panes: str) -> int:
         for name in ("list", "log"):
             # What was typed before has been worked off when this is.
             watching[name].type(f"{ESCAPE * 3}1?")
-            watching[name].wait_for(lambda name=name: watching[name].shows("every key"))
+            watching[name].wait_for(lambda name=name: watching[name].shows("Run  ↑↓ Choose"))
         assert state(database) == before, "a monitor changed the file"
     assert state(database) == before, "a monitor changed the file as it ended"
     return typed

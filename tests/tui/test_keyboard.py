@@ -117,7 +117,7 @@ def test_on_a_terminal_esc_and_what_is_typed_at_once_behind_it_are_taken_in_orde
         screen.type("a\x1b4")
         screen.wait_for(lambda: screen.shows("[4 Schedule]"))
         screen.type("\x1b?")
-        screen.wait_for(lambda: screen.shows("every key"))
+        screen.wait_for(lambda: screen.shows("Run  ↑↓ Choose"))
         # Neither text nor a key: it ends nothing.
         screen.type_bytes(b"\xff")
         screen.type("\x1bq")

@@ -77,7 +77,12 @@ class ClockCheck:
             if abs(wrong) > TOLERANCE:
                 self._doubt(uptime.up + HOLD, f"it differs from another's of this machine: {_span(wrong)}")
         elif entries and not -TOLERANCE <= now - entries[0][1] <= LONG:
-            self._doubt(uptime.up + HOLD, f"by the newest entry of the journal it is {_span(now - entries[0][1])}")
+            ahead = now - entries[0][1]
+            if ahead < 0:
+                self._doubt(uptime.up + HOLD, f"by the newest entry of the journal it is {_span(ahead)}")
+            else:
+                # Nobody may have written for so long: nothing to warn of.
+                self._held_until = uptime.up + HOLD
 
     def _hear(self, db: Database, uptime: Uptime, offset: int) -> None:
         """What was written since the last look was not written before it."""
