@@ -67,9 +67,21 @@ def _written(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
+    from tui_tasks.core.errors import DatabaseRefused, Refusal
 
-    options = _screen_alone(arguments) or parse(parser(*arguments[:1]), arguments)
+    try:
+        # The modules of a command are imported to declare it: where no SQLite can be loaded, that is refused, too.
+        return _carry_out(_screen_alone(arguments) or parse(parser(*arguments[:1]), arguments))
+    except (DatabaseRefused, Refusal) as refused:
+        _tell_refused(refused)
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _carry_out(options: argparse.Namespace) -> int:
+    from tui_tasks.core.errors import InvalidRequest
+
     if options.run not in (_tui, _watch, _demo):
         streams.prepare()
     try:
@@ -77,13 +89,7 @@ def _run(arguments: Sequence[str]) -> int:
     except InvalidRequest as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return USAGE
-    try:
-        status: int = options.run(options)
-    except (DatabaseRefused, Refusal) as refused:
-        _tell_refused(refused)
-        return REFUSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    status: int = options.run(options)
     return status
 
 

@@ -100,6 +100,21 @@ def test_the_refusal_tells_what_is_installed_and_does_not_load(tmp_path):
     assert "apsw is installed and cannot be loaded" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [("add", "a task"), ("doctor",), ("serve",), ("watch", "--plain"), ()], ids=" ".join
+)
+def test_without_any_driver_a_command_is_refused_in_one_line(tmp_path, command):
+    for name in ("pysqlite3", "apsw", "sqlite3"):
+        pretend(tmp_path, name, GONE)
+    done = started(tmp_path, "-m", "tui_tasks", *command, "--db", str(tmp_path / "state" / "tasks.db"))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "no SQLite driver" in line
+    assert "pysqlite3 is not installed; apsw is not installed; sqlite3 is not installed" in line
+    assert f"{sys.executable} -m pip install --upgrade --only-binary apsw" in line
+    assert not (tmp_path / "state").exists()
+
+
 def test_each_driver_is_named_with_what_was_found():
     module = type("module", (), {"sqlite_version_info": (3, 50, 4)})
     said = driver.refusal([Driver("pysqlite3", None, "pysqlite3 is not installed"), Driver("apsw", module)])

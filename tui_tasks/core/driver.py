@@ -56,8 +56,27 @@ def _choose(names: list[str]) -> tuple[Driver, list[Driver]]:
             return driver, looked_at
     loaded = [driver for driver in looked_at if driver.module is not None]
     if not loaded:
-        raise ImportError("; ".join(driver.problem for driver in looked_at))
+        raise DatabaseRefused(refusal(looked_at))
     return loaded[0], looked_at
+
+
+def refusal(looked_at: list[Driver]) -> str:
+    """What was found of each driver, and what to install."""
+    found = "; ".join(driver.problem or _linked(driver) for driver in looked_at)
+    why = "there is no SQLite driver here that can be loaded"
+    if any(driver.module is not None for driver in looked_at):
+        why = "every SQLite here can lose commits when several processes write (the WAL-reset bug, fixed in 3.51.3)"
+    return (
+        f"{why}: {found}. Install a driver that brings its own: "
+        f"{sys.executable} -m pip install --upgrade --only-binary apsw 'apsw>=3.51.3'"
+    )
+
+
+def _linked(driver: Driver) -> str:
+    version = ".".join(map(str, driver.module.sqlite_version_info))
+    if driver.name == "sqlite3":
+        return f"Python's own is linked to SQLite {version}"
+    return f"{driver.name} is installed and linked to SQLite {version}"
 
 
 _only = os.environ.get(_ONLY)
@@ -89,20 +108,3 @@ def refuse_faulty_library() -> None:
     """
     if is_faulty(sqlite3.sqlite_version_info):
         raise DatabaseRefused(refusal(_looked_at))
-
-
-def refusal(looked_at: list[Driver]) -> str:
-    """What was found of each driver, and what to install."""
-    found = "; ".join(driver.problem or _linked(driver) for driver in looked_at)
-    return (
-        "every SQLite here can lose commits when several processes write (the WAL-reset bug, fixed in 3.51.3): "
-        f"{found}. Install a driver that brings a newer one: "
-        f"{sys.executable} -m pip install --upgrade --only-binary apsw 'apsw>=3.51.3'"
-    )
-
-
-def _linked(driver: Driver) -> str:
-    version = ".".join(map(str, driver.module.sqlite_version_info))
-    if driver.name == "sqlite3":
-        return f"Python's own is linked to SQLite {version}"
-    return f"{driver.name} is installed and linked to SQLite {version}"
