@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import pysqlite3
-
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.serve import Make, Serve, line, many_in_flight
+from tui_tasks.core.driver import sqlite3
 
 TASKS: Final = 1_000
 ROUNDS: Final = 5
@@ -78,8 +77,8 @@ class Bare:
 
     def __init__(self, path: Path, uids: list[str]) -> None:
         copy = path.with_name("bare-reads.db")
-        source = pysqlite3.connect(str(path))
-        self._db = pysqlite3.connect(str(copy), isolation_level=None)
+        source = sqlite3.connect(str(path))
+        self._db = sqlite3.connect(str(copy), isolation_level=None)
         source.backup(self._db)
         source.close()
         self._db.execute("PRAGMA journal_mode = wal")

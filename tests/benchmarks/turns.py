@@ -12,6 +12,7 @@ from typing import Final
 from tests.benchmarks import yardstick
 from tests.benchmarks.figures import Figure, Place
 from tui_tasks import clock
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import AddTask, EnsureList
 from tui_tasks.core.store import Store
@@ -82,7 +83,7 @@ def _bare(path: Path) -> Callable[[], object]:
     def write() -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-        except yardstick.pysqlite3.OperationalError:
+        except sqlite3.OperationalError:
             return
         for _ in range(3):
             connection.execute(insert, ("a task's name", "what is to be done there"))

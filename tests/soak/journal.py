@@ -13,12 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-import pysqlite3
-
 from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.speaking import program
 from tui_tasks import clock, doctor
+from tui_tasks.core.driver import sqlite3
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 
@@ -92,7 +91,7 @@ class Changer:
         """Whether an entry says something else now, or cannot be read."""
         try:
             return self._read(self.database) != self._entries
-        except (pysqlite3.Error, OverflowError, UnicodeDecodeError):
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError):
             return True
 
     def is_found(self, *, by_command: bool) -> bool:
@@ -117,14 +116,14 @@ class Changer:
         if afresh:
             self.database.write_bytes(self._was)
         self.database.chmod(0o600)
-        raw = pysqlite3.connect(str(self.database))
+        raw = sqlite3.connect(str(self.database))
         raw.execute(text, values)
         raw.commit()
         raw.close()
 
     @staticmethod
     def _read(database: Path) -> list[Any]:
-        raw = pysqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+        raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
         try:
             return list(raw.execute("SELECT * FROM journal ORDER BY seq").fetchall())
         finally:
@@ -132,7 +131,7 @@ class Changer:
 
     @staticmethod
     def _names(database: Path) -> list[str]:
-        raw = pysqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+        raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
         try:
             return [row[1] for row in raw.execute("PRAGMA table_info(journal)")]
         finally:
