@@ -1,20 +1,24 @@
 """What is Linux's own is hidden, one at a time: the promises hold without it."""
 
+import ctypes
 import fcntl
 import importlib
 import os
+import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.core.databases import add
 from tui_tasks import held_log, watch
-from tui_tasks.core import new_files, turns
+from tui_tasks.core import beats, new_files, turns
+from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import processes
+from tui_tasks.runner import inside, processes
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.processes import Identity
 
@@ -68,13 +72,32 @@ def test_without_inotify_a_commit_is_seen_by_asking(path, monkeypatch):
         watched.close()
 
 
-def test_off_linux_the_kernel_is_not_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert watch._ask_kernel(tmp_path) is None
+def test_where_the_kernel_has_neither_inotify_nor_kqueue_it_is_not_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "sunos5")
+    monkeypatch.delattr(select, "kqueue", raising=False)
+    assert watch._ask_kernel(tmp_path / "tasks.db-wal") is None
 
 
-def test_without_proc_a_process_is_unknown_and_never_taken_for_dead(tmp_path, monkeypatch):
+@pytest.fixture
+def no_proc(tmp_path, monkeypatch):
+    """There is no `/proc`; psutil has its own ways."""
     monkeypatch.setattr(processes, "PROC", tmp_path / "none")
+
+
+@pytest.fixture
+def no_psutil(monkeypatch):
+    """It is not installed."""
+    monkeypatch.setitem(sys.modules, "psutil", None)
+
+
+@pytest.fixture
+def boot_session(monkeypatch):
+    """The system has a name for this boot, as macOS has."""
+    monkeypatch.setattr(processes, "_boot_session", lambda: "this boot")
+
+
+@pytest.mark.usefixtures("no_proc", "no_psutil")
+def test_without_proc_and_psutil_a_process_is_unknown_and_never_taken_for_dead():
     me = processes.identity()
     assert me == Identity("", "", os.getpid(), "")
     assert processes.is_alive(me) is None
@@ -83,10 +106,82 @@ def test_without_proc_a_process_is_unknown_and_never_taken_for_dead(tmp_path, mo
     assert processes.with_variable("PATH", os.environ["PATH"]) == []
 
 
-def test_without_proc_a_run_is_given_up_when_its_lease_is_over_and_not_before(tmp_path, monkeypatch):
-    from tui_tasks.core.snapshots import Beat
+@pytest.mark.usefixtures("no_proc", "boot_session")
+def test_without_proc_psutil_tells_whether_a_process_lives():
+    with subprocess.Popen(["sleep", "600"]) as child:
+        known = processes.identity(child.pid)
+        assert known.boot == "this boot"
+        assert processes.is_alive(known) is True
+        assert processes.is_alive(known._replace(boot="an earlier boot")) is None
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert processes.is_alive(known) is False, "it has ended, and was not reaped"
+        child.wait()
+        assert processes.is_alive(known) is False
 
-    monkeypatch.setattr(processes, "PROC", tmp_path / "none")
+
+@pytest.mark.usefixtures("no_proc", "boot_session")
+def test_without_proc_a_process_of_another_birth_is_not_taken_for_dead_as_the_clock_may_have_been_set():
+    assert processes.is_alive(processes.identity()._replace(born="1.000000")) is None
+
+
+@pytest.mark.usefixtures("no_proc")
+def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with_a_variable():
+    script = "sleep 600 & echo $!; wait"
+    environ = {"PATH": os.environ["PATH"], "TUI_TASKS_RUN_ID": "a run"}
+    with subprocess.Popen(["sh", "-c", script], env=environ, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        below = int(child.stdout.readline())
+        try:
+            assert {child.pid, below} <= set(processes.descendants(os.getpid()))
+            assert list(processes.ancestors(below))[:2] == [child.pid, os.getpid()]
+            assert sorted(processes.with_variable("TUI_TASKS_RUN_ID", "a run")) == sorted([child.pid, below])
+        finally:
+            processes.send([below, child.pid], signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("no_proc", "boot_session")
+@pytest.mark.parametrize("supervised", [False, True])
+def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
+    with store.db.transaction(write=True):
+        beats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+    assert inside.inside_run({}, store.db) is supervised
+
+
+@pytest.mark.usefixtures("no_proc", "boot_session")
+def test_without_proc_a_supervisor_that_died_is_noticed_at_once():
+    with subprocess.Popen(["sleep", "600"]) as child:
+        beat = Beat("run", True, *processes.identity(child.pid), at=1)
+        leases = Leases(60.0)
+        assert leases.verdict("run", beat, 0.0) is None
+        child.kill()
+    assert leases.verdict("run", beat, 0.0) == "its supervisor died"
+
+
+def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
+    @ctypes.CFUNCTYPE(
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+    )
+    def sysctlbyname(name, held, size, new, new_size):
+        answer = b"5B1C3A9E-0000-4E4D-9B1B-0A1B2C3D4E5F\0"
+        if name != b"kern.bootsessionuuid" or size[0] < len(answer) or new or new_size:
+            return -1
+        ctypes.memmove(held, answer, len(answer))
+        size[0] = len(answer)
+        return 0
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(sysctlbyname=sysctlbyname))
+    assert processes._boot_session() == "5B1C3A9E-0000-4E4D-9B1B-0A1B2C3D4E5F"
+
+
+@pytest.mark.usefixtures("no_proc", "no_psutil")
+def test_without_proc_and_psutil_a_run_is_given_up_when_its_lease_is_over_and_not_before():
     leases = Leases(60.0)
     beat = Beat("run", True, *processes.identity(), at=1)
     assert leases.verdict("run", beat, 0.0) is None
@@ -108,8 +203,8 @@ def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
     assert "Look for a tui-tasks that is stopped" in said
 
 
-def test_a_group_is_ended_where_nothing_else_is_known(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "PROC", tmp_path / "none")
+@pytest.mark.usefixtures("no_proc", "no_psutil")
+def test_a_group_is_ended_where_nothing_else_is_known(monkeypatch):
     monkeypatch.setattr(processes, "_libc", None)
     command = subprocess.Popen(["sleep", "600"], start_new_session=True)
     processes.send_group(command.pid, signal.SIGKILL)

@@ -2,11 +2,26 @@
 
 import select
 import time
+from types import SimpleNamespace
 
+import pytest
+
+from tests import kqueues
 from tui_tasks import watch as watching
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.watch import Watch
+
+
+@pytest.fixture(autouse=True, params=["inotify", "kqueue"])
+def kernel(request, monkeypatch):
+    """What the kernel tells by: the one that is there, or the other's stand-in."""
+    if request.param == "inotify" and not hasattr(select, "epoll"):
+        pytest.skip("inotify is Linux's own")
+    if request.param == "kqueue" and not hasattr(select, "kqueue"):
+        kqueues.provide(monkeypatch)
+        monkeypatch.setattr(watching, "sys", SimpleNamespace(platform="darwin"))
+    return request.param
 
 
 def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
@@ -52,3 +67,32 @@ def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatc
             other.commit(EnsureList(name.name, "task"), actor="agent", now=0)
             assert told_by_the_kernel(watch), name
             watch.close()
+
+
+def test_a_log_that_is_made_anew_is_watched_in_place_of_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    file = tmp_path / "tasks.db"
+    log = tmp_path / "tasks.db-wal"
+    with Store(str(file)) as watched:
+        watch = Watch(watched.db)
+        assert not watch.changed(time.monotonic())
+        for _ in range(2):
+            log.unlink(missing_ok=True)
+            log.write_bytes(b"")
+            assert has_word(watch)
+            with log.open("ab") as written:
+                written.write(b"more")
+                written.flush()
+                assert has_word(watch), "of a file that stays open"
+        watch.close()
+
+
+def has_word(watch: Watch) -> bool:
+    """Whether the kernel told of something, all of which is taken in."""
+    poll = select.poll()
+    poll.register(watch.fd, select.POLLIN)
+    if not poll.poll(20_000):
+        return False
+    watch._pending.clear()
+    watch.arm(time.monotonic())
+    return watch._pending != []

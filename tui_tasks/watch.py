@@ -1,15 +1,18 @@
 """Telling soon, and at little cost, that another process has committed.
 
-On Linux the kernel tells when the write-ahead log is written; a commit can be seen a moment later, so the database is
-asked again at growing intervals. Elsewhere, and as a safety net, it is asked at a steady pace.
+The kernel tells when the write-ahead log is written (inotify on Linux, kqueue on macOS and the BSDs); a commit can be
+seen a moment later, so the database is asked again at growing intervals. As a safety net, and where the kernel cannot
+be asked, it is asked at a steady pace.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import select
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tui_tasks.core.database import Database
 from tui_tasks.core.errors import StorageFailed
@@ -18,6 +21,30 @@ from tui_tasks.core.errors import StorageFailed
 LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 SAFETY_NET: Final = 1.0
 POLL: Final = 0.02
+
+
+class Notifier(Protocol):
+    """The kernel's word that a log may have been written."""
+
+    def fileno(self) -> int:
+        """Becomes readable when there is word."""
+        ...
+
+    def has_word(self) -> bool:
+        """Whether there is word; takes it in."""
+        ...
+
+    def follow(self) -> None:
+        """Watch what stands at the log's path now: the folder may be another one.
+
+        Raises:
+            OSError: it cannot be watched.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop."""
+        ...
 
 
 class Watch:
@@ -35,15 +62,15 @@ class Watch:
         self._log = Path(f"{Path(db.path).resolve()}-wal")
         self._pending: list[float] = []
         self._next = 0.0
-        self._notify: Any = None
+        self._notify: Notifier | None = None
         self._has_asked = False
         self.is_lost = False
         self._version = self._look()
 
-    def _asked(self) -> Any:
+    def _asked(self) -> Notifier | None:
         """What the kernel tells by, None where it does not; it is asked to the first time."""
         if not self._has_asked:
-            self._has_asked, self._notify = True, _ask_kernel(self._log.parent)
+            self._has_asked, self._notify = True, _ask_kernel(self._log)
         return self._notify
 
     @property
@@ -55,9 +82,8 @@ class Watch:
     def arm(self, now: float) -> None:
         """Take the kernel's word in (`fd` is readable); `now` is monotonic seconds."""
         notify = self._asked()
-        for event in notify.read(timeout=0) if notify else ():
-            if event.name == self._log.name:
-                self._pending = [now + step for step in LADDER]
+        if notify and notify.has_word():
+            self._pending = [now + step for step in LADDER]
 
     def wait(self, now: float) -> float:
         """How many seconds until `changed` is worth asking."""
@@ -77,7 +103,7 @@ class Watch:
         if notify and before is not None and version[0] != before[0]:
             # The folder may be another one, too.
             with contextlib.suppress(OSError):
-                _add(notify, self._log.parent)
+                notify.follow()
         self._version = version
         return version != before
 
@@ -96,19 +122,97 @@ class Watch:
             self._notify.close()
 
 
-def _ask_kernel(folder: Path) -> Any:
-    if sys.platform != "linux":
-        return None
+def _ask_kernel(log: Path) -> Notifier | None:
     with contextlib.suppress(ImportError, OSError):
-        from inotify_simple import INotify
-
-        notify = INotify(nonblocking=True)
-        _add(notify, folder)
-        return notify
+        if sys.platform == "linux":
+            return _Inotify(log)
+        if hasattr(select, "kqueue"):
+            return _Kqueue(log)
     return None
 
 
-def _add(notify: Any, folder: Path) -> None:
-    from inotify_simple import flags
+class _Inotify:
+    """Watches the log's folder; each event names its file."""
 
-    notify.add_watch(folder, flags.MODIFY | flags.CREATE)
+    def __init__(self, log: Path) -> None:
+        from inotify_simple import INotify
+
+        self._log = log
+        self._inotify: Any = INotify(nonblocking=True)
+        self.follow()
+
+    def fileno(self) -> int:
+        number: int = self._inotify.fileno()
+        return number
+
+    def has_word(self) -> bool:
+        return any(event.name == self._log.name for event in self._inotify.read(timeout=0))
+
+    def follow(self) -> None:
+        from inotify_simple import flags
+
+        self._inotify.add_watch(self._log.parent, flags.MODIFY | flags.CREATE)
+
+    def close(self) -> None:
+        self._inotify.close()
+
+
+class _Kqueue:
+    """Watches the log, and its folder, which tells of a log that is made or deleted.
+
+    A kqueue watches open files. SQLite puts no lock on the log, so closing a descriptor of it here takes none away.
+    """
+
+    def __init__(self, log: Path) -> None:
+        # What Linux has not, mypy does not know there.
+        self._system: Any = select
+        self._log = log
+        self._queue: Any = self._system.kqueue()
+        self._files: list[int] = []
+        try:
+            self.follow()
+        except OSError:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        number: int = self._queue.fileno()
+        return number
+
+    def has_word(self) -> bool:
+        word = bool(self._queue.control(None, 8, 0))
+        if word and not self._has_log():
+            with contextlib.suppress(OSError):
+                self.follow()
+        return word
+
+    def follow(self) -> None:
+        self._let_go()
+        self._watch(self._log.parent)
+        with contextlib.suppress(FileNotFoundError):
+            self._watch(self._log)
+
+    def close(self) -> None:
+        self._let_go()
+        self._queue.close()
+
+    def _watch(self, path: Path) -> None:
+        # O_EVTONLY keeps no volume from being unmounted.
+        file = os.open(path, getattr(os, "O_EVTONLY", os.O_RDONLY))
+        self._files.append(file)
+        system = self._system
+        wanted = system.KQ_NOTE_WRITE | system.KQ_NOTE_EXTEND | system.KQ_NOTE_DELETE | system.KQ_NOTE_RENAME
+        event = system.kevent(file, system.KQ_FILTER_VNODE, system.KQ_EV_ADD | system.KQ_EV_CLEAR, wanted)
+        self._queue.control([event], 0, 0)
+
+    def _has_log(self) -> bool:
+        """Whether the log that is watched is the one that stands there."""
+        try:
+            there = self._log.stat()
+        except OSError:
+            return len(self._files) == 1
+        return len(self._files) == 2 and os.path.samestat(os.fstat(self._files[1]), there)
+
+    def _let_go(self) -> None:
+        while self._files:
+            os.close(self._files.pop())

@@ -1,7 +1,7 @@
 """Processes: telling one from any other that has had its number, and ending all that a run has started.
 
-What is Linux's own (`/proc`, subreapers) is kept here. Elsewhere no process is known by its identity, so that only its
-heartbeat tells whether it lives, and only its process group is ended.
+What is Linux's own (`/proc`, subreapers) is kept here. Where there is no `/proc`, psutil tells of processes. Where that
+is missing, too, no process is known by its identity: only its heartbeat tells whether it lives.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class Identity(NamedTuple):
-    """A process, told from any other: the boot, the pid namespace, the pid, and when it was born. "" where unknown."""
+    """A process, told from any other: the boot, the pid namespace, the pid, and when it was born. "" where unknown.
+
+    It was born at an instant of the boot (`/proc`), or of the clock (psutil).
+    """
 
     boot: str
     namespace: str
@@ -49,7 +53,12 @@ def is_alive(process: Identity) -> bool | None:
     if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
         return None
     stat = _stat(process.pid)
-    return stat is not None and stat.born == process.born and stat.state not in "ZX"
+    if stat is None or stat.state in _ENDED:
+        return False
+    if stat.born == process.born:
+        return True
+    # Another process has its number; or, by psutil, the clock was set since it was born.
+    return None if _psutil() else False
 
 
 def ancestors(pid: int) -> Iterator[int]:
@@ -63,9 +72,9 @@ def ancestors(pid: int) -> Iterator[int]:
 def descendants(pid: int) -> list[int]:
     """Every process that descends from one, by way of those that live."""
     children: dict[int, list[int]] = {}
-    for entry in PROC.glob("[0-9]*"):
-        if (stat := _stat(int(entry.name))) is not None:
-            children.setdefault(stat.parent, []).append(int(entry.name))
+    for each in _everyone():
+        if (stat := _stat(each)) is not None:
+            children.setdefault(stat.parent, []).append(each)
     found: list[int] = []
     ahead = [pid]
     while ahead:
@@ -77,13 +86,7 @@ def descendants(pid: int) -> list[int]:
 
 def with_variable(name: str, value: str) -> list[int]:
     """The processes that were started with that variable in their environment, as far as they can be seen."""
-    wanted = f"{name}={value}".encode()
-    found = []
-    for entry in PROC.glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-    return found
+    return [pid for pid in _everyone() if _has_variable(pid, name, value)]
 
 
 def adopt_orphans() -> None:
@@ -111,21 +114,72 @@ def send_group(leader: int, number: int) -> None:
         os.killpg(leader, number)
 
 
+def _psutil() -> Any:
+    """The library that tells of processes where there is no `/proc`; None where there is, or where it is missing."""
+    if (PROC / "self/stat").exists():
+        return None
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil
+
+
+def _everyone() -> list[int]:
+    if psutil := _psutil():
+        return list(psutil.pids())
+    return [int(entry.name) for entry in PROC.glob("[0-9]*")]
+
+
+def _has_variable(pid: int, name: str, value: str) -> bool:
+    if psutil := _psutil():
+        with contextlib.suppress(psutil.Error, OSError):
+            return bool(psutil.Process(pid).environ().get(name) == value)
+    with contextlib.suppress(OSError):
+        return f"{name}={value}".encode() in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    return False
+
+
 def _stat(pid: int) -> _Stat | None:
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
-        return None
+        return _stat_by_psutil(pid)
     # The name stands in brackets and may itself hold brackets and blanks.
     fields = text.rpartition(")")[2].split()
     return _Stat(fields[0], int(fields[1]), fields[19])
+
+
+def _stat_by_psutil(pid: int) -> _Stat | None:
+    if not (psutil := _psutil()):
+        return None
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            return _Stat(process.status(), process.ppid(), f"{process.create_time():.6f}")
+    except psutil.ZombieProcess:
+        return _Stat("zombie", 0, "")
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.Error:
+        return _Stat("unknown", 0, "")
 
 
 def _boot() -> str:
     try:
         return (PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
+        return _boot_session()
+
+
+def _boot_session() -> str:
+    """What macOS calls this boot, "" elsewhere. The instant of the boot is no name for it: it moves with the clock."""
+    if sys.platform != "darwin":
         return ""
+    held = ctypes.create_string_buffer(64)
+    size = ctypes.c_size_t(len(held))
+    failed = ctypes.CDLL(None).sysctlbyname(b"kern.bootsessionuuid", held, ctypes.byref(size), None, ctypes.c_size_t(0))
+    return "" if failed else held.value.decode()
 
 
 def _namespace() -> str:
