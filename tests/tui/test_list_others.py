@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, said, shown, task, until, write
+from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
+from tui_tasks.core import pages, queries, rebalancing
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.word_line import AddWords
@@ -33,6 +34,27 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
         await press(app, pilot, "enter")
         assert app.pane.window.row.name == "half a thought"
         assert app.place(app.pane.window.row) == app.place_of(plan[8]) + 1
+
+
+async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan, agent, monkeypatch):
+    for name, least in (("MOST", 4), ("_SHORT", 4), ("_REACH", 2)):
+        monkeypatch.setattr(rebalancing, name, least)
+    async with opened(app, (80, 16)) as pilot:
+        await press(app, pilot, "j", "j")
+        before = queries.task(app.bridge.db, plan[2]).rank
+        number = 0
+        while queries.task(app.bridge.db, plan[2]).rank == before:
+            number += 1
+            agent(AddTask(f"new {number}", **({"after": plan[1]} if number % 2 else {"before": plan[2]})))
+            await until(pilot, lambda total=9 + number: app.current_list.total == total)
+        held = app.pane.window._held
+        await until(pilot, lambda: held.index(plan[2]) is not None)
+        assert held.rows == list(pages.after(app.bridge.db, app.list_id, pages.FIRST, len(held.rows)))
+        assert app.pane.window.cursor == plan[3]
+        agent(AddTask("newest", before=plan[2]))
+        await until(pilot, lambda: app.current_list.total == 10 + number)
+        assert [row.name for row in held.rows] == order(app)[: len(held.rows)]
+        assert "newest" in order(app)[: len(held.rows)]
 
 
 async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monkeypatch):

@@ -70,6 +70,7 @@ _SET_SOLO = Statement(
         TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
     )
 )
+_SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
 _DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
 _ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
 # What belongs to a task but stands in a table of its own: an entry about it changes the task as well.
@@ -129,6 +130,10 @@ def _recount_across(db: Database, list_uid: str) -> None:
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
     """Make the row `uid` of `entity` from `new` (where `old` is None), or set its columns to `new`."""
     if entity == "run" and apply_runs.apply_many(db, uid, new):
+        return
+    if entity == "list" and "ranks" in new:
+        for task_uid, rank in new["ranks"].items():
+            db.run(_SET_RANK, {"rank": rank, "uid": task_uid})
         return
     # The driver looks for an adapter of each None and bool that is bound, which takes longer than writing it does.
     values = {name: value for name, value in new.items() if value is not None or old is not None}

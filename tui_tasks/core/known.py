@@ -99,6 +99,8 @@ class Known:
         """Look up anew what a write has changed."""
         if entity == "task":
             self._follow_task(old, new)
+        elif entity == "list" and "ranks" in new:
+            self._last_ranks.clear()
         elif entity == "list":
             self._lists.clear()
             self._handles.clear()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import glance, job_lines, journal, models, queries, queries_jobs, vocab
+from tui_tasks.core import glance, job_lines, journal, models, queries, queries_jobs, rebalancing, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JournalRow, ListRow, TaskRow
 from tui_tasks.core.orm import JOIN, SQL, fn
@@ -49,8 +49,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 """What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
 _WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
 _FAILING: Final = ("error", "interrupted")
-# How a job comes to its next run is no news.
-_HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping")
+# How a job comes to its next run is no news, nor how a list keeps its order.
+_HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND)
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ import msgspec
 
 from tui_tasks.core.database import Database
 from tui_tasks.core.models import JournalRow, TaskRow
+from tui_tasks.core.rebalancing import Reranks
 from tui_tasks.core.statements import Statement, slot
 
 J = JournalRow
@@ -44,6 +45,8 @@ class PlacesThen:
         # Where each task stood before each of its moves, the newest first; and where it stands as far as was read.
         self._moved: dict[str, list[tuple[int, int, str]]] = {}
         self._stands: dict[str, tuple[int, str]] = {}
+        # The ranks, as they were then, that tasks had while they were deleted: those of deleted tasks stay as they are.
+        self._deleted_at: dict[str, str] = {}
 
     def number(self, ahead: Callable[[int, str], int], seq: int, task: str, list_id: int, rank: str) -> int | None:
         """The number of a task after the entry `seq`; None where too much has happened since.
@@ -64,14 +67,21 @@ class PlacesThen:
             return
         rows = self._db.all(_MOVES, after=seq, before=self._read_after + 1)
         self._read_after = seq
+        ranks = Reranks(self._db, seq)
         for at, kind, task, old, list_id, rank in rows:
-            home, place = self._stands.get(task, (list_id, rank))
+            home, place = stood = self._stands.get(task, (list_id, rank))
             was = _place(old) if old is not None else _Place()
-            before = was.list_id or home, was.rank or place
+            if kind == "task.restored" and was.rank is not None:
+                self._deleted_at[task] = was.rank
+            elif was.rank is not None:
+                was.rank = ranks.now(was.list_id or home, was.rank, at)
+            elif kind == "task.deleted" and (task in self._deleted_at or task not in self._stands):
+                was.rank = place = ranks.now(home, self._deleted_at.pop(task, place), at)
+            before = was.list_id or home, (was.rank if kind != "task.restored" else None) or place
             if kind == "task.moved":
                 self._steps += [(at, home, place, 1), (at, *before, -1)]
             else:
                 self._steps.append((at, home, place, _ADDS[kind]))
-            if before != (home, place):
+            if before != stood:
                 self._moved.setdefault(task, []).append((at, *before))
             self._stands[task] = before

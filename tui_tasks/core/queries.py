@@ -76,6 +76,18 @@ _NEIGHBOUR_BEFORE = Statement(
     .order_by(TaskRow.rank.desc())
     .limit(1)
 )
+_RANKS_UP = Statement(
+    TaskRow.select(TaskRow.uid, TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+    .order_by(TaskRow.rank)
+    .limit(slot("limit"))
+)
+_RANKS_DOWN = Statement(
+    TaskRow.select(TaskRow.uid, TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
+    .order_by(TaskRow.rank.desc())
+    .limit(slot("limit"))
+)
 _AT_RANK = Statement(
     TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
 )
@@ -240,6 +252,16 @@ def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | 
     """The rank of the task right after or before a rank, None at the end."""
     row = db.one(_NEIGHBOUR_AFTER if after else _NEIGHBOUR_BEFORE, list=list_id, rank=rank)
     return row[0] if row else None
+
+
+def ranks_up_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """The uids and ranks of the next tasks behind a rank, in order."""
+    return db.all(_RANKS_UP, list=list_id, rank=rank, limit=limit)
+
+
+def ranks_down_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """The uids and ranks of the task at a rank and those before it, the last first."""
+    return db.all(_RANKS_DOWN, list=list_id, rank=rank, limit=limit)
 
 
 def at_rank(db: Database, list_id: int, rank: str) -> set[str]:

@@ -3,7 +3,8 @@
 A key is a path of signed numbers, each written in hexadecimal so that the keys sort as the paths do. Putting a task
 between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
 Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short. They leave room,
-which inserts on both sides of a spot use up by halves before they need one level more.
+which inserts on both sides of a spot use up by halves before they need one level more. Before a key grows too long
+that way, the keys around it are made anew (`spread`, used by `core.rebalancing`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from __future__ import annotations
 _BIAS = 0x80
 _SMALL = range(-0x40, 0x40)
 _STEP = 0x20
+# Room between keys that are made anew: so many halvings before the next level.
+_SPREAD = 1 << 16
+# Sorts before whatever follows a key in another one that `spread` or `between` has made.
+_LOWEST = -(1 << 40)
 
 
 def _encode(number: int) -> str:
@@ -73,3 +78,32 @@ def _path_between(low: list[int], high: list[int]) -> list[int]:
     if at + 1 < len(low):
         return [*low[: at + 1], low[at + 1] + _STEP]
     return [*low, 0]
+
+
+def spread(low: str | None, high: str | None, count: int) -> list[str]:
+    """Return `count` keys in order, after `low` and before `high`, with room between them; None is the list's end."""
+    if low is None and high is None:
+        return [_encode(_SPREAD * at) for at in range(count)]
+    below = _decode(low) if low is not None else []
+    above = _decode(high) if high is not None else []
+    at = 0
+    while at < min(len(below), len(above)) and below[at] == above[at]:
+        at += 1
+    start = below[:at]
+    if at == len(below):
+        numbers = [above[at] - _SPREAD * (count - each) for each in range(count)]
+    elif at == len(above):
+        numbers = [below[at] + _SPREAD * (each + 1) for each in range(count)]
+    elif above[at] - below[at] > 2 * count:
+        gap = above[at] - below[at]
+        numbers = [below[at] + gap * (each + 1) // (count + 1) for each in range(count)]
+    else:
+        start = below[: at + 1]
+        after = below[at + 1] if at + 1 < len(below) else 0
+        numbers = [after + _SPREAD * (each + 1) for each in range(count)]
+    return ["".join(map(_encode, (*start, number))) for number in numbers]
+
+
+def within(key: str, rest: str) -> str:
+    """Return a key right after `key`; for one `key` they sort as `rest` does."""
+    return key + _encode(_LOWEST) + rest

@@ -21,6 +21,7 @@ from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.storage_errors import is_storage_error
 from tui_tasks.core.uids import new_uids
+from tui_tasks.core.vocab import SYSTEM
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -198,6 +199,14 @@ class Transaction(Reading):
         known.hash = journal.append(self.db, known.hash, values)
         known.seq = seq
         self.entries += 1
+
+    def emit_by_system(self, kind: str, entity: str, uid: str, *, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """Write a row and an entry that nobody has asked for: a change of its own, that no undo takes back."""
+        speaker, parts = (self.actor, self._why, self.current, self.undoes), dict(self._parts)
+        self.actor, self._why, self.current, self.undoes = SYSTEM, None, None, None
+        self.emit(kind, entity, uid, old=old, new=new)
+        self.actor, self._why, self.current, self.undoes = speaker
+        self._parts = parts
 
     def begin_change(self) -> tuple[int, bytes]:
         """Begin a change; what is returned, `fail_change` goes back to."""

@@ -32,7 +32,7 @@ _INSTANTS = frozenset(
         "not_before",
     }
 )
-_HIDDEN = frozenset({"id", "deleted", "token_hash", "name_key", "rank", "list_id", "task_uid"})
+_HIDDEN = frozenset({"id", "deleted", "token_hash", "name_key", "rank", "ranks", "list_id", "task_uid"})
 
 
 # A page of events ends with the one that makes it this long; what was meant to be one line stays one.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.clock import uptime_beside
-from tui_tasks.core import glance, journal, migrations, views
+from tui_tasks.core import glance, journal, migrations, rebalancing, views
 from tui_tasks.core.glance import Change
 from tui_tasks.core.storage_errors import READ_ERRORS
 from tui_tasks.core.uptime import Uptime
@@ -185,7 +185,9 @@ class Bridge:
         if not entries and not is_other:
             return None
         # In another file anything may be other, and of entries that were dropped nothing can be told.
-        if is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1:
+        is_too_much = is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1
+        # Pages of a list are read by rank, and those that are held have the old ones.
+        if is_too_much or any(entry.kind == rebalancing.KIND for entry in entries):
             return Changes(since, journal.newest(self.db), (), all=True)
         changed = {entry.uid for entry in entries if entry.entity == "task"}
         waiting = glance.waiting_on(self.db, changed) if changed else ()

@@ -22,6 +22,7 @@ from tui_tasks.core.operations import (
     SwapTasks,
 )
 from tui_tasks.core.rank import between
+from tui_tasks.core.rebalancing import rebalanced
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
 
@@ -93,7 +94,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
     _remember(tx, task)
-    return task
+    return rebalanced(tx, task)
 
 
 def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
@@ -193,7 +194,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         _end_claim(tx, changed)
     if "status" in new or "result" in new:
         _remember(tx, changed)
-    return changed
+    return changed if changed.deleted or "rank" not in new else rebalanced(tx, changed)
 
 
 def _same(name: str, old: Any, new: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from tui_tasks.core.models import JournalRow as J
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
+from tui_tasks.core.rebalancing import Reranks
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.lists import refuse_taken_name
 from tui_tasks.core.rules.registry import rule
@@ -48,6 +49,14 @@ _JOB_LATER = Statement(
     J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.entity == "job") & (J.uid == slot("uid")) & (J.seq > slot("seq"))
     )
+)
+
+
+_DELETED_LAST = Statement(
+    J.select(J.seq)
+    .where((J.task == slot("task")) & (J.kind == "task.deleted"))
+    .order_by(J.seq.desc())
+    .limit(slot("limit"))
 )
 
 
@@ -109,6 +118,17 @@ def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
     raise Conflict(f"{tx.actor} has no undo to take back")
 
 
+class _Places(NamedTuple):
+    """Where a change has put tasks.
+
+    `moved` are those that it has given a place, with the seq of the first time; `ranks` says what has become of the
+    ranks that its entries tell of.
+    """
+
+    moved: dict[str, int]
+    ranks: Reranks
+
+
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     base = compaction.base(tx.db)
     if base is not None and change <= base.last:
@@ -118,8 +138,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     seqs: list[int] = []
     kinds: set[str] = set()
     last = change
-    # The tasks that it has given a place, with the seq of the first time.
-    moved: dict[str, int] = {}
+    places = _Places({}, Reranks(tx.db, change))
     for parts in journal.of_change(tx.db, change):
         for part in parts:
             last = part.seq
@@ -127,7 +146,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
                 seqs.append(part.seq)
                 kinds.add(part.kind)
             if part.has_rank:
-                moved.setdefault(part.uid, part.seq)
+                places.moved.setdefault(part.uid, part.seq)
         tx.pause()
     if not seqs:
         raise NotFound("change", str(change))
@@ -142,7 +161,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     for seq in reversed(seqs) if backwards else seqs:
         entry = journal.entry(tx.db, seq)
         _refuse_if_touched(tx, entry, change)
-        _INVERSES[entry.entity](tx, entry, moved)
+        _INVERSES[entry.entity](tx, entry, places)
         tx.pause()
     tx.undoes = None
     if tx.entries == before:
@@ -190,7 +209,18 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
+def _with_ranks_of_now(entry: Entry, task: Task, ranks: Reranks) -> Entry:
+    """Return an entry of a task with its old and new rank as they are since lists were reranked."""
+    old, new = entry.old, entry.new
+    if old is None or new is None or "rank" not in new:
+        return entry
+    was_in, is_in = old.get("list_id", task.list_id), new.get("list_id", task.list_id)
+    old = old | {"rank": ranks.now(was_in, old["rank"], entry.seq)}
+    new = new | {"rank": ranks.now(is_in, new["rank"], entry.seq)}
+    return msgspec.structs.replace(entry, old=old, new=new)
+
+
+def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
     task = queries.any_task(tx.db, entry.uid)
     assert task is not None
     _refuse_without_list(tx, task)
@@ -198,16 +228,22 @@ def _invert_task(tx: Transaction, entry: Entry, moved: dict[str, int]) -> None:
         if not task.deleted:
             change_task(tx, writable(tx, task.uid), "task.deleted", {"deleted": True})
         return
+    entry = _with_ranks_of_now(entry, task, places.ranks)
+    assert entry.old is not None
     changes = _expect(entry, task)
-    if "deleted" in changes:
-        kind = "task.deleted" if changes["deleted"] else "task.restored"
-        changes |= {} if changes["deleted"] else _room(tx, entry, task, moved)
+    if changes.get("deleted"):
+        kind = "task.deleted"
+        # Should it come back once more, then to where it stands now.
+        changes.pop("rank", None)
+    elif "deleted" in changes:
+        kind = "task.restored"
+        changes |= _room(tx, entry, task, places)
     else:
         task = writable(tx, _there(task).uid)
         kind = entry.kind
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
-            changes |= _free_rank(tx, entry, at["list_id"], at["rank"], moved)
+            changes |= _free_rank(tx, entry, at["list_id"], at["rank"], places.moved)
     if "status" in changes:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
@@ -228,13 +264,15 @@ def _there(task: Task) -> Task:
     return task
 
 
-def _room(tx: Transaction, entry: Entry, task: Task, moved: dict[str, int]) -> dict[str, Any]:
+def _room(tx: Transaction, entry: Entry, task: Task, places: _Places) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
     if task.status == "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
-    return _free_rank(tx, entry, task.list_id, task.rank, moved)
+    # A deleted task keeps the rank that it had when it was deleted.
+    rank = places.ranks.now(task.list_id, task.rank, tx.db.one(_DELETED_LAST, task=task.uid, limit=1)[0])
+    return _free_rank(tx, entry, task.list_id, rank, places.moved)
 
 
 def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: dict[str, int]) -> dict[str, Any]:
@@ -245,7 +283,7 @@ def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: di
     return {"rank": rank}
 
 
-def _invert_beside(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
+def _invert_beside(tx: Transaction, entry: Entry, _: _Places) -> None:
     """A row that stands beside a task: a log entry, a saved state, a memory."""
     task = queries.any_task(tx.db, entry.task or "")
     assert task is not None
@@ -266,7 +304,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     tx.emit(kind, entry.entity, entry.uid, old=was, new=back, task=task)
 
 
-def _invert_list(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
+def _invert_list(tx: Transaction, entry: Entry, _: _Places) -> None:
     home = queries.any_list(tx.db, entry.uid)
     if entry.old is None:
         if home.kind == "plan" and home.total:
@@ -288,7 +326,7 @@ def _invert_list(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
     tx.emit(kind, "list", home.uid, old=entry.new, new=back)
 
 
-def _invert_job(tx: Transaction, entry: Entry, _: dict[str, int]) -> None:
+def _invert_job(tx: Transaction, entry: Entry, _: _Places) -> None:
     """Taking back a deletion or a switch-off starts a job as much as making one: rule S1 holds here too."""
     refuse_inside_run(tx)
     job = queries_jobs.any_job(tx.db, entry.uid)

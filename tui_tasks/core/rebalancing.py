@@ -1,0 +1,105 @@
+"""Keeping ranks short: the tasks around one whose rank has grown too long are given new ranks, in the same order.
+
+An entry `list.reranked` holds the old and the new ranks of neighbours in a list. It is the system's, a change of its
+own that nobody takes back. Ranks that older entries tell of, and those of deleted tasks, are as they were before it:
+`Reranks` says what they are now.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tui_tasks.core import queries, rank, vocab
+from tui_tasks.core.database import Database
+from tui_tasks.core.models import JournalRow as J
+from tui_tasks.core.models import ListRow
+from tui_tasks.core.snapshots import Task
+from tui_tasks.core.statements import Statement, slot
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+KIND: Final = "list.reranked"
+# A rank longer than this is made anew with its neighbours', so that none of them is longer than the second.
+MOST: Final = 64
+_SHORT: Final = 32
+# So many tasks on either side are looked at first.
+_REACH: Final = 16
+# The rank that an old entry tells of is followed as long as it is no longer than this.
+_LONGEST: Final = 1_000
+
+_RERANKED = Statement(
+    J.select(J.seq, ListRow.id, J.old, J.new)
+    .join(ListRow, on=(ListRow.uid == J.uid))
+    .where((J.actor == vocab.SYSTEM) & (J.seq > slot("after")) & (J.kind == KIND))
+    .order_by(J.seq)
+)
+
+
+class _Ranks(msgspec.Struct):
+    ranks: dict[str, str]
+
+
+_ranks = msgspec.json.Decoder(_Ranks).decode
+
+
+def rebalanced(tx: Transaction, task: Task) -> Task:
+    """Return a task that has been given its place, once its rank is short."""
+    if len(task.rank) <= MOST:
+        return task
+    reach = _REACH
+    while True:
+        below = queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)
+        above = queries.ranks_up_from(tx.db, task.list_id, task.rank, reach)
+        old = {**dict(reversed(below)), **dict(above)}
+        # The outermost ranks stay as they are, but at an end of the list.
+        uids = list(old)
+        low = uids.pop(0) if len(below) == reach else None
+        high = uids.pop() if len(above) == reach else None
+        made = rank.spread(old[low] if low else None, old[high] if high else None, len(uids))
+        if max(map(len, made)) <= _SHORT or low is high is None:
+            break
+        reach *= 2
+    new = old | dict(zip(uids, made, strict=True))
+    home = tx.known.list_by_id(task.list_id)
+    tx.emit_by_system(KIND, "list", home.uid, old={"ranks": old}, new={"ranks": new})
+    return msgspec.structs.replace(task, rank=new[task.uid])
+
+
+class Reranks:
+    """What the ranks that entries after `since` tell of are now."""
+
+    def __init__(self, db: Database, since: int) -> None:
+        self._db = db
+        self._read = since
+        # By the number of the list: the entries, oldest first, with old and new ranks in order.
+        self._entries: dict[int, list[tuple[int, list[str], list[str]]]] = {}
+
+    def now(self, list_id: int, place: str, seq: int) -> str:
+        """The rank that stands where `place` stood after the entry `seq`."""
+        for at, list_of, was, new in self._db.all(_RERANKED, after=self._read):
+            old, now = _ranks(was).ranks, _ranks(new).ranks
+            self._entries.setdefault(list_of, []).append((at, sorted(old.values()), sorted(now.values())))
+            self._read = at
+        for at, olds, news in self._entries.get(list_id, ()):
+            if at > seq:
+                place = _follow(place, olds, news)
+        return place
+
+
+def _follow(place: str, olds: list[str], news: list[str]) -> str:
+    """Return the new rank for an old one: a task's own, or one right after that of the task before it."""
+    at = bisect_right(olds, place) - 1
+    if at >= 0 and olds[at] == place:
+        return news[at]
+    begins_list, ends_list = olds[0] != news[0], olds[-1] != news[-1]
+    if (at < 0 and not begins_list) or (at == len(olds) - 1 and not ends_list):
+        return place
+    before = news[at] if at >= 0 else rank.between(None, news[0])
+    found = rank.within(before, place)
+    if len(found) <= _LONGEST:
+        return found
+    return rank.between(before, news[at + 1] if at + 1 < len(news) else None)
