@@ -1,0 +1,91 @@
+"""What the pages and the README say that can be held against the program: tools, settings, codes, links, proofs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.contract.client import ROOT
+from tests.docs import tools_page
+from tests.soak.__main__ import SOAKS
+from tui_tasks.config import Config
+from tui_tasks.core import errors
+from tui_tasks.core.job_settings import Settings
+
+DOCS = ROOT / "tui_tasks" / "docs"
+PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def read(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text()
+
+
+def rows(text: str, first: str) -> list[list[str]]:
+    """The rows of the table whose first column has that head."""
+    found = re.search(rf"^\| {first} \|.*\n\|[- |]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    assert found, first
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in found[1].splitlines()]
+
+
+def test_the_page_of_tools_is_as_the_tool_table_is() -> None:
+    assert read("tools") == tools_page.page(), "python -m tests.docs.tools_page writes it anew"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_link_leads_to_a_file_that_is_there(page: Path) -> None:
+    links = [link.partition("#")[0] for link in LINK.findall(page.read_text()) if "://" not in link]
+    assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+def test_the_readme_links_to_every_page() -> None:
+    linked = set(LINK.findall((ROOT / "README.md").read_text()))
+    assert {f"tui_tasks/docs/{page.name}" for page in DOCS.glob("*.md")} <= linked
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "shown"), [("configuration", Config, msgspec.json.encode), ("scheduling", Settings, str)]
+)
+def test_each_setting_stands_in_its_page_with_its_default(page: str, kind: Any, shown: Any) -> None:
+    fields = msgspec.structs.fields(kind)
+    defaults = [
+        field.default if field.default is not msgspec.NODEFAULT else field.default_factory() for field in fields
+    ]
+    expected = [(field.name, shown(value)) for field, value in zip(fields, defaults, strict=True)]
+    told = [(row[0].strip("`"), row[1].strip("`")) for row in rows(read(page), "setting")]
+    assert told == [(name, text.decode() if isinstance(text, bytes) else text) for name, text in expected]
+
+
+def test_each_code_of_a_refusal_stands_in_the_page_of_errors() -> None:
+    def codes(kind: type[errors.Refusal]) -> set[str]:
+        return {kind.code}.union(*(codes(sub) for sub in kind.__subclasses__()))
+
+    assert {row[0].strip("`") for row in rows(read("events-and-errors"), "code")} == codes(errors.Refusal)
+
+
+def test_each_promise_names_a_proof_that_there_is() -> None:
+    promises = rows(read("security"), "promise")
+    assert promises
+    for promise, proved_by, _ in promises:
+        proofs = re.findall(r"`([^`]+)`", proved_by)
+        assert proofs, promise
+        for proof in proofs:
+            assert proof in SOAKS or (ROOT / proof).is_file(), proof
+    assert {proof for _, proved_by, _ in promises for proof in re.findall(r"`([a-z_]+)`", proved_by)} == set(SOAKS)
+
+
+def test_the_protocol_has_the_sections_that_the_code_cites() -> None:
+    page = read("protocol")
+    cited = {
+        int(number)
+        for file in (*(ROOT / "tui_tasks").rglob("*.py"), *(ROOT / "tests").rglob("*.py"))
+        for numbers in re.findall(r"docs: protocol, sections? ([\d, and to]+)", file.read_text())
+        for number in re.findall(r"\d+", numbers)
+    }
+    assert cited <= {int(number) for number in re.findall(r"^## (\d+)\. ", page, re.MULTILINE)}
+    for family in range(5):
+        assert f"| seed 00{family} |" in page

@@ -1,0 +1,113 @@
+"""The page `tools`, made from the tool table: `python -m tests.docs.tools_page` writes it anew."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import Any, Final
+
+import msgspec
+
+from tests.contract.client import ROOT
+from tui_tasks.dialects.arguments import schema
+from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.table import TABLE
+
+PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
+WIDTH: Final = 80
+_HEAD: Final = """\
+# Tools
+
+Every tool, what it takes and what it returns, as `control:hello` tells agents.
+Made from the tool table by `python -m tests.docs.tools_page`; a test holds that
+it is current. What the channel itself does is in [protocol](protocol.md).
+
+An argument in bold is required. The tokens are what a tool costs an agent that
+is told of it: the bytes of its name, description and schema as JSON, divided by
+four. All {tools} together cost {tokens:,}.
+
+"""
+_FAMILIES: Final = {
+    "control": "control, ask",
+    "ask": "control, ask",
+    "tasklist": "tasklist",
+    "task": "task, memory",
+    "agent": "task, memory",
+    "memory": "task, memory",
+    "todo": "todo",
+    "scheduler": "scheduler",
+}
+
+
+def tokens(tool: Tool) -> int:
+    """What an agent that is told of a tool pays for it, counted as bytes / 4."""
+    told = {"name": tool.name, "description": tool.description, "input_schema": schema(tool.arguments)}
+    return round(len(msgspec.json.encode(told)) / 4)
+
+
+def page() -> str:
+    """The whole page."""
+    tools = [tool for tool in TABLE.tools.values() if not tool.human]
+    families: dict[str, list[Tool]] = {}
+    for tool in tools:
+        families.setdefault(_FAMILIES.get(tool.name.partition(":")[0], "tasks"), []).append(tool)
+    parts = [_HEAD.format(tools=len(tools), tokens=sum(map(tokens, tools)))]
+    parts += ["| family | tools | tokens |\n| --- | --- | --- |\n"]
+    parts += [f"| {name} | {len(found)} | {sum(map(tokens, found)):,} |\n" for name, found in families.items()]
+    for name, found in families.items():
+        parts += [f"\n## {name}\n", *map(_tool, found)]
+    return "".join(parts)
+
+
+def _tool(tool: Tool) -> str:
+    does = "writes" if tool.ever_writes else "reads"
+    traits = [does, "waits"] if tool.waits else [does]
+    told = "\n\n".join(_wrapped(paragraph) for paragraph in tool.description.splitlines())
+    lines = [f"\n### {tool.name}\n\n_{', '.join(traits)}; {tokens(tool)} tokens_\n\n{told}\n"]
+    arguments = schema(tool.arguments)
+    properties = arguments["properties"]
+    if properties:
+        lines.append("\n")
+    required = arguments.get("required", ())
+    lines += [_argument(name, taken, name in required) for name, taken in properties.items()]
+    return "".join(lines)
+
+
+def _argument(name: str, taken: dict[str, Any], is_required: bool) -> str:
+    shown = f"**`{name}`**" if is_required else f"`{name}`"
+    told = taken.get("description") or next(
+        (one["description"] for one in taken.get("anyOf", ()) if "description" in one), ""
+    )
+    return _wrapped(f"- {shown} ({_kind(taken)}{_default(taken)}){': ' if told else ''}{told}", "  ") + "\n"
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _kind(taken: dict[str, Any]) -> str:
+    if "anyOf" in taken:
+        return " or ".join(dict.fromkeys(_kind(one) for one in taken["anyOf"] if one.get("type") != "null"))
+    if "enum" in taken:
+        return "one of " + ", ".join(f"`{word}`" for word in taken["enum"])
+    if taken.get("type") == "array":
+        return f"array of {_kind(taken.get('items', {}))}"
+    if taken.get("type") == "object" and taken.get("properties"):
+        return "object with " + ", ".join(f"`{name}`" for name in taken["properties"])
+    return str(taken.get("type", "any value"))
+
+
+def _default(taken: dict[str, Any]) -> str:
+    default = taken.get("default")
+    return "" if default in (None, "", [], {}) else f", default {msgspec.json.encode(default).decode()}"
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(page())
+    print(f"{PAGE}: {sum(1 for tool in TABLE.tools.values() if not tool.human)} tools")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
