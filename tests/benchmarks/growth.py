@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.serve import Serve, line
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 
 S = TypeVar("S")
 
@@ -153,7 +153,7 @@ _WHAT: Final[dict[str, Callable[[_Side], None]]] = {
 
 def _some_tasks(path: Path, chance: random.Random) -> list[tuple[str, str]]:
     """Uid and name of some tasks from anywhere in the list."""
-    connection = sqlite3.connect(str(path))
+    connection = connect(path)
     (newest,) = connection.execute("SELECT max(id) FROM task").fetchone()
     ids = sorted(chance.sample(range(1, newest + 1), 400))
     found = connection.execute(f"SELECT uid, name FROM task WHERE id IN ({', '.join(map(str, ids))})").fetchall()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.serve import Make, Serve, line, many_in_flight
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect
 
 TASKS: Final = 1_000
 ROUNDS: Final = 5
@@ -77,8 +77,8 @@ class Bare:
 
     def __init__(self, path: Path, uids: list[str]) -> None:
         copy = path.with_name("bare-reads.db")
-        source = sqlite3.connect(str(path))
-        self._db = sqlite3.connect(str(copy), isolation_level=None)
+        source = connect(path)
+        self._db = connect(copy)
         source.backup(self._db)
         source.close()
         self._db.execute("PRAGMA journal_mode = wal")

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core import driver
 
 
 def connect(path: Path) -> Any:
     """Open a bare database as the program opens its own."""
-    connection = sqlite3.connect(str(path), isolation_level=None)
+    connection = driver.connect(path)
     connection.execute("PRAGMA journal_mode=wal")
     connection.execute("PRAGMA synchronous=full")
     connection.execute("PRAGMA wal_autocheckpoint=4000")

@@ -17,7 +17,7 @@ from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.speaking import program
 from tui_tasks import clock, doctor
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.driver import connect, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 
@@ -116,14 +116,13 @@ class Changer:
         if afresh:
             self.database.write_bytes(self._was)
         self.database.chmod(0o600)
-        raw = sqlite3.connect(str(self.database))
+        raw = connect(self.database)
         raw.execute(text, values)
-        raw.commit()
         raw.close()
 
     @staticmethod
     def _read(database: Path) -> list[Any]:
-        raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+        raw = connect(f"{database.as_uri()}?mode=ro", uri=True)
         try:
             return list(raw.execute("SELECT * FROM journal ORDER BY seq").fetchall())
         finally:
@@ -131,7 +130,7 @@ class Changer:
 
     @staticmethod
     def _names(database: Path) -> list[str]:
-        raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+        raw = connect(f"{database.as_uri()}?mode=ro", uri=True)
         try:
             return [row[1] for row in raw.execute("PRAGMA table_info(journal)")]
         finally:
