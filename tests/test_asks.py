@@ -175,3 +175,22 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     with pytest.raises(KeyboardInterrupt):
         oneshot.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
     assert queries.open_asks(store.db) == []
+
+
+HIDDEN = ("\U000e0041", "\u200b", "\u3164", "\u2060", "\u00ad", "\u200d\u200d", " \u200d", "\U000e0100")
+
+
+def test_what_the_human_could_not_see_is_not_asked(talk):
+    ten = [str(number) for number in range(10)]
+    assert talk.refused("ask", question="which?", options=ten)["data"] == {"argument": "options"}
+    assert talk.refused("ask", question="which?", options=["a", "b" * 501])["data"] == {"argument": "options[1]"}
+    for hidden in HIDDEN:
+        options = ["Yes", f"No{hidden}"]
+        assert talk.refused("ask", question="which?", options=options)["data"] == {"argument": "options[1]"}
+        assert talk.refused("ask", question=f"which{hidden}?")["data"] == {"argument": "question"}
+
+
+def test_what_can_be_seen_is_asked(talk):
+    question = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647? \u26a0\ufe0f \U0001f468\u200d\U0001f4bb \u200f\x1b[31m\n\n?"
+    asked(talk, question=question, options=[str(number) for number in range(8)] + ["b" * 500])
+    assert [found.question for found in queries.open_asks(talk.store.db)] == [question]

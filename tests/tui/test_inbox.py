@@ -309,3 +309,45 @@ async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, ma
         await until(pilot, lambda: app.current_list.total == 10)
         assert "? #5  Pick JWT" in shown(app)
         assert "? #8  Approve" in shown(app)
+
+
+async def answered(plan, make_app, *keys, size=(80, 24)):
+    """What the newest question, by codex-1, was answered after these keys; and what the screen shows then."""
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", "j", "j", *keys)
+        return asks(app)["codex-1"].answer, shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_goes_on_below_is_answered_only_once_its_end_has_been_on_screen(plan, make_app, size):
+    ask = OpenAsk("May I list the files?" + "\n" * 60 + "And delete them all?", ("Yes", "No"))
+    by_agent(plan, "codex-1", ask, now=at(20, 15))
+    for key in ("y", "1", "2"):
+        answer, screen = await answered(plan, make_app, key, size=size)
+        assert answer is None
+        assert "to its end first" in screen
+    answer, _ = await answered(plan, make_app, *["pagedown"] * 20, "pageup", "y", size=size)
+    assert answer == "Yes"
+
+
+async def test_an_end_that_was_read_of_one_question_is_not_that_of_the_next(plan, make_app):
+    long = OpenAsk("One" + "\n" * 40 + "end", ("Yes", "No"))
+    by_agent(plan, "codex-1", long, now=at(20, 15))
+    by_agent(plan, "codex-2", long, now=at(20, 16))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "j", "j", *["pagedown"] * 12)
+        await pilot.press("j", "y")
+        await settle(pilot)
+        assert asks(app)["codex-2"].state == "open"
+        assert asks(app)["codex-1"].state == "open"
+
+
+async def test_of_what_cannot_be_shown_whole_no_option_is_sent(plan, make_app):
+    by_agent(plan, "codex-1", OpenAsk("May I?" + " x" * 10_001, ("Yes", "No")), now=at(20, 15))
+    answer, screen = await answered(plan, make_app, *["pagedown"] * 50, "y")
+    assert answer is None
+    assert "Not all of this question can be shown" in screen
+    answer, _ = await answered(plan, make_app, "d", "enter")
+    assert answer == "No"

@@ -227,7 +227,10 @@ def release(call: Call, given: _Held) -> dict[str, Any]:
 
 class _Ask(Arguments):
     question: Annotated[Text, Meta(min_length=1, pattern=r"\S", description="What you want to know.")]
-    options: Annotated[list[Name], Meta(description="Answers to choose from; the human can write another.")] = []
+    options: Annotated[
+        list[Name],
+        Meta(description="Answers to choose from, 9 of 500 characters at the most; the human can write another."),
+    ] = []
     task: Annotated[Uid, Meta(description="The uid of the task it is about.")] | None = None
     timeout: (
         Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None

@@ -29,6 +29,17 @@ class AskAnswers(AgentActions, RowActions, Overlay):
         """The question that keys are about."""
         raise NotImplementedError
 
+    def is_read(self, ask: Ask) -> bool:
+        """Whether a question has stood on screen to its end."""
+        raise NotImplementedError
+
+    def _why_unread(self, ask: Ask) -> str | None:
+        """Why no answer of the program's own words can be given: something of the question was not seen."""
+        if not wording.is_shown_whole(ask):
+            key = self.host.key_of("ask_reply")
+            return f"Not all of this question can be shown: deny it, or answer it in your own words with {key}."
+        return None if self.is_read(ask) else f"It goes on below: {self.host.key_of('page_down')} to its end first."
+
     def hints_again(self) -> None:
         """Tell at the foot what keys do now."""
         raise NotImplementedError
@@ -38,6 +49,9 @@ class AskAnswers(AgentActions, RowActions, Overlay):
         assert ask is not None
         if number > len(ask.options):
             self.host.say(f"There is no option {number}; {self.host.key_of('ask_reply')} replies in your own words.")
+            return None
+        if (why := self._why_unread(ask)) is not None:
+            self.host.say(why)
             return None
         return self._answer(ask, ask.options[number - 1])
 
@@ -58,6 +72,9 @@ class AskAnswers(AgentActions, RowActions, Overlay):
         answer = wording.approving(ask.options)
         if answer is None:
             self.host.say("None of the options says yes: choose one by its number.")
+            return
+        if (why := self._why_unread(ask)) is not None:
+            self.host.say(why)
             return
         await self._answer(ask, answer)
 

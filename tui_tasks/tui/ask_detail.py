@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.pages import TaskLine
+from tui_tasks.core.rules.asks import MOST_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.tui import wording
 from tui_tasks.tui.format import age, age_lasts, cell_len, safe_line
@@ -22,13 +23,20 @@ class AskDetail(Lines):
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
         self._draft = False
+        # How many lines there are to the end of what can be answered.
+        self._end = 0
 
     def put(
         self, ask: Ask | None, about: TaskLine | None, working: TaskLine | None, agent: Agent | None, *, draft: bool
     ) -> None:
         """Show a question: the task it is about, the one its agent works on, whether an answer was typed half."""
         self._ask, self._about, self._working, self._agent, self._draft = ask, about, working, agent, draft
+        self._end = 0
         self.again()
+
+    def is_on_screen(self, ask: Ask, end: int) -> bool:
+        """Whether a question stands on screen to the end of its options, where the line before `end` does."""
+        return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
 
     def lines(self, width: int) -> list[Drawn]:
         """The question, from who asks to what happens meanwhile."""
@@ -47,6 +55,7 @@ class AskDetail(Lines):
             lines += [[(f" {line}", "$changed bold")] for line in wrapped(wording.closed(ask, self.host.now()), room)]
             return lines
         lines += self._options(ask, len(lines), width, small)
+        self._end = len(lines)
         meanwhile = self._meanwhile(ask)
         if meanwhile:
             lines.append([])
@@ -77,8 +86,7 @@ class AskDetail(Lines):
                 (self.host.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
-        numbered = enumerate(ask.options[:9], 1)
-        choices = [(self.host.key_of(f"ask_{number}"), text, f"ask_{number}") for number, text in numbered] + rest
+        choices = [self._choice(number, text) for number, text in enumerate(ask.options, 1)] + rest
         widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 6 for key, text, _ in choices]
         lines: list[Drawn] = []
         if not small and sum(widths) <= width:
@@ -86,15 +94,23 @@ class AskDetail(Lines):
             column = 3
             for (key, text, action), wide in zip(choices, widths, strict=True):
                 parts += [(key, "$changed bold"), (f" {safe_line(text)}      ", "")]
-                self.spot(at, column, column + wide - 6, action)
+                if action:
+                    self.spot(at, column, column + wide - 6, action)
                 column += wide
             return [parts]
         indent = " " if small else "   "
         for key, text, action in choices:
-            for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3), 500)):
-                self.spot(at + len(lines), 0, width, action)
+            for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
+                if action:
+                    self.spot(at + len(lines), 0, width, action)
                 lines.append([(indent + (key if number == 0 else " "), "$changed bold"), (f" {line}", "")])
         return lines
+
+    def _choice(self, number: int, text: str) -> tuple[str, str, str]:
+        """Key, text and action of an option; there are keys for as many as can be asked with."""
+        if number > MOST_OPTIONS:
+            return "-", text, ""
+        return self.host.key_of(f"ask_{number}"), text, f"ask_{number}"
 
     def _meanwhile(self, ask: Ask) -> str:
         said = []

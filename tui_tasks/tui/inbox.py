@@ -128,6 +128,8 @@ class Inbox(AskAnswers):
         self.listed: Listed[Ask] = Listed(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
+        # The questions that have stood on screen to their end.
+        self._read_to_end: set[str] = set()
         self._tasks: dict[str, TaskLine] = {}
 
     def compose(self) -> ComposeResult:
@@ -154,6 +156,7 @@ class Inbox(AskAnswers):
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
         self.window.show(self.listed, first)
         self.window.focus()
+        self.watch(self.query_one("#ask-scroll"), "scroll_y", self._note_read, init=False)
         self._show()
 
     def on_resize(self) -> None:
@@ -167,6 +170,17 @@ class Inbox(AskAnswers):
     def ask(self) -> Ask | None:
         """The question that keys are about."""
         return self.listed.get(self.window.cursor)
+
+    def is_read(self, ask: Ask) -> bool:
+        """Whether a question has stood on screen to its end."""
+        self._note_read()
+        return ask.uid in self._read_to_end
+
+    def _note_read(self) -> None:
+        scroll, ask = self.query_one("#ask-scroll"), self.ask
+        end = round(scroll.scroll_y) + scroll.size.height
+        if ask is not None and scroll.size.height and self.query_one(AskDetail).is_on_screen(ask, end):
+            self._read_to_end.add(ask.uid)
 
     def agent_here(self) -> str | None:
         """Who asked."""
@@ -214,7 +228,8 @@ class Inbox(AskAnswers):
         left, self._under = self.listed.get(self._under), event.key
         if left is not None and left.state != "open" and left.uid != event.key:
             self.window.change(self._read())
-        self.query_one("#ask-scroll").scroll_home(animate=False)
+        # At once: where the last question was scrolled to is not where this one was read to.
+        self.query_one("#ask-scroll").scroll_home(animate=False, immediate=True)
         self._show()
 
     def _show(self) -> None:

@@ -8,8 +8,9 @@ from typing import Final
 from tui_tasks.core import names, pages, vocab
 from tui_tasks.core.database import Database
 from tui_tasks.core.pages import TaskLine
+from tui_tasks.core.rules.asks import unseen
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.tui.format import SECOND, ago, safe_line
+from tui_tasks.tui.format import SECOND, TEXT_CHARS, ago, safe_line
 
 
 def who(name: str) -> str:
@@ -48,6 +49,12 @@ def approving(options: Sequence[str]) -> str | None:
 def denying(options: Sequence[str]) -> str | None:
     """The answer that denies: as `approving`."""
     return _only(options, _NO, "deny")
+
+
+def is_shown_whole(ask: Ask) -> bool:
+    """Whether a screen shows all of a question: it is not cut, and nothing in it is invisible."""
+    texts = (ask.question, *ask.options)
+    return all(len(text) <= TEXT_CHARS and unseen(text) is None for text in texts)
 
 
 def ask_state(ask: Ask) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import elapsed, queries
+from tui_tasks.core import elapsed, names, queries
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations import (
     AnswerAsk,
@@ -23,9 +23,51 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
 
+MOST_OPTIONS: Final = 9
+"""Each is chosen by a key of its own."""
+MAX_OPTION: Final = 500
+# They join or vary the character before them; one after the other they could hide a text.
+_JOINING: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
+# Marks of direction: a screen shows each as a replacement character.
+_BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+def unseen(text: str) -> str | None:
+    """The first character of a text that no screen shows, and that does not belong to the one before it; or None."""
+    before = " "
+    for char in text:
+        if names.is_invisible(char) and char not in _BIDI:
+            joins = char in _JOINING and not before.isspace() and before not in _JOINING
+            if not joins:
+                return char
+        before = char
+    return None
+
+
+def _refuse_unseen(argument: str, text: str) -> None:
+    if (char := unseen(text)) is not None:
+        raise InvalidArgument(argument, f"{argument}: U+{ord(char):04X} in it cannot be seen by the human")
+
+
+def _check_asked(op: OpenAsk) -> None:
+    """Refuse a question that the human could not see whole.
+
+    Raises:
+        InvalidArgument: there are too many options, a long one, or something invisible.
+    """
+    if len(op.options) > MOST_OPTIONS:
+        raise InvalidArgument("options", f"options: at most {MOST_OPTIONS}, not {len(op.options)}")
+    _refuse_unseen("question", op.question)
+    for at, option in enumerate(op.options):
+        if len(option) > MAX_OPTION:
+            raise InvalidArgument(f"options[{at}]", f"options[{at}]: at most {MAX_OPTION} characters")
+        _refuse_unseen(f"options[{at}]", option)
+
+
 @rule(OpenAsk)
 def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Ask the human."""
+    _check_asked(op)
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
         id=tx.known.next_id("ask"),
