@@ -34,7 +34,7 @@ class AskDetail(Lines):
         self._end = 0
         self.again()
 
-    def is_on_screen(self, ask: Ask, end: int) -> bool:
+    def ends_by(self, ask: Ask, end: int) -> bool:
         """Whether a question stands on screen to the end of its options, where the line before `end` does."""
         return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
 

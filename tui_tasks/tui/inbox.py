@@ -179,7 +179,7 @@ class Inbox(AskAnswers):
     def _note_read(self) -> None:
         scroll, ask = self.query_one("#ask-scroll"), self.ask
         end = round(scroll.scroll_y) + scroll.size.height
-        if ask is not None and scroll.size.height and self.query_one(AskDetail).is_on_screen(ask, end):
+        if ask is not None and scroll.size.height and self.query_one(AskDetail).ends_by(ask, end):
             self._read_to_end.add(ask.uid)
 
     def agent_here(self) -> str | None:
