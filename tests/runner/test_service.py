@@ -153,6 +153,7 @@ def test_a_supervisor_that_lives_keeps_its_run_however_long_it_says_nothing():
     assert leases.verdict("run", alive, 1_000) is None
 
 
+@pytest.mark.linux
 def test_a_supervisor_that_is_seen_to_be_dead_is_given_up_at_once():
     ours = processes.identity()
     reborn = ours._replace(born="1")

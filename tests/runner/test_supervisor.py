@@ -175,6 +175,7 @@ def test_without_a_command_the_run_ends_at_once_and_names_the_file(host, path):
     assert len(host.jobs.runs(plain.job_uid)) == 1
 
 
+@pytest.mark.linux
 def test_a_timeout_ends_even_what_ignores_it_and_what_has_escaped(host, path, tmp_path):
     file = tmp_path / "pids"
     with hosted(str(path), runners(**shell(STUBBORN.replace("PIDS", str(file))))):
@@ -186,6 +187,7 @@ def test_a_timeout_ends_even_what_ignores_it_and_what_has_escaped(host, path, tm
     assert [pid for pid in pids(file) if alive(pid)] == []
 
 
+@pytest.mark.linux
 def test_what_a_run_leaves_behind_is_ended_with_it(host, path, tmp_path):
     file = tmp_path / "pids"
     with hosted(str(path), runners(**shell(f"setsid sh -c 'echo $$ > {file}; sleep 1000' & sleep 0.3; echo done"))):
