@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import select
 from collections import deque
@@ -20,6 +21,8 @@ class LineSplitter:
     def __init__(self) -> None:
         self._held = bytearray()
         self._passing_over = False
+        # What the line before, which is no JSON, says of the next one.
+        self._goes_on = _Goes.NOT_ON
 
     def feed(self, data: bytes) -> list[Any]:
         """Take more of the stream; return the values of the lines it ends.
@@ -49,10 +52,42 @@ class LineSplitter:
             return [_too_large()]
         if not line or line.isspace():
             return []
+        goes_on, self._goes_on = self._goes_on, _Goes.NOT_ON
         try:
-            return [strictjson.load_line(line)]
+            value = strictjson.load_line(line)
         except ParseError as error:
+            self._goes_on = _how_it_goes_on(line)
             return [error]
+        if goes_on is _Goes.ON or (goes_on is _Goes.ON_INDENTED and line[:1].isspace()):
+            return [
+                ParseError("the end of a value that began on a line before, all of which is refused: " + _ONE_A_LINE)
+            ]
+        return [value]
+
+
+_ONE_A_LINE: Final = "send one JSON value a line, a batch too"
+
+
+class _Goes(enum.Enum):
+    """Whether a line that is no JSON is the beginning of a value over several: what else was asked for is broken too.
+
+    A bracket alone may also be noise, and what comes after it is no part of it unless it is indented.
+    """
+
+    NOT_ON = enum.auto()
+    ON_INDENTED = enum.auto()
+    ON = enum.auto()
+
+
+def _how_it_goes_on(line: bytes) -> _Goes:
+    line = line.strip()
+    if not line.endswith((b"[", b"{", b",", b":")):
+        return _Goes.NOT_ON
+    try:
+        strictjson.load_line(line[:-1])
+    except ParseError:
+        return _Goes.ON_INDENTED
+    return _Goes.ON
 
 
 def _too_large() -> TooLarge:

@@ -467,3 +467,24 @@ def test_over_mcp_nobody_looks_like_an_agent_that_is_known(db):
 
     over_mcp(db, script, "--agent", "b\u043eb")
     assert [entry.actor for entry in kept(db)] == ["bob"]
+
+
+def test_of_a_batch_over_several_lines_nothing_is_run(db):
+    batch = [{"tool": OWN, "args": {"name": "one"}}, {"tool": "tasklist:clear"}]
+    alone = [json.dumps(request) for request in batch]
+    with Agent(db) as agent:
+        agent.ok(OWN, name="stays")
+        for indent in ("", "  "):
+            agent.send(f"[\n{indent}{alone[0]},\n{indent}{alone[1]}\n]\n".encode())
+            errors = [agent.reply()["error"] for _ in range(4)]
+            assert [error["code"] for error in errors] == ["parse_error"] * 4
+            assert "one JSON value a line" in errors[2]["message"]
+        agent.send(json.dumps(batch, indent=2).encode() + b"\n")
+        for _ in json.dumps(batch, indent=2).splitlines():
+            assert agent.reply()["ok"] is False
+        # What is sent after it is served as ever, and after a line that is only noise too.
+        for noise in (b"[", b"{", b"[1,", b"nonsense"):
+            agent.send(noise + b"\n")
+            assert agent.reply()["error"]["code"] == "parse_error"
+            assert [task["name"] for task in agent.ok("tasklist:display")] == ["stays"]
+        assert agent.finish() == []
