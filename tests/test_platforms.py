@@ -18,7 +18,7 @@ from tui_tasks import held_log, watch
 from tui_tasks.core import beats, new_files, turns
 from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import inside, processes
+from tui_tasks.runner import inside, mark, processes
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.processes import Identity
 
@@ -193,6 +193,14 @@ def test_without_prctl_what_needs_it_does_nothing(monkeypatch):
     monkeypatch.setattr(processes, "_libc", None)
     processes.adopt_orphans()
     processes.die_with_parent()
+
+
+def test_off_linux_nothing_is_marked(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    mark.put(1)
+    assert mark.of_process() is None
+    monkeypatch.undo()
+    assert mark.of_process() is None
 
 
 def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):

@@ -119,14 +119,14 @@ def _restore(options: argparse.Namespace) -> int:
 def _is_inside_run(options: argparse.Namespace) -> bool:
     """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-    from tui_tasks.runner.inside import RUN_TOKEN, inside_run
+    from tui_tasks.runner.inside import inside_run, is_marked
 
     options.read_only = True
     try:
         with open_store(options) as store:
             return inside_run(os.environ, store.db)
     except (DatabaseRefused, StorageFailed):
-        return bool(os.environ.get(RUN_TOKEN))
+        return is_marked(os.environ)
 
 
 def _declare_compact(command: argparse.ArgumentParser) -> None:

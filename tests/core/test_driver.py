@@ -35,7 +35,7 @@ def started(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
     """A process that finds the modules of `folder` before those that are installed."""
     return subprocess.run(
         [sys.executable, *arguments],
-        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{HERE}", driver._ONLY: ""} | environ,
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{HERE}", driver.DRIVER: ""} | environ,
         capture_output=True,
         text=True,
         timeout=60,

@@ -236,6 +236,80 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
     assert not alive(pid)
 
 
+ESCAPES = """
+env -i setsid sh -c 'echo $$ > PIDS; while [ ! -e GO_ON ]; do sleep 0.05; done; ASK > ANSWER.part; mv ANSWER.part ANSWER
+sleep 1000' >/dev/null 2>&1 </dev/null &
+sleep 1000
+"""
+
+
+class Escape:
+    """A run whose command has started something with an empty environment, in a session of its own."""
+
+    def __init__(self, host: Host, path: Path, folder: Path) -> None:
+        self.file, self.go_on, self.answer = folder / "pids", folder / "go", folder / "answer"
+        script = folder / "inside.py"
+        script.write_text(INSIDE)
+        ask = " ".join((sys.executable, str(script), str(ROOT), str(path)))
+        text = ESCAPES.replace("PIDS", str(self.file)).replace("GO_ON", str(self.go_on))
+        table = runners(**shell(text.replace("ASK", ask).replace("ANSWER", str(self.answer))))
+        # No scheduler is left that could look after it.
+        with hosted(str(path), table):
+            self.run = host.start("escapes")
+            (self.pid,) = until(lambda: pids(self.file), "what it starts")
+        self.table = table
+        self.supervisor = beats.find(host.jobs.store.db, self.run.uid).pid
+        self.keeper = next(processes.ancestors(self.supervisor))
+
+
+@pytest.mark.linux
+def test_a_run_that_kills_its_supervisor_is_ended_whole_though_no_scheduler_is_there(host, path, tmp_path):
+    escape = Escape(host, path, tmp_path)
+    os.kill(escape.supervisor, signal.SIGKILL)
+    until(lambda: not alive(escape.pid), "its end")
+    until(lambda: not alive(escape.keeper), "the keeper's end")
+    with hosted(str(path), escape.table):
+        assert host.ended(escape.run).reason == "its supervisor died"
+
+
+@pytest.mark.linux
+def test_a_run_that_kills_the_keeper_of_its_supervisor_is_ended_whole(host, path, tmp_path):
+    escape = Escape(host, path, tmp_path)
+    os.kill(escape.keeper, signal.SIGKILL)
+    ended = host.ended(escape.run)
+    assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor's keeper died")
+    assert not alive(escape.pid)
+
+
+@pytest.mark.linux
+def test_what_a_run_started_before_it_killed_all_that_watched_it_makes_no_jobs_and_is_ended(host, path, tmp_path):
+    escape = Escape(host, path, tmp_path)
+    os.kill(escape.supervisor, signal.SIGSTOP)
+    os.kill(escape.keeper, signal.SIGKILL)
+    os.kill(escape.supervisor, signal.SIGKILL)
+    until(lambda: not alive(escape.supervisor), "the supervisor's end")
+    escape.go_on.touch()
+    until(escape.answer.exists, "what it is told")
+    assert escape.answer.read_text() == "True\n"
+    assert alive(escape.pid)
+    with hosted(str(path), escape.table):
+        assert host.ended(escape.run).reason == "its supervisor died"
+        until(lambda: not alive(escape.pid), "its end")
+
+
+@pytest.mark.linux
+def test_a_run_reads_in_the_environment_of_its_supervisor_what_it_is_given_itself(host, path, monkeypatch):
+    monkeypatch.setenv("SECRET", "hunter2")
+    read = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$(ps -o ppid= $PPID | tr -d ' ')/environ"
+    with hosted(str(path), runners(**shell(read))):
+        run = host.did("reads")
+    names = {line.partition("=")[0] for line in run.result.splitlines()}
+    assert run.outcome == "success"
+    assert "PATH" in names
+    assert names <= {name for name in os.environ if name != "SECRET"} | {"PYTHONPATH"}
+    assert "hunter2" not in run.result
+
+
 @pytest.mark.linux
 def test_a_command_ends_with_the_one_that_started_it():
     argv = [sys.executable, "-c", LEAVES_A_CHILD]

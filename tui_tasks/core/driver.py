@@ -20,7 +20,7 @@ _MODULES: Final = {
     "apsw": "tui_tasks.core.apsw_driver",
     "sqlite3": "sqlite3",
 }
-_ONLY: Final = "TUI_TASKS_SQLITE_DRIVER"
+DRIVER: Final = "TUI_TASKS_SQLITE_DRIVER"
 """Names the one driver to use, so that tests can run on each."""
 
 
@@ -79,7 +79,7 @@ def _linked(driver: Driver) -> str:
     return f"{driver.name} is installed and linked to SQLite {version}"
 
 
-_only = os.environ.get(_ONLY)
+_only = os.environ.get(DRIVER)
 _driver, _looked_at = _choose([_only] if _only in _MODULES else list(_MODULES))
 sqlite3: Any = _driver.module
 driver_name: Final = _driver.name

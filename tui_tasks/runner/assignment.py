@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.runner import processes
+from tui_tasks.runner import mark, processes
 from tui_tasks.runner.inside import RUN_ID
 
 # Seconds between a supervisor's signs of life.
@@ -46,5 +46,6 @@ def folder(run_uid: str) -> Path:
 
 def clear_away(run_uid: str) -> None:
     """Remove what a run whose supervisor is gone has left: its processes, as far as they can be found, its folder."""
-    processes.send(processes.with_variable(RUN_ID, run_uid), signal.SIGKILL)
+    left = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(mark.of_run(run_uid))}
+    processes.send(sorted(left), signal.SIGKILL)
     shutil.rmtree(folder(run_uid), ignore_errors=True)

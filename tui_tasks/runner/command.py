@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.runner import processes
+from tui_tasks.runner import mark, processes
 from tui_tasks.runner.output import LAST_WORDS, RESULT, End, Log
 
 CHUNK: Final = 64 * 1024
@@ -19,8 +19,6 @@ CHUNK: Final = 64 * 1024
 PIPE_READS: Final = 16
 # Seconds that what a command leaves behind has to end by itself once the command has ended.
 LEFTOVER_GRACE: Final = 2.0
-# Seconds between looks at processes that are being killed.
-KILL_AGAIN: Final = 0.05
 
 
 class Command:
@@ -29,8 +27,8 @@ class Command:
     The process that makes one must be a subreaper, and have no other children.
     """
 
-    def __init__(self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes) -> None:
-        """Start it, with `text` for its standard input.
+    def __init__(self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes, borne: int) -> None:
+        """Start it, with `text` for its standard input; `borne`: the mark of its run.
 
         Raises:
             OSError: it cannot be started.
@@ -52,7 +50,7 @@ class Command:
             env=environment,
             start_new_session=True,
             # One thread and no locks held here, so that this is safe.
-            preexec_fn=processes.die_with_parent,
+            preexec_fn=lambda: _prepare(borne),
         )
         self.pid = self._process.pid
 
@@ -117,6 +115,10 @@ class Command:
             self._kill_at = time.monotonic() + grace
             self._signal(signal.SIGTERM)
 
+    def kill(self) -> None:
+        """Have all of it killed by the next `reap`."""
+        self._kill_at = time.monotonic()
+
     def reap(self) -> None:
         """Take note of what has ended, and kill what should have."""
         self._wait()
@@ -128,7 +130,7 @@ class Command:
             self._signal(signal.SIGKILL)
             self._wait()
             if not self.is_gone:
-                self._kill_at = time.monotonic() + KILL_AGAIN
+                self._kill_at = time.monotonic() + processes.KILL_AGAIN
                 return
 
     def patience(self) -> float | None:
@@ -153,3 +155,8 @@ class Command:
         if self.status is None:
             processes.send_group(self.pid, number)
         processes.send(processes.descendants(os.getpid()), number)
+
+
+def _prepare(borne: int) -> None:
+    processes.die_with_parent()
+    mark.put(borne)

@@ -9,6 +9,7 @@ from typing import Final
 
 from tui_tasks.core import beats
 from tui_tasks.core.database import Database
+from tui_tasks.runner import mark
 
 RUN_ID: Final = "TUI_TASKS_RUN_ID"
 RUN_TOKEN: Final = "TUI_TASKS_RUN_TOKEN"
@@ -21,13 +22,21 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def inside_run(environ: Mapping[str, str], db: Database) -> bool:
-    """Whether this process was started by a run: it has a run's token, or descends from a run's supervisor.
+def is_marked(environ: Mapping[str, str]) -> bool:
+    """Whether this process bears a run's token or mark.
 
-    Any token counts, known here or not: a run that was started from one database does not make jobs in another. The
-    descent holds where the environment was scrubbed; a supervisor is the parent of whatever its run orphans.
+    Any counts, known to a database or not: a run that was started from one does not make jobs in another.
     """
-    if environ.get(RUN_TOKEN):
+    return bool(environ.get(RUN_TOKEN)) or mark.of_process() is not None
+
+
+def inside_run(environ: Mapping[str, str], db: Database) -> bool:
+    """Whether this process was started by a run: it bears a run's token or mark, or descends from a supervisor.
+
+    The mark and the descent hold where the environment was scrubbed; a supervisor is the parent of whatever its run
+    orphans, and the mark holds where the supervisor is dead as well.
+    """
+    if is_marked(environ):
         return True
     supervisors = {(beat.boot, beat.namespace, beat.pid, beat.born) for beat in beats.everyone(db) if beat.supervised}
     if not supervisors:

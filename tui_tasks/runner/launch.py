@@ -9,17 +9,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 import tui_tasks
 from tui_tasks.core import job_settings
+from tui_tasks.core.driver import DRIVER
 from tui_tasks.core.operations_jobs import EndRun
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import BEAT, Assignment
-from tui_tasks.runner.profiles import Runners
+from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
+
+# What the supervisor itself needs, beside what every run sees.
+NEEDED: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", DRIVER)
 
 
 class Launcher:
@@ -66,7 +71,10 @@ class Launcher:
 
 
 def _supervise(given: Assignment) -> subprocess.Popen[bytes]:
-    """Start a supervisor that outlives this process: a session of its own, and none of our descriptors."""
+    """Start a supervisor that outlives this process: a session of its own, and none of our descriptors.
+
+    Of our environment it has what every run sees and what Python needs, for its run can read it.
+    """
     package = str(Path(tui_tasks.__file__).parent.parent)
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     supervisor = subprocess.Popen(
@@ -74,7 +82,7 @@ def _supervise(given: Assignment) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**passed_on(os.environ, (*ALWAYS_PASSED, *NEEDED)), "PYTHONPATH": path},
         start_new_session=True,
     )
     assert supervisor.stdin is not None

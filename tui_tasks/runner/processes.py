@@ -11,14 +11,19 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from tui_tasks.runner import mark
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
+# Seconds between looks at processes that are being killed.
+KILL_AGAIN: Final = 0.05
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -89,16 +94,43 @@ def with_variable(name: str, value: str) -> list[int]:
     return [pid for pid in _everyone() if _has_variable(pid, name, value)]
 
 
+def with_mark(wanted: int) -> list[int]:
+    """The processes that bear the mark of a run, as far as they can be seen."""
+    found = []
+    for pid in _everyone():
+        with contextlib.suppress(OSError):
+            if mark.of_process(pid) == wanted:
+                found.append(pid)
+    return found
+
+
+def can_adopt() -> bool:
+    """Whether `adopt_orphans` does something here."""
+    return _libc is not None
+
+
 def adopt_orphans() -> None:
     """Become the parent of whatever descends from this process and loses its own (a subreaper)."""
     if _libc is not None:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def die_with_parent() -> None:
-    """Between fork and exec: let the kernel end this process when the one that started it dies."""
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """After a fork: let the kernel send this process a signal when the one that started it dies."""
     if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def kill_descendants() -> None:
+    """Kill whatever descends from this process, a subreaper, until nothing is left, and reap it."""
+    while True:
+        send(descendants(os.getpid()), signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(KILL_AGAIN)
 
 
 def send(pids: list[int], number: int) -> None:

@@ -6,7 +6,7 @@ No agent writes that file; a job can name one of these runners, no more.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
@@ -77,14 +77,18 @@ class RunnerProfile:
 
     def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
         """What a run sees of an environment: the allow list, and what the runner sets."""
-        patterns = [*ALWAYS_PASSED, *(entry for entry in self.environment if "=" not in entry)]
-        allowed = {
-            name: value
-            for name, value in environ.items()
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-        }
+        allowed = passed_on(environ, [*ALWAYS_PASSED, *(entry for entry in self.environment if "=" not in entry)])
         given = (entry.partition("=") for entry in self.environment if "=" in entry)
         return allowed | {name: value for name, _, value in given}
+
+
+def passed_on(environ: Mapping[str, str], patterns: Sequence[str]) -> dict[str, str]:
+    """The variables of an environment whose names match one of the patterns."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    }
 
 
 @dataclass(frozen=True, slots=True)

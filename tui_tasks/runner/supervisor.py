@@ -1,6 +1,9 @@
 """`python -m tui_tasks.runner.supervisor`: one run, from its beginning to its record.
 
 It outlives the program that started it. Whatever it does not live to record, the next scheduler records as interrupted.
+
+Two processes watch one another, so that killing either ends the run: a keeper, which was started by the scheduler and
+kills what its child leaves behind, and the supervisor, its child, which kills its command when the keeper dies.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from tui_tasks.core.operations_jobs import BeginRun, EndRun
 from tui_tasks.core.snapshots import Beat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import inside, processes
+from tui_tasks.runner import inside, mark, processes
 from tui_tasks.runner.assignment import Assignment, folder
 from tui_tasks.runner.command import Command
 from tui_tasks.watch import Watch
@@ -37,6 +40,8 @@ _log = logging.getLogger(__name__)
 FLUSH: Final = 0.5
 # Seconds for which a record that cannot be written is tried again.
 PATIENCE: Final = 3_600.0
+# What the kernel sends a supervisor when its keeper dies.
+KEEPER_DIED: Final = signal.SIGUSR1
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -85,7 +90,11 @@ class Supervisor:
         self._watch.arm(time.monotonic())
 
     def _on_signals(self) -> None:
-        if {signal.SIGTERM, signal.SIGINT} & set(self._signals.read()):
+        came = set(self._signals.read())
+        if KEEPER_DIED in came:
+            self._end("interrupted", "its supervisor's keeper died")
+            self._command.kill()
+        if {signal.SIGTERM, signal.SIGINT} & came:
             self._end("interrupted", "its supervisor was told to end")
 
     def _turn(self) -> None:
@@ -170,7 +179,7 @@ class Signals:
         self.fd.setblocking(False)
         self._wakes.setblocking(False)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, KEEPER_DIED):
             signal.signal(number, lambda *_: None)
 
     def read(self) -> bytes:
@@ -251,7 +260,7 @@ def _looked_after(store: Store, given: Assignment, run: Run, job: Job, signals: 
         inside.SYSTEM_PROMPT_FILE: str(prompt_file),
     }
     text = f"{run.context}\n\n{job.prompt}" if run.context else job.prompt
-    command = Command(argv, cwd, {**given.environment, **told}, text.encode())
+    command = Command(argv, cwd, {**given.environment, **told}, text.encode(), mark.of_run(run.uid))
     given.step("started")
     return Supervisor(store, given, command, signals).run()
 
@@ -280,7 +289,26 @@ def main() -> None:
     except msgspec.DecodeError:
         # The scheduler died while it wrote it.
         sys.exit(1)
-    carry_out(given)
+    if not processes.can_adopt() or _is_supervisor():
+        carry_out(given)
+
+
+def _is_supervisor() -> bool:
+    """Split into a keeper and its supervisor. In the keeper, return False once nothing is left of the run."""
+    processes.adopt_orphans()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # The supervisor is the one to end; what is sent to a whole service reaches the keeper too.
+        signal.signal(number, lambda *_: None)
+    keeper = os.getpid()
+    supervisor = os.fork()
+    if supervisor:
+        os.waitpid(supervisor, 0)
+        processes.kill_descendants()
+        return False
+    processes.die_with_parent(KEEPER_DIED)
+    if os.getppid() != keeper:
+        sys.exit(1)  # it died before the kernel was asked to tell
+    return True
 
 
 if __name__ == "__main__":
