@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,18 @@ def test_each_code_of_a_refusal_stands_in_the_page_of_errors() -> None:
         return {kind.code}.union(*(codes(sub) for sub in kind.__subclasses__()))
 
     assert {row[0].strip("`") for row in rows(read("events-and-errors"), "code")} == codes(errors.Refusal)
+
+
+def test_each_kind_of_event_stands_in_the_page_of_events() -> None:
+    known = re.compile(r"(?:agent|ask|claim|job|journal|list|memory|run|state|task)\.[a-z]+|message")
+    kinds = {
+        node.value
+        for file in (ROOT / "tui_tasks" / "core").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and known.fullmatch(node.value)
+    }
+    told = {kind for row in rows(read("events-and-errors"), "event") for kind in re.findall(r"`([^`]+)`", row[0])}
+    assert told == kinds
 
 
 def test_each_promise_names_a_proof_that_there_is() -> None:
