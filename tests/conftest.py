@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
+from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.session import Session
 
 SECOND = 1_000_000
 START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z

@@ -7,10 +7,11 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add
-from tui_tasks import oneshot
-from tui_tasks.core import kept, queries
+from tui_tasks.channel import single_request
+from tui_tasks.core import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import AnswerAsk, DeleteTask, LogTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Wait
 
@@ -145,7 +146,9 @@ def test_a_reply_is_not_lost_where_the_storage_fails_over_the_one_behind_it(talk
     store.commit(AnswerAsk(first, "yes"), actor="human", now=clock())
     clock.forward(1)
     with monkeypatch.context() as failing:
-        failing.setattr(kept, "drop", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        failing.setattr(
+            idempotency_keys, "drop", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True))
+        )
         assert [reply["id"] for reply in settled(talk)] == ["q"]
     clock.forward(1)
     assert [(reply["id"], reply["error"]["code"]) for reply in settled(talk)] == [("k", "timeout")]
@@ -171,9 +174,9 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(oneshot, "_pause", interrupted)
+    monkeypatch.setattr(single_request, "_pause", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        oneshot.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
+        single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
     assert queries.open_asks(store.db) == []
 
 

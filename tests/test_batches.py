@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.talking import ADD, add, names
-from tui_tasks.core import chain, queries
+from tui_tasks.core.journal import chain
+from tui_tasks.core.read import queries
 
 
 def test_a_batch_is_answered_by_one_line_in_order_and_each_sees_what_came_before(talk):

@@ -10,11 +10,11 @@ from tests.conftest import Talk
 from tests.core.job_steps import Jobs
 from tests.runner.hosting import runners
 from tests.talking import add
-from tui_tasks.core import pages
+from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.read import pages
 from tui_tasks.dialects import events
 from tui_tasks.runner.service import SchedulerService
-from tui_tasks.subscription import PAGE_BYTES
 
 LONG = 400_000
 MEGABYTE = 1024 * 1024

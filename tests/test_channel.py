@@ -10,14 +10,14 @@ import threading
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks import watch
-from tui_tasks.channel import Channel
-from tui_tasks.core import journal
-from tui_tasks.core.database import Database, sqlite3
+from tui_tasks.channel.loop import Channel
+from tui_tasks.channel.session import Session
+from tui_tasks.core.engine import watch
+from tui_tasks.core.engine.database import Database, sqlite3
+from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.session import Session
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, task
-from tui_tasks.core import queries
 from tui_tasks.core.errors import Conflict, StaleClaim
 from tui_tasks.core.operations import (
     AddTask,
@@ -17,6 +16,7 @@ from tui_tasks.core.operations import (
     MoveTask,
     ReleaseClaim,
 )
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 

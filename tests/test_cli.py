@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tui_tasks
-from tui_tasks import shown_json
 from tui_tasks.dialects.table import TABLE
+from tui_tasks.text import json_text
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_what_an_agent_wrote_reaches_the_terminal_as_text_alone(run) -> None:
 
 def test_json_escapes_what_terminals_disagree_on_and_is_the_same_value() -> None:
     unread = "\x7f\x9b\ue0b0\U000f0000\u0378\uffff\U0010ffff\ufe0f\U000e0100\u200b\U000e0041\u202e"
-    told = shown_json.shown({"a": f"x{unread}\n数\u0301👩"}, indent=1)
+    told = json_text.shown({"a": f"x{unread}\n数\u0301👩"}, indent=1)
     assert not set(told) & set(unread)
     assert "数\u0301👩" in told
     assert json.loads(told) == {"a": f"x{unread}\n数\u0301👩"}
@@ -248,7 +248,7 @@ def test_read_only_writes_nothing_and_says_so(run, tmp_path) -> None:
 
 HEADLESS = """
 import sys
-from tui_tasks.cli import main
+from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"textual", "rich", "mcp", "pydantic", "croniter", "dateparser"}
 found = {name.partition(".")[0] for name in sys.modules} & needless
@@ -276,7 +276,7 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
 
 SHORT = """
 import sys
-from tui_tasks.cli import main
+from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
 needless |= {f"tui_tasks.{name}" for name in ("core.cron", "runner.service", "runner.processes", "dialects.plans")}

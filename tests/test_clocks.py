@@ -11,17 +11,19 @@ from tests.conftest import SECOND, START, Clock, Talk
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, replayed, tables
 from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
-from tui_tasks import doctor
-from tui_tasks.core import journal, kept, queries_jobs
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import doctor
+from tui_tasks.core import idempotency_keys
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, EnsureList
 from tui_tasks.core.operations_jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
+from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.store import Store
-from tui_tasks.core.uptime import Uptime
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.runner.clock_check import CONTRADICTED, HOLD
 from tui_tasks.runner.service import SchedulerService
-from tui_tasks.session import Session
+from tui_tasks.uptime import Uptime
 
 DAY = 24 * HOUR
 
@@ -81,7 +83,7 @@ def test_a_process_days_ahead_forgets_no_key_of_anothers(stores, machine):
         add(ahead, f"{number}", idempotency_key=f"{number}")
     assert right.one(payment) == first
     # And the other way round: what it keeps itself is not kept for ever.
-    machine.pass_by(kept.KEEP + MINUTE)
+    machine.pass_by(idempotency_keys.KEEP + MINUTE)
     add(right, "much later", idempotency_key="later")
     assert stores[0].db.scalar("SELECT count(*) FROM kept_reply") == 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tui_tasks import config
+from tui_tasks.settings import config
 
 
 def test_a_missing_file_is_as_good_as_an_empty_one(tmp_path: Path) -> None:

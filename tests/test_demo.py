@@ -16,12 +16,12 @@ import pytest
 from tests.conftest import Talk
 from tests.contract.client import environment, program
 from tests.terminals import Terminal
-from tui_tasks import demo
-from tui_tasks.core import queries, queries_jobs
+from tui_tasks.cli import demo
 from tui_tasks.core.operations import EditTask, PauseAgent, ResumeAgent
+from tui_tasks.core.read import queries, queries_jobs
 from tui_tasks.core.store import Store
 
-AT_ONCE = [sys.executable, "-c", "from tui_tasks import demo; demo.PACE = 0; demo._agent()"]
+AT_ONCE = [sys.executable, "-c", "from tui_tasks.cli import demo; demo.PACE = 0; demo._agent()"]
 
 
 class Between:
@@ -136,7 +136,7 @@ def test_the_agent_ends_without_a_word_when_the_screen_has(gone: str, tmp_path: 
 
 SCREEN = """
 import os, sys
-from tui_tasks import demo
+from tui_tasks.cli import demo
 def screen(db):
     request = os.read(0, 65536)
     os.write(1, b'{"id": 0, "ok": true, "result": {"seq": 0}}\\n')

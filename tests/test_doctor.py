@@ -14,13 +14,17 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SECOND, START
-from tui_tasks import clock, doctor, held_log
-from tui_tasks.core import compaction, journal, queries, replayed
-from tui_tasks.core.backup import backup
-from tui_tasks.core.compacting import compact
-from tui_tasks.core.driver import connect, sqlite3
+from tui_tasks import clock
+from tui_tasks.cli import doctor
+from tui_tasks.core.engine import held_log
+from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance.backup import backup
+from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 
@@ -144,7 +148,7 @@ def test_tables_are_compared_with_a_long_journal_on_demand_alone(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled.db.sql("UPDATE task SET name = 'other' WHERE id = 3")
-    monkeypatch.setattr(replayed, "AT_ONCE", 59)
+    monkeypatch.setattr(replay_check, "AT_ONCE", 59)
     assert "--replay" in doctor.summary(filled)
     assert list(doctor.findings(filled, tmp_path / "none", START + SECOND)) == []
     assert "--replay" not in doctor.summary(filled, replays=True)

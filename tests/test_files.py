@@ -12,12 +12,12 @@ import pytest
 from tests.soak import disk
 from tests.soak.disk import Disk, Record
 from tests.soak.native import NotHere, preloaded
-from tui_tasks import files
+from tui_tasks.settings import atomic_file
 
 TWICE = """
 import sys
 from pathlib import Path
-from tui_tasks import config
+from tui_tasks.settings import config
 for theme in ("nord", "gruvbox"):
     config.keep_theme(Path(sys.argv[1]), theme)
 """
@@ -84,7 +84,7 @@ def test_a_file_is_written_beside_under_a_name_that_nobody_can_guess(tmp_path: P
 
     monkeypatch.setattr(Path, "replace", noted)
     for content in (b"one", b"two"):
-        files.replace(tmp_path / "file", content)
+        atomic_file.replace(tmp_path / "file", content)
         assert (tmp_path / "file").read_bytes() == content
     assert len(set(beside)) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from tests.terminals import Terminal
-from tui_tasks.core import backup, journal, queries
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 Start = Callable[..., Terminal]
@@ -153,8 +155,8 @@ def test_a_signal_ends_it_and_the_terminal_is_as_before(start: Start, number: si
 
 BROKEN = """
 import sys
-from tui_tasks import cli
-from tui_tasks.tui.stats import Stats
+from tui_tasks.cli import main as cli
+from tui_tasks.tui.screens.stats import Stats
 
 def compose(self):
     raise RuntimeError("broken\\x1b[2J")

@@ -5,9 +5,10 @@ import pytest
 from tests.conftest import SECOND, START
 from tests.core.job_steps import replayed, tables
 from tests.talking import ADD, add, names
-from tui_tasks.core import chain, store
-from tui_tasks.core.database import Database
+from tui_tasks.core import store
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound, StorageFailed
+from tui_tasks.core.journal import chain
 from tui_tasks.core.operations import AddTask, DeleteTask, EnsureList
 from tui_tasks.core.store import Store
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
-from tui_tasks.core import chain, queries
+from tui_tasks.core.journal import chain
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store, replay
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.table import TABLE

@@ -6,8 +6,8 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import ADD
-from tui_tasks.core import queries
 from tui_tasks.core.operations import EditTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 # The table of section 4: state, then the word of each dialect.

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock, Talk
-from tui_tasks import plain
-from tui_tasks.core import journal
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.cli import monitor
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 def told(store: Store, since: int = 0) -> list[str]:
     """What is said of what has happened, without the time of day."""
     entries = journal.since(store.db, since, 1000)
-    return [plain.sentence(store.db, entry).partition(" ")[2] for entry in entries]
+    return [monitor.sentence(store.db, entry).partition(" ")[2] for entry in entries]
 
 
 def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clock: Clock) -> None:
@@ -74,9 +74,9 @@ def test_a_database_that_cannot_be_read_is_told_once_and_what_came_meanwhile_onc
             raise sqlite3.OperationalError("disk I/O error")
         return read(*arguments)
 
-    monkeypatch.setattr(plain, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(monitor, "LOOK_AGAIN", 0)
     monkeypatch.setattr(journal, "since", tried)
-    said = plain.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
+    said = monitor.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
     for number, name in enumerate(("one", "two"), 1):
         talk.ok("tasklist:add_task", name=name)
         assert next(said).endswith(f'agent added "{name}".')

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.core.databases import add
-from tui_tasks import held_log, watch
-from tui_tasks.core import beats, new_files, turns
+from tui_tasks.core.engine import held_log, private_files, watch, write_queue
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import inside, mark, processes
@@ -24,7 +24,7 @@ from tui_tasks.runner.processes import Identity
 
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
-    start = "import sys; sys.platform = 'win32'; import tui_tasks.cli"
+    start = "import sys; sys.platform = 'win32'; import tui_tasks.cli.main"
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "WSL" in done.stderr
@@ -36,16 +36,16 @@ def test_the_locks_of_waiting_writers_are_taken_as_linux_has_them_and_nowhere_el
     monkeypatch.setattr(fcntl, "F_OFD_SETLK", 90, raising=False)
     try:
         monkeypatch.setattr(sys, "platform", "darwin")
-        elsewhere = importlib.reload(turns)
+        elsewhere = importlib.reload(write_queue)
         assert (elsewhere._ASK, elsewhere._SET) == (None, None)
     finally:
         monkeypatch.undo()
-        importlib.reload(turns)
+        importlib.reload(write_queue)
 
 
 def test_without_such_locks_writers_wait_and_write(path, monkeypatch):
-    monkeypatch.setattr(turns, "_ASK", None)
-    monkeypatch.setattr(turns, "_SET", None)
+    monkeypatch.setattr(write_queue, "_ASK", None)
+    monkeypatch.setattr(write_queue, "_SET", None)
     with Store(str(path)) as one, Store(str(path)) as other:
         one.db.sql("BEGIN IMMEDIATE")
         ended: list[int] = []
@@ -144,7 +144,7 @@ def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with
 @pytest.mark.parametrize("supervised", [False, True])
 def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
     with store.db.transaction(write=True):
-        beats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert inside.inside_run({}, store.db) is supervised
 
 
@@ -224,7 +224,7 @@ def test_the_drives_own_memory_is_flushed_where_fsync_does_not(tmp_path, path, m
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))
     monkeypatch.setattr(os, "fsync", lambda handle: pytest.fail("fsync alone"))
-    new_files.sync_folder(str(tmp_path))
+    private_files.sync_folder(str(tmp_path))
     assert asked == [51]
     monkeypatch.undo()
     with Store(str(path)) as store:

@@ -1,8 +1,8 @@
 """`prime`: what an agent needs to know to start."""
 
 from tests.talking import add
-from tui_tasks import prime
-from tui_tasks.core import queries
+from tui_tasks.channel import prime
+from tui_tasks.core.read import queries
 
 
 def test_prime_counts_what_is_open_and_reads_no_more_tasks_than_it_tells(talk, monkeypatch):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks import config, privacy
 from tui_tasks.core.store import Store
+from tui_tasks.settings import config, permissions
 
 # Everything that the program makes by itself, under the umask of its first argument.
 MAKER = """
@@ -20,10 +20,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 os.umask(int(sys.argv[1], 8))
 here = Path(sys.argv[2])
-from tui_tasks.core.backup import backup
+from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.store import Store
 from tui_tasks.todo_tool import TodoTool
-from tui_tasks.tui.log_export import JSON_LINES, MARKDOWN, Export
+from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export
 from tui_tasks.runner import supervisor
 with Store(str(here / "new" / "deep" / "tasks.db")) as store:
     backup(store.db, here / "copy.db")
@@ -60,27 +60,27 @@ def made(path: Path) -> Path:
 
 
 def test_what_only_the_user_can_reach_is_not_warned_of(made: Path) -> None:
-    assert list(privacy.of_database(made)) == []
+    assert list(permissions.of_database(made)) == []
 
 
 def test_a_link_and_what_others_can_reach_is_warned_of_with_what_to_do(made: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.db"
     link.symlink_to(made)
-    (said,) = privacy.of_database(link)
+    (said,) = permissions.of_database(link)
     assert "is a link" in said
     made.chmod(0o660)
-    (said,) = privacy.of_database(made)
+    (said,) = permissions.of_database(made)
     assert f"chmod 600 '{made}'" in said
     made.chmod(0o600)
     made.parent.chmod(0o770)
-    (said,) = privacy.of_database(made)
+    (said,) = permissions.of_database(made)
     assert f"chmod go-w '{made.parent}'" in said
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="to give a file away takes root")
 def test_a_file_of_another_user_is_warned_of_and_as_settings_not_believed(made: Path, tmp_path: Path) -> None:
     os.chown(made, 12345, -1)
-    assert "another user's (id 12345)" in next(privacy.of_database(made))
+    assert "another user's (id 12345)" in next(permissions.of_database(made))
     settings = tmp_path / "config.toml"
     settings.write_text('[runner]\ncommand = ["evil"]\n')
     os.chown(settings, 12345, -1)
@@ -114,9 +114,9 @@ def test_settings_that_everybody_can_write_are_not_believed(tmp_path: Path, what
 def test_settings_and_themes_that_the_group_can_write_are_warned_of(tmp_path: Path) -> None:
     themes = tmp_path / "themes"
     themes.mkdir(mode=0o700)
-    assert list(privacy.of_settings(themes, "themes")) == []
+    assert list(permissions.of_settings(themes, "themes")) == []
     themes.chmod(themes.stat().st_mode | stat.S_IWGRP)
-    (said,) = privacy.of_settings(themes, "themes")
+    (said,) = permissions.of_settings(themes, "themes")
     assert f"others can write the themes at {themes}" in said
 
 

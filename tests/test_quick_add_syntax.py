@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.quick_add_syntax import Draft, can_write, fields, parse
+from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
 
 
 @pytest.mark.parametrize(

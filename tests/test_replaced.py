@@ -15,15 +15,17 @@ import pytest
 from tests.conftest import SECOND, START, Talk
 from tests.core.databases import put_in_place
 from tests.test_watch import told_by_the_kernel
-from tui_tasks import plain
-from tui_tasks.core import backup, journal, queries
-from tui_tasks.core.compacting import compact
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.cli import monitor
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import AddTask, AnswerAsk, ClaimNext, EditTask, EnsureList, ReleaseClaim
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.bridge import Bridge, Changes
-from tui_tasks.watch import Watch
+from tui_tasks.tui.app.database_link import Bridge, Changes
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def _rename(store: Store, uid: str, name: str) -> None:
 
 
 def test_a_watch_tells_of_it_and_of_commits_there_even_in_another_folder(store, path, filled, monkeypatch):
-    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     watch = Watch(store.db)
     assert not watch.changed(time.monotonic())
     copy = shutil.move(_backup(store), path.parent.with_name("copy.db"))
@@ -113,7 +115,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     def follow() -> None:
         with Store(str(path), read_only=True) as monitor:
             monitors.append(monitor)
-            for said in plain.follow(monitor, journal.newest(monitor.db) - 1, heard.put):
+            for said in monitor.follow(monitor, journal.newest(monitor.db) - 1, heard.put):
                 heard.put(said)
                 if "the end" in said:
                     return
@@ -132,7 +134,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
 
 
 def test_a_plain_monitor_says_once_that_the_file_is_gone(store, path, filled, monkeypatch):
-    monkeypatch.setattr(plain, "LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(monitor, "LOOK_AGAIN", 0.01)
     told: list[str] = []
     away = path.with_name("away")
 
@@ -142,7 +144,7 @@ def test_a_plain_monitor_says_once_that_the_file_is_gone(store, path, filled, mo
         _rename(store, filled[0], "back")
 
     path.rename(away)
-    said = plain.follow(store, journal.newest(store.db), failed)
+    said = monitor.follow(store, journal.newest(store.db), failed)
     assert "back" in next(said)
     assert told == [f"{path} is gone: put it back"]
 

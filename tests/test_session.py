@@ -8,9 +8,11 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names
-from tui_tasks.core import chain, database, journal, queries
+from tui_tasks.core.engine import database
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.dialects.tasklist import TASKLIST

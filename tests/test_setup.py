@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.setup import CLIENTS
+from tui_tasks.cli.setup import CLIENTS
 
 
 @pytest.fixture

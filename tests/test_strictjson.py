@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.core.errors import ParseError
-from tui_tasks.strictjson import load_line, loads, loads_either
+from tui_tasks.dialects.strict_json import load_line, loads, loads_either
 
 TAKEN = {
     "[]": [],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tasks import cli
-from tui_tasks.core import journal, queries, written_out
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.cli import main
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import json_export, queries
 from tui_tasks.core.store import Store
 
 
@@ -14,7 +15,7 @@ from tui_tasks.core.store import Store
     ("command", "broken"),
     [
         (["ls"], (queries, "lists")),
-        (["ls", "--json"], (written_out, "_pages")),
+        (["ls", "--json"], (json_export, "_pages")),
         (["show", "abc"], (queries, "tasks_beginning")),
         (["next"], (queries, "ready")),
         (["watch", "--plain"], (journal, "newest")),
@@ -28,6 +29,6 @@ def test_a_database_that_cannot_be_read_is_told_in_one_line(path, monkeypatch, c
     with Store(str(path)):
         pass
     monkeypatch.setattr(*broken, fail)
-    assert cli.main([*command, "--db", str(path)]) == 1
+    assert main.main([*command, "--db", str(path)]) == 1
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"tui-tasks: {path} cannot be read: disk I/O error\n")

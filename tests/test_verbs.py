@@ -11,16 +11,17 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
-from tui_tasks import verbs
-from tui_tasks.core import glance, journal, people, queries
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import tasks
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, EnsureList, PauseAgent, Undo
+from tui_tasks.core.read import agents, overview, queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.shell import SHELL
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.session import Session
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def task(store: Store, name: str) -> Task:
 
 def add(shell: Session, *each: str) -> None:
     for words in each:
-        verbs.add(shell, words, "", as_json=False)
+        tasks.add(shell, words, "", as_json=False)
 
 
 # What they take
@@ -65,7 +66,7 @@ def add(shell: Session, *each: str) -> None:
 def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, told) -> None:
     add(shell, "one", "two")
     told_of = task(shell.store, "one").uid
-    verbs.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
+    tasks.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
     made = task(shell.store, "Rotate API keys")
     assert (made.tags, made.priority, made.agent, made.depends_on) == (("infra",), 2, "claude-2", (told_of,))
     assert made.description == "All of them"
@@ -82,17 +83,17 @@ def test_signs_behind_a_backslash_are_plain_text(shell: Session) -> None:
 )
 def test_words_that_mean_nothing_are_refused_and_nothing_is_made(shell: Session, words: str, why: str) -> None:
     with pytest.raises(Refusal, match=why):
-        verbs.add(shell, words, "", as_json=False)
+        tasks.add(shell, words, "", as_json=False)
     assert journal.latest(shell.store.db, 1) == []
 
 
 @pytest.mark.parametrize("reference", ["2", "#2"])
 def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference: str, capsys) -> None:
     add(shell, "one", "two", "three")
-    verbs.set_status(shell, reference, "done", "", as_json=False)
+    tasks.set_status(shell, reference, "done", "", as_json=False)
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
-    verbs.ls(shell, ["done"], ascii_only=False)
+    tasks.ls(shell, ["done"], ascii_only=False)
     assert capsys.readouterr().out.split()[2] == "2"
 
 
@@ -100,11 +101,11 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
     add(shell, "one", "two")
     add(in_list(shell, "other"), "elsewhere")
     with pytest.raises(Conflict, match="--list") as refused:
-        verbs.set_status(shell, "1", "done", "", as_json=False)
+        tasks.set_status(shell, "1", "done", "", as_json=False)
     for part in ("tasklist", "one", "other", "elsewhere"):
         assert part in refused.value.message
-    verbs.set_status(in_list(shell, "other"), "#1", "done", "", as_json=False)
-    verbs.set_status(shell, "#2", "done", "", as_json=False)
+    tasks.set_status(in_list(shell, "other"), "#1", "done", "", as_json=False)
+    tasks.set_status(shell, "#2", "done", "", as_json=False)
     assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["pending", "done", "done"]
 
 
@@ -112,24 +113,24 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
 def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
     add(shell, "one", "two")
     with pytest.raises(NotFound):
-        verbs.set_status(shell, reference, "done", "", as_json=False)
+        tasks.set_status(shell, reference, "done", "", as_json=False)
 
 
 def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number(store: Store, shell: Session) -> None:
     store._uids = iter(f"12345678-0000-4000-8000-{at:012x}" for at in range(9))
     add(shell, "one")
     for reference in ("123456", "12345678"):
-        assert verbs._found(shell, reference).name == "one"
+        assert tasks._found(shell, reference).name == "one"
     with pytest.raises(NotFound):
-        verbs._found(shell, "12345")
+        tasks._found(shell, "12345")
     with pytest.raises(NotFound):
-        verbs._found(shell, "#123456")
+        tasks._found(shell, "#123456")
 
 
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
     (plan,) = shell.store.commit(CreatePlan("Release"), actor="bob", now=1)
     shell.store.commit(AddTask("step", plan.uid), actor="bob", now=1)
-    verbs.set_status(shell, "1", "done", "", as_json=False)
+    tasks.set_status(shell, "1", "done", "", as_json=False)
     assert task(shell.store, "step").status == "done"
 
 
@@ -139,26 +140,26 @@ def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
 @pytest.mark.parametrize("status", ["in_progress", "done", "failed", "skipped"])
 def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: str) -> None:
     add(shell, "one")
-    verbs.set_status(shell, "1", status, " no time ", as_json=False)
+    tasks.set_status(shell, "1", status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
     assert [(entry.agent, entry.message) for entry in queries.logs(shell.store.db, made.uid)] == [("shell", "no time")]
-    verbs.undo(shell, as_json=False)
+    tasks.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
     assert queries.logs(shell.store.db, made.uid) == []
 
 
 def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
     add(shell, "one", "two #a !high @bob")
-    verbs.edit(shell, "2", "#b after #1", None, as_json=False)
+    tasks.edit(shell, "2", "#b after #1", None, as_json=False)
     made = task(shell.store, "two")
     assert (made.tags, made.priority, made.agent) == (("a", "b"), 2, "bob")
     assert made.depends_on == (task(shell.store, "one").uid,)
-    verbs.edit(shell, "2", "Two, anew !low", "in full", as_json=False)
+    tasks.edit(shell, "2", "Two, anew !low", "in full", as_json=False)
     made = task(shell.store, "Two, anew")
     assert (made.tags, made.priority, made.description) == (("a", "b"), 4, "in full")
     with pytest.raises(InvalidArgument, match="say what to change"):
-        verbs.edit(shell, "2", "", None, as_json=False)
+        tasks.edit(shell, "2", "", None, as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -167,43 +168,43 @@ def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
 )
 def test_a_task_that_is_moved_has_the_number_that_was_named(shell: Session, moved: str, place: int, after: str) -> None:
     add(shell, *"abcd")
-    verbs.move(shell, moved, place, {}, as_json=False)
+    tasks.move(shell, moved, place, {}, as_json=False)
     assert "".join(names(shell.store)) == after
 
 
 def test_a_task_is_moved_beside_another_or_to_another_list(shell: Session) -> None:
     add(shell, *"abc")
-    verbs.move(shell, "3", None, {"before": "#1"}, as_json=False)
+    tasks.move(shell, "3", None, {"before": "#1"}, as_json=False)
     assert names(shell.store) == ["c", "a", "b"]
-    verbs.move(shell, "1", None, {"after": "2"}, as_json=False)
+    tasks.move(shell, "1", None, {"after": "2"}, as_json=False)
     assert names(shell.store) == ["a", "c", "b"]
     shell.store.commit(EnsureList("other", "task"), actor="bob", now=1)
-    verbs.move(shell, "1", None, {"list": "other"}, as_json=False)
+    tasks.move(shell, "1", None, {"list": "other"}, as_json=False)
     assert (names(shell.store), names(shell.store, "other")) == (["c", "b"], ["a"])
     with pytest.raises(Refusal, match="no list nowhere"):
-        verbs.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
+        tasks.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
     with pytest.raises(NotFound, match="#9"):
-        verbs.move(shell, "2", 9, {}, as_json=False)
+        tasks.move(shell, "2", 9, {}, as_json=False)
 
 
 def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
     add(shell, "one", "two")
-    verbs.delete(shell, "1", as_json=False)
+    tasks.delete(shell, "1", as_json=False)
     assert names(shell.store) == ["two"]
     capsys.readouterr()
-    verbs.undo(shell, as_json=False)
+    tasks.undo(shell, as_json=False)
     assert capsys.readouterr().out == "taken back: task deleted  one\n"
     assert names(shell.store) == ["one", "two"]
 
 
 def test_each_prints_the_task_as_json(shell: Session, told) -> None:
-    verbs.add(shell, "one #a", "", as_json=True)
+    tasks.add(shell, "one #a", "", as_json=True)
     uid = told()["uid"]
     for verb in (
-        lambda: verbs.set_status(shell, "1", "in_progress", "", as_json=True),
-        lambda: verbs.edit(shell, "1", "!high", None, as_json=True),
-        lambda: verbs.move(shell, "1", 1, {}, as_json=True),
-        lambda: verbs.delete(shell, "1", as_json=True),
+        lambda: tasks.set_status(shell, "1", "in_progress", "", as_json=True),
+        lambda: tasks.edit(shell, "1", "!high", None, as_json=True),
+        lambda: tasks.move(shell, "1", 1, {}, as_json=True),
+        lambda: tasks.delete(shell, "1", as_json=True),
     ):
         verb()
         held = told()
@@ -215,19 +216,19 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
 
 def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) -> None:
     add(shell, "one")
-    verbs.set_status(shell, "1", "in_progress", "", as_json=False)
+    tasks.set_status(shell, "1", "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
-    assert glance.speakers(db) == []
-    assert people.everyone(db) == []
-    assert people.working(db) == {}
+    assert overview.speakers(db) == []
+    assert agents.everyone(db) == []
+    assert agents.working(db) == {}
 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
     add(shell, "one", "two")
-    verbs.set_status(shell, "1", "failed", "no time", as_json=False)
-    verbs.move(shell, "1", 2, {}, as_json=False)
-    verbs.delete(shell, "#1", as_json=False)
+    tasks.set_status(shell, "1", "failed", "no time", as_json=False)
+    tasks.move(shell, "1", 2, {}, as_json=False)
+    tasks.delete(shell, "#1", as_json=False)
     store = shell.store
     changes = sorted({entry.change for entry in journal.latest(store.db, 99)})
     for change in reversed(changes):
@@ -239,19 +240,19 @@ def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clo
 def test_the_shell_takes_back_its_own_changes_alone(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("tasklist:add_task", name="two")
-    verbs.undo(shell, as_json=False)
+    tasks.undo(shell, as_json=False)
     assert names(shell.store) == ["two"]
     with pytest.raises(Refusal, match="no change to undo"):
-        verbs.undo(shell, as_json=False)
+        tasks.undo(shell, as_json=False)
 
 
 def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("control:claim")
     for verb in (
-        lambda: verbs.set_status(shell, "1", "done", "", as_json=False),
-        lambda: verbs.delete(shell, "1", as_json=False),
-        lambda: verbs.edit(shell, "1", "mine", None, as_json=False),
+        lambda: tasks.set_status(shell, "1", "done", "", as_json=False),
+        lambda: tasks.delete(shell, "1", as_json=False),
+        lambda: tasks.edit(shell, "1", "mine", None, as_json=False),
     ):
         with pytest.raises(Refusal, match="bob has claimed"):
             verb()
@@ -261,7 +262,7 @@ def test_an_agent_that_is_paused_is_paused_in_the_shell_too(shell: Session, cloc
     shell.store.commit(PauseAgent("bob", "lunch"), actor="human", now=1)
     paused = Session(shell.store, SHELL, Identity("bob"), clock)
     with pytest.raises(Refusal, match="lunch"):
-        verbs.add(paused, "one", "", as_json=False)
+        tasks.add(paused, "one", "", as_json=False)
 
 
 @pytest.mark.parametrize("name", ["shell", "Shell", " shell ", "ѕhell"])
@@ -347,4 +348,4 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
         assert "reserved" in refused.stderr
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
-        assert glance.speakers(store.db) == []
+        assert overview.speakers(store.db) == []

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests import kqueues
-from tui_tasks import watch as watching
+from tui_tasks.core.engine import watch as watching
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.watch import Watch
 
 
 @pytest.fixture(autouse=True, params=["inotify", "kqueue"])
@@ -38,7 +38,7 @@ def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
 
 
 def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_falls_between(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     asked = []
     ask = watching._ask_kernel
     monkeypatch.setattr(watching, "_ask_kernel", lambda folder: (asked.append(folder), ask(folder))[1])
@@ -55,7 +55,7 @@ def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_fal
 
 
 def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     file = tmp_path / "there" / "tasks.db"
     Store(str(file)).close()
     link = tmp_path / "here.db"
@@ -70,7 +70,7 @@ def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatc
 
 
 def test_a_log_that_is_made_anew_is_watched_in_place_of_the_other(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.watch.SAFETY_NET", 3600.0)
+    monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     file = tmp_path / "tasks.db"
     log = tmp_path / "tasks.db-wal"
     with Store(str(file)) as watched:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_tasks.channel.framing import CHUNK, LineSplitter, Outbox
 from tui_tasks.core.errors import ParseError, TooLarge
-from tui_tasks.wire import CHUNK, LineSplitter, Outbox
 
 MIB = 1024 * 1024
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from tui_tasks.cli import main
+from tui_tasks.cli.main import main
 
 sys.exit(main())

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from tui_tasks.core.uptime import Uptime
+from tui_tasks.uptime import Uptime
 
 
 def now() -> int:

@@ -18,15 +18,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from tui_tasks import clock, files, strictjson
-from tui_tasks.core import queries, views
+from tui_tasks import clock
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.read import queries, views
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.dialects import todo
+from tui_tasks.dialects import strict_json, todo
 from tui_tasks.dialects.arguments import decode
 from tui_tasks.dialects.todo import TodoArguments
+from tui_tasks.settings import atomic_file
 
 AGENT: Final = "agent"
 _FILE: Final = "todos.json"
@@ -240,7 +241,7 @@ class TodoTool:
 
     def _array(self, content: bytes) -> list[Any]:
         try:
-            items = strictjson.load_line(content)
+            items = strict_json.load_line(content)
         except ParseError as error:
             raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: {error.message}") from None
         if not isinstance(items, list):
@@ -250,7 +251,7 @@ class TodoTool:
     def _put_file(self, tx: Transaction, tasks: Sequence[Task], there: bytes | None) -> None:
         content = json.dumps([todo.shown(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
-            files.replace(self.checkpoint_path, content)
+            atomic_file.replace(self.checkpoint_path, content)
         views.put_within(tx.db, _WRITTEN, _hash(content))
 
 
@@ -261,7 +262,7 @@ def _as_json(todos: Any) -> Any:
         InvalidArgument: they are not what JSON can hold.
     """
     try:
-        return strictjson.loads(json.dumps(todos))
+        return strict_json.loads(json.dumps(todos))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument("todos", f"todos: {error}") from None
     except ParseError as error:

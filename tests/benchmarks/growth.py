@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.serve import Serve, line
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 
 S = TypeVar("S")
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.serve import Make, Serve, line, many_in_flight
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 
 TASKS: Final = 1_000
 ROUNDS: Final = 5

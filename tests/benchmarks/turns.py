@@ -12,7 +12,7 @@ from typing import Final
 from tests.benchmarks import yardstick
 from tests.benchmarks.figures import Figure, Place
 from tui_tasks import clock
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import AddTask, EnsureList
 from tui_tasks.core.store import Store

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core import pages, queries
 from tui_tasks.core.operations import EditTask
+from tui_tasks.core.read import pages, queries
 from tui_tasks.core.store import Store
 
 LAST: Final = "the very last name"

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tui_tasks.core import driver
+from tui_tasks.core.engine import driver
 
 
 def connect(path: Path) -> Any:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
-from tui_tasks.core import chain
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
+from tui_tasks.core.journal import chain
 from tui_tasks.core.operations import AddTask, CreatePlan
 from tui_tasks.core.store import Store, replay
 

@@ -14,8 +14,9 @@ import pytest
 
 from tests.contract.client import Agent, environment, program
 from tui_tasks import clock
-from tui_tasks.core import journal, queries
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import OpenAsk, PauseAgent
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 

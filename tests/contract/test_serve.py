@@ -17,9 +17,9 @@ import pytest
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, program
 from tests.talking import ADD
 from tui_tasks import clock
-from tui_tasks.core import queries
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 
@@ -160,7 +160,7 @@ def test_wrong_usage_is_told_with_2(db):
 
 def test_a_process_that_serves_imports_no_screen(db):
     code = (
-        "import sys, tui_tasks.cli as cli\n"
+        "import sys, tui_tasks.cli.main as cli\n"
         f"status = cli.main(['serve', '--db', {str(db)!r}])\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
         "sys.exit(status)"
@@ -197,7 +197,7 @@ ELSEWHERE = """
 import signal, sys, threading
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-from tui_tasks.cli import main
+from tui_tasks.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

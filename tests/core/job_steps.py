@@ -4,10 +4,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from tests.conftest import SECOND
-from tui_tasks.core import models, queries_jobs
-from tui_tasks.core.database import Database
-from tui_tasks.core.migrations import migrate
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import replay
 

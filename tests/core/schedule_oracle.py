@@ -18,8 +18,8 @@ from datetime import UTC, date, datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core.cron import Cron, ScheduleError
-from tui_tasks.core.schedule import SECOND, fires_between
+from tui_tasks.core.schedule.cron import Cron, ScheduleError
+from tui_tasks.core.schedule.schedule import SECOND, fires_between
 
 MINUTE = 60
 DAY = 86_400

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.conftest import SECOND, START
 from tests.core.state_model import HUMAN, Home, Item, Model, State
 from tests.core.state_trail import OF_A_ROW, Change
-from tui_tasks.core import journal, queries
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import (
     AddTask,
     ClearList,
@@ -28,6 +28,7 @@ from tui_tasks.core.operations import (
     SetListRule,
     SwapTasks,
 )
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES
 

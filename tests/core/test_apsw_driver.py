@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tui_tasks.core import apsw_driver
+from tui_tasks.core.engine import apsw_driver
 
 
 def drivers() -> Iterator[Any]:

@@ -10,11 +10,13 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tests.core.databases import add, put_in_place
-from tui_tasks.core import backup, compaction, journal, queries, replayed
-from tui_tasks.core.compacting import compact, compacting
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.maintenance import backup, replay_check
+from tui_tasks.core.maintenance.compacting import compact, compacting
 from tui_tasks.core.operations import AddTask, EnsureList, Undo
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 ENTRIES = 60
@@ -47,7 +49,7 @@ def _to_the_end(steps: Generator[None, None, int]) -> int:
 
 
 def _is_sound(store: Store) -> bool:
-    return not [*backup.findings(store.db), *replayed.differences(store.db)]
+    return not [*backup.findings(store.db), *replay_check.differences(store.db)]
 
 
 def _is_copying(store: Store) -> bool:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
-from tui_tasks.core import backup, compaction, copying, journal, models, queries, queries_board, run_logs, search
-from tui_tasks.core.compacting import compacting
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
+from tui_tasks.core.journal import compaction, copying, journal
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations import (
     AddTask,
     ClaimNext,
@@ -27,6 +28,9 @@ from tui_tasks.core.operations import (
     Undo,
 )
 from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.read import queries, queries_board, search
+from tui_tasks.core.schedule import run_logs
+from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay
 
 

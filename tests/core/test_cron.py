@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tasks.core.cron import FIELDS, Cron, ScheduleError, dates, describe, nominal
+from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, dates, describe, nominal
 
 EPOCH = date(1970, 1, 1).toordinal()
 ALWAYS = dict.fromkeys(FIELDS, "*")
@@ -175,10 +175,10 @@ def test_nominal_times_are_those_of_the_wall_clock_from_start_up_to_stop():
 
 
 def test_reading_a_schedule_does_not_import_croniter():
-    code = "import sys; from tui_tasks.core import schedule, cron; cron.Cron(*'*****'); print(*sys.modules)"
+    code = "import sys; from tui_tasks.core.schedule import cron, schedule; cron.Cron(*'*****'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(done.stdout.split())
-    assert "tui_tasks.core.schedule" in modules
+    assert "tui_tasks.core.schedule.schedule" in modules
     assert not modules & {"croniter", "cron_descriptor", "json", "peewee", "textual"}
 
 

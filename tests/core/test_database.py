@@ -12,15 +12,17 @@ from unittest import mock
 import pytest
 
 from tests.core.databases import NOW, add, begun, contents, foreign, made
-from tui_tasks.core import database, fitness, journal, queries
-from tui_tasks.core.backup import backup
-from tui_tasks.core.driver import connect, sqlite3
+from tui_tasks.core.engine import database, open_checks
+from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.engine.open_checks import APPLICATION_ID
+from tui_tasks.core.engine.private_files import make_private
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
-from tui_tasks.core.fitness import APPLICATION_ID
-from tui_tasks.core.new_files import make_private
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.operations import EditTask, EnsureList
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
-from tui_tasks.watch import Watch
 
 
 def mode(path: Path) -> int:
@@ -210,7 +212,7 @@ def test_one_that_is_made_while_it_is_looked_at_is_not_taken_for_another_program
             return mock.Mock(fetchone=lambda: next(rows))
 
     for _ in range(2):
-        fitness.refuse_other(fitness.head_of(Slow()), str(path))
+        open_checks.refuse_other(open_checks.head_of(Slow()), str(path))
 
 
 def test_beginning_to_write_ahead_waits_for_another_who_does_so_too(path, monkeypatch):
@@ -231,7 +233,7 @@ def test_beginning_to_write_ahead_waits_for_another_who_does_so_too(path, monkey
 
 
 def test_a_writer_who_is_held_off_past_the_limit_is_told_busy_and_can_try_again(path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("tui_tasks.core.engine.database.BUSY_SECONDS", 0.05)
     with Store(str(path)) as holder, Store(str(path)) as waiter:
         waiter.db.sql("PRAGMA busy_timeout = 50")
         with holder.transaction(NOW), pytest.raises(Busy) as busy:
@@ -318,7 +320,7 @@ def test_a_copy_is_of_one_moment_whoever_writes_meanwhile(path, tmp_path):
 
 def test_what_becomes_another_programs_just_before_it_is_opened_is_refused(tmp_path, monkeypatch):
     path = foreign(tmp_path / "tasks.db")
-    monkeypatch.setattr(fitness, "refuse_unopened", lambda *_, **__: None)
+    monkeypatch.setattr(open_checks, "refuse_unopened", lambda *_, **__: None)
     with pytest.raises(DatabaseRefused, match="of another program"):
         Store(str(path))
 
@@ -326,15 +328,15 @@ def test_what_becomes_another_programs_just_before_it_is_opened_is_refused(tmp_p
 def test_what_is_replaced_while_it_is_opened_is_refused(path, tmp_path, monkeypatch):
     made(path, 1)
     made(tmp_path / "other.db", 2)
-    whole = fitness.head_of
+    whole = open_checks.head_of
 
     def replaced(connection):
         monkeypatch.undo()
         (tmp_path / "other.db").rename(path)
         return whole(connection)
 
-    monkeypatch.setattr(fitness, "head_of", replaced)
-    monkeypatch.setattr(fitness, "refuse_unopened", lambda *_, **__: None)
+    monkeypatch.setattr(open_checks, "head_of", replaced)
+    monkeypatch.setattr(open_checks, "refuse_unopened", lambda *_, **__: None)
     with pytest.raises(DatabaseRefused, match="was replaced while it was opened"):
         Store(str(path))
     with Store(str(path)) as store:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.core import driver
-from tui_tasks.core.driver import Driver, is_faulty
+from tui_tasks.core.engine import driver
+from tui_tasks.core.engine.driver import Driver, is_faulty
 
 HERE = f"{Path(driver.__file__).parents[2]}"
 
@@ -54,7 +54,7 @@ OLD = "from _sqlite3 import *\nsqlite_version_info = (3, 40, 1)\n"
 OLDER = "from _sqlite3 import *\nsqlite_version_info = (3, 34, 1)\n"
 GONE = "raise ModuleNotFoundError"
 BROKEN = "raise ImportError('GLIBC_2.38 not found')"
-USED = "from tui_tasks.core import driver, orm; print(driver.driver_name)"
+USED = "from tui_tasks.core.engine import driver; from tui_tasks.core.engine import orm; print(driver.driver_name)"
 
 
 @pytest.mark.parametrize("pysqlite3", [OLD, GONE, BROKEN], ids=["linked to an old SQLite", "not there", "broken"])

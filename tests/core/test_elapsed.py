@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START
 from tui_tasks.core.elapsed import Elapsed, mark
 from tui_tasks.core.store import Store
-from tui_tasks.core.uptime import Uptime
+from tui_tasks.uptime import Uptime
 
 DAY = 24 * 3600 * SECOND
 

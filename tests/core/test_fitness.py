@@ -9,10 +9,11 @@ from unittest import mock
 import pytest
 
 from tests.core.databases import UNFIT, add, contents, damaged, foreign, made, newer
-from tui_tasks.core import fitness, queries
-from tui_tasks.core.backup import backup
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine import open_checks
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+from tui_tasks.core.maintenance.backup import backup
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 
@@ -44,7 +45,7 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
     else:
         foreign(path)
     crashed = (
-        "import os, sys\nfrom tui_tasks.core.driver import connect\n"
+        "import os, sys\nfrom tui_tasks.core.engine.driver import connect\n"
         "db = connect(sys.argv[1])\ndb.execute('PRAGMA journal_mode = wal')\n"
         "db.execute('CREATE TABLE late (text)')\nos._exit(0)"
     )
@@ -59,7 +60,7 @@ def test_what_is_refused_keeps_the_log_that_a_crash_has_left(tmp_path, what):
 
 LOGGED = """
 import os, sys
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 db = connect(sys.argv[1])
 db.execute("PRAGMA journal_mode = wal")
 db.execute("CREATE TABLE notes (text)")
@@ -132,8 +133,8 @@ def test_a_log_that_goes_while_it_is_looked_for_has_been_written_into_the_databa
     raw = connect(path)
     raw.execute("PRAGMA journal_mode = wal")
     raw.close()
-    real = fitness._size
-    monkeypatch.setattr(fitness, "_size", lambda file: 32 if file.endswith("-wal") else real(file))
+    real = open_checks._size
+    monkeypatch.setattr(open_checks, "_size", lambda file: 32 if file.endswith("-wal") else real(file))
     with Store(str(path)) as store:
         add(store, "begun")
 
@@ -168,7 +169,7 @@ def test_a_look_at_a_database_in_use_lets_no_lock_go(path):
     with Store(str(path)) as store:
         add(store, "in the log")
         before = locks()
-        with pytest.raises(DatabaseRefused), mock.patch.object(fitness, "SCHEMA", 0):
+        with pytest.raises(DatabaseRefused), mock.patch.object(open_checks, "SCHEMA", 0):
             Store(str(path))
         assert before
         assert locks() == before

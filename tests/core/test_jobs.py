@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import START, Clock
 from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, at, replayed, tables
-from tui_tasks.core import due, journal, queries_jobs, run_logs
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, Refusal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations_jobs import (
     CreateJob,
@@ -21,6 +21,8 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
     StopRun,
 )
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import due, run_logs
 from tui_tasks.core.store import Store
 
 # Jobs

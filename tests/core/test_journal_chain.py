@@ -6,10 +6,12 @@ import random
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import backup, chain, compaction, journal, log_pages
-from tui_tasks.core.compacting import compact
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.journal import chain, compaction, journal
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.read import log_pages
 from tui_tasks.core.store import Store
 
 

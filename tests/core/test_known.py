@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import known, queries
+from tui_tasks.core import state_cache
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, EnsureList, MoveTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 
@@ -62,7 +63,7 @@ def test_a_request_alone_looks_nothing_up_that_has_not_changed(stores, monkeypat
 
 
 def test_what_was_known_does_not_grow_without_end(stores, monkeypatch):
-    monkeypatch.setattr(known, "_MOST", 10)
+    monkeypatch.setattr(state_cache, "_MOST", 10)
     one, _ = stores
     for number in range(50):
         with one.transaction(START) as transaction:
@@ -113,10 +114,10 @@ def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(
     stores = [Store(str(tmp_path / name)) for name in ("one.db", "other.db")]
     for store, names_ in zip(stores, ("xy", "yx"), strict=True):
         commit(store, *(EnsureList(name, "task") for name in names_))
-    before = [known.still_known(store.db, None) for store in stores]
+    before = [state_cache.still_known(store.db, None) for store in stores]
     assert before[0].seq == before[1].seq
-    assert known.still_known(stores[0].db, before[0]) is before[0]
-    assert known.still_known(stores[1].db, before[0]) is not before[0]
-    assert known.still_known(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
+    assert state_cache.still_known(stores[0].db, before[0]) is before[0]
+    assert state_cache.still_known(stores[1].db, before[0]) is not before[0]
+    assert state_cache.still_known(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
     for store in stores:
         store.close()

@@ -3,10 +3,9 @@
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import briefs, glance, journal, pages, queries
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
-from tui_tasks.core.migrations import migrate
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import (
     AddTask,
     ArchiveList,
@@ -26,6 +25,8 @@ from tui_tasks.core.operations import (
     SetListRule,
     Undo,
 )
+from tui_tasks.core.read import overview, pages, queries, task_summary
+from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.store import Store, replay
 
 MINUTE = 60_000_000
@@ -136,7 +137,7 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
     assert [found.uid for found in queries.lists(store.db) if found.kind == "plan"] == [other.uid]
     for task in tasks:
         uid = task.uid
-        for read in (queries.task, briefs.one):
+        for read in (queries.task, task_summary.one):
             with pytest.raises(NotFound):
                 read(store.db, uid)
         assert queries.status(store.db, uid) is None
@@ -145,8 +146,8 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
     assert queries.live_tasks(store.db, [task.uid for task in tasks]) == []
     assert [task.uid for task in queries.open_tasks(store.db, None, None)] == [kept.uid]
     assert queries.ready(store.db, None, None).uid == kept.uid
-    assert glance.active(store.db) is None
-    assert glance.list_touched_last(store.db) == other.id
+    assert overview.active(store.db) is None
+    assert overview.list_touched_last(store.db) == other.id
     for operation in (
         EditTask(tasks[0].uid, {"status": "done"}),
         MoveTask(tasks[0].uid, list_uid=other.uid),

@@ -5,10 +5,11 @@ import random
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core import journal, log_places, pages, queries
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.log_places import PlacesThen
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, MoveTask, Redo, SwapTasks, Undo
+from tui_tasks.core.read import log_places, pages, queries
+from tui_tasks.core.read.log_places import PlacesThen
 from tui_tasks.core.store import Store
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tui_tasks.core import names
-from tui_tasks.tui import wording
+from tui_tasks.tui.screens import agent_text
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_names_that_differ_to_the_eye_have_not():
 
 
 def test_you_stands_for_the_human_alone():
-    assert wording.who("human") == "you"
-    assert wording.who("you") == '"you"'
-    assert wording.who("you\u3164") == '"you\u3164"'
-    assert wording.who("bob") == "bob"
+    assert agent_text.who("human") == "you"
+    assert agent_text.who("you") == '"you"'
+    assert agent_text.who("you\u3164") == '"you\u3164"'
+    assert agent_text.who("bob") == "bob"

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.rank import between
 
 

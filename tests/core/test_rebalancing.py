@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
-from tui_tasks.core import journal, pages, queries, rank, rebalancing
-from tui_tasks.core.database import Database
+from tui_tasks.core import rank, rebalancing
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.log_places import PlacesThen
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask, Redo, SwapTasks, Undo
+from tui_tasks.core.read import pages, queries
+from tui_tasks.core.read.log_places import PlacesThen
 from tui_tasks.core.store import Store, replay
 from tui_tasks.dialects import events
 

@@ -12,14 +12,18 @@ import pytest
 
 from tests.conftest import SECOND, START, Clock, Talk
 from tests.core import released
-from tui_tasks.core import backup, journal, models, queries, replayed, schema
-from tui_tasks.core.compacting import compacting
-from tui_tasks.core.driver import connect
+from tui_tasks.core import schema
+from tui_tasks.core.engine.driver import connect
+from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-from tui_tasks.core.fitness import SCHEMA
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup, replay_check
+from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations import AddTask, Undo
+from tui_tasks.core.read import queries
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.store import Store, replay
-from tui_tasks.core.task_fields import FIELDS
 
 FILES = sorted(Path(released.__file__).parent.glob("version-*.db"))
 LATER = START + 10_000 * SECOND
@@ -72,7 +76,7 @@ def replay_of(store: Store) -> dict[str, list[Any]]:
 
 def sound(store: Store) -> None:
     assert list(backup.findings(store.db)) == []
-    assert list(replayed.differences(store.db)) == []
+    assert list(replay_check.differences(store.db)) == []
     assert replay_of(store) == tables(store)
 
 

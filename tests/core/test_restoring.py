@@ -10,12 +10,14 @@ import pytest
 from tests.conftest import START
 from tests.core.databases import NOW, UNFIT, add, contents, foreign, made
 from tests.soak.speaking import Speaker, program, serve
-from tui_tasks.core import lock_file, queries, restoring
-from tui_tasks.core.backup import backup, findings
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine import lock_file
+from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.maintenance import restoring
+from tui_tasks.core.maintenance.backup import backup, findings
+from tui_tasks.core.maintenance.restoring import restore
 from tui_tasks.core.operations import EnsureList
-from tui_tasks.core.restoring import restore
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 
 

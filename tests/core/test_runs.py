@@ -4,8 +4,8 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
-from tui_tasks.core import beats, journal, queries_jobs, run_logs
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations_jobs import (
     AbandonRun,
     DeleteJob,
@@ -19,6 +19,8 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
     StopRun,
 )
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import heartbeats, run_logs
 
 # What becomes of a due time
 
@@ -155,7 +157,7 @@ def test_a_run_is_claimed_by_one_begun_by_one_and_ended_once(jobs, clock):
     shown = jobs.job(job.uid)
     assert (shown.state, shown.last_outcome, shown.last_result) == ("idle", "success", "done")
     assert shown.last_run == ended.started_at
-    assert beats.find(jobs.store.db, run.uid) is None
+    assert heartbeats.find(jobs.store.db, run.uid) is None
 
 
 def test_no_more_runs_are_in_hand_than_the_human_allows(jobs):
@@ -169,7 +171,7 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
     job = jobs.make(kind="adhoc", dedicated_context=True, settings={"retries": 3})
     run = jobs.commit(RunJob(job.uid), "agent")
     jobs.claim(run.uid)
-    seen = beats.find(jobs.store.db, run.uid)
+    seen = heartbeats.find(jobs.store.db, run.uid)
     assert jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert not jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert jobs.begin(run.uid) is None
@@ -182,8 +184,8 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
 def test_a_sign_of_life_keeps_a_run_from_being_abandoned(jobs, clock):
     run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
     jobs.claim(run.uid)
-    seen = beats.find(jobs.store.db, run.uid)
-    beats.renew(jobs.store.db, run.uid, clock.forward(1))
+    seen = heartbeats.find(jobs.store.db, run.uid)
+    heartbeats.renew(jobs.store.db, run.uid, clock.forward(1))
     assert not jobs.commit(AbandonRun(run.uid, seen, "gone"))
 
 

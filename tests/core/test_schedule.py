@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
-from tui_tasks.core.cron import Cron, ScheduleError
-from tui_tasks.core.schedule import (
+from tui_tasks.core.schedule.cron import Cron, ScheduleError
+from tui_tasks.core.schedule.schedule import (
     SECOND,
     Decision,
     Load,

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tasks.core import backup, board_pages, pages, queries, queries_board, search
+from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.read import board_pages, pages, queries, queries_board, search
+from tui_tasks.core.read.filter import Filter, Term
 from tui_tasks.core.store import Store
-from tui_tasks.core.wanted import Filter, Term
 
 NOW = 1_767_352_934_000_000
 LETTERS = st.sampled_from(["a", "A", "ß", "ẞ", "s", "S", "ſ", "k", "\u212a", "İ", "\0", "%", '"', " "])

@@ -12,9 +12,9 @@ from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, Hold, Item
 from tests.core.state_steps import PICK, StateSteps, content
 from tests.core.state_trail import LOST, Change, clashes, touched
-from tui_tasks.core import chain, journal, models, queries
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
+from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations import (
     ClaimNext,
     ExtendClaim,
@@ -23,6 +23,8 @@ from tui_tasks.core.operations import (
     ReleaseClaim,
     Undo,
 )
+from tui_tasks.core.read import queries
+from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay
 from tui_tasks.core.vocab import STATUSES, SYSTEM
 

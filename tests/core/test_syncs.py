@@ -12,7 +12,7 @@ from tests.soak import disk
 from tests.soak.disk import Record
 from tests.soak.native import NotHere, preloaded
 from tests.soak.speaking import program
-from tui_tasks.core.backup import backup
+from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.store import Store
 
 SYNCED = "sync", "sync_folder"

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tui_tasks.core.driver import connect
+from tui_tasks.core.engine.driver import connect
+from tui_tasks.core.engine.write_queue import Turns
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.core.turns import Turns
 
 LIMIT = 5.0
 NOW = 1_767_352_934_000_000
@@ -136,7 +136,7 @@ def test_a_waiter_that_came_by_a_link_is_seen(turns, clock, tmp_path):
 def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
     comer = turns()
     waiting = (
-        "import sys; from tui_tasks.core.turns import Turns\n"
+        "import sys; from tui_tasks.core.engine.write_queue import Turns\n"
         f"turns = Turns({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
         "turns.take(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
     )
@@ -178,7 +178,7 @@ def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
 
 
 def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.database.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("tui_tasks.core.engine.database.BUSY_SECONDS", 0.2)
     path = tmp_path / "tasks.db"
     with Store(str(path)) as store:
         holder = connect(path)

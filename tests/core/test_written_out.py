@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import START
-from tui_tasks.core import queries, written_out
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
+from tui_tasks.core.read import json_export, queries
 from tui_tasks.core.snapshots import full_task
 from tui_tasks.core.store import Store
 
@@ -54,11 +54,11 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
             uids.append(task.uid)
         tasks = queries.tasks(store.db, home.id)
         plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
-        written = _read(written_out.tasks(store.db, home.handle))
+        written = _read(json_export.tasks(store.db, home.handle))
         assert written == [json.loads(text) for text in plain]
         assert [list(task) for task in written] == [list(json.loads(text)) for text in plain]
         done = [task.uid for task in tasks if task.status == "done"]
-        assert [task["uid"] for task in _read(written_out.tasks(store.db, home.handle, ["done"]))] == done
+        assert [task["uid"] for task in _read(json_export.tasks(store.db, home.handle, ["done"]))] == done
 
 
 def _read(texts: list[str]) -> list[dict[str, Any]]:
@@ -67,12 +67,12 @@ def _read(texts: list[str]) -> list[dict[str, Any]]:
 
 
 def test_a_list_of_many_pages_is_written_whole_and_in_order(monkeypatch) -> None:
-    monkeypatch.setattr(written_out, "PAGE", 3)
+    monkeypatch.setattr(json_export, "PAGE", 3)
     for many in range(8):
         with Store(":memory:") as store:
             (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
             store.commit(*(AddTask(str(at), home.uid) for at in range(many)), actor="a", now=START)
-            texts = written_out.tasks(store.db, "list")
+            texts = json_export.tasks(store.db, "list")
             assert len(texts) == (many + 2) // 3
             assert [task["name"] for task in _read(texts)] == [str(at) for at in range(many)]
 
@@ -84,7 +84,7 @@ def test_a_list_is_found_as_on_the_channel_and_without_one_all_are_written() -> 
         store.commit(AddTask("one", plan.uid), AddTask("two", other.uid), actor="a", now=START)
 
         def names(handle: str | None = None) -> list[str]:
-            return [task["name"] for task in _read(written_out.tasks(store.db, handle))]
+            return [task["name"] for task in _read(json_export.tasks(store.db, handle))]
 
         assert (names(plan.uid), names(other.uid)) == (["one"], ["two"])
         assert names("todo") == []

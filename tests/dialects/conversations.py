@@ -30,7 +30,7 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
-from tui_tasks.core import chain
+from tui_tasks.core.journal import chain
 from tui_tasks.core.store import Store, replay
 
 WHY = {"topic": "t", "thoughts": ["because"]}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Talk
-from tui_tasks.core import journal, queries
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import queries
 
 
 def _task(talk: Talk, **fields: object) -> str:

@@ -13,9 +13,9 @@ import pytest
 from tests.contract.client import ROOT
 from tests.docs import tools_page
 from tests.soak.__main__ import SOAKS
-from tui_tasks.config import Config
 from tui_tasks.core import errors
-from tui_tasks.core.job_settings import Settings
+from tui_tasks.core.schedule.job_settings import Settings
+from tui_tasks.settings.config import Config
 
 DOCS = ROOT / "tui_tasks" / "docs"
 PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]

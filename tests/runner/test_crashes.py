@@ -4,7 +4,7 @@ import pytest
 
 from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import Host, hosted, killed_host, runners
-from tui_tasks.core import beats
+from tui_tasks.core.schedule import heartbeats
 
 LEASE = 1.0
 
@@ -34,7 +34,7 @@ def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_
     assert (file.read_text().count("started") if file.exists() else 0) in starts
     (only,) = host.jobs.runs(ended.job_uid)
     assert only.decision == "ran"
-    assert beats.everyone(store.db) == []
+    assert heartbeats.everyone(store.db) == []
     assert replayed(store) == tables(store.db)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tui_tasks.core import run_logs
-from tui_tasks.core.run_logs import HEAD, TAIL
+from tui_tasks.core.schedule import run_logs
+from tui_tasks.core.schedule.run_logs import HEAD, TAIL
 from tui_tasks.runner.output import PIECE, End, Log
 
 

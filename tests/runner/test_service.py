@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, beat
 from tests.runner.hosting import hosted, runners, until
-from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Beat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import inside, processes
@@ -188,7 +188,7 @@ def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
     for jump in (40 * 24 * 3600, -2 * 40 * 24 * 3600):
         clock.now += jump * SECOND
         service.turn(store)
-    assert beats.find(store.db, run.uid)
+    assert heartbeats.find(store.db, run.uid)
     assert jobs.runs(run.job_uid)[0].state == "running"
 
 
@@ -201,12 +201,12 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
     alive = Beat(run.uid, True, *processes.identity(), at=clock.now)
     dead = msgspec.structs.replace(alive, pid=2**22 - 1)
     with store.db.transaction(write=True):
-        beats.put(store.db, dead)
+        heartbeats.put(store.db, dead)
     verdict = Leases.verdict
 
     def comes_back_meanwhile(leases, *given):
         with store.db.transaction(write=True):
-            beats.put(store.db, alive)
+            heartbeats.put(store.db, alive)
         return verdict(leases, *given)
 
     monkeypatch.setattr(Leases, "verdict", comes_back_meanwhile)
@@ -232,5 +232,5 @@ def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
 @pytest.mark.parametrize("supervised", [False, True])
 def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
     with store.db.transaction(write=True):
-        beats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert inside.inside_run({}, store.db) is supervised

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
-from tui_tasks.core import beats
 from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner import launch, processes
 from tui_tasks.runner.supervisor import _private_folder
 
@@ -35,7 +35,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 INSIDE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
 from tui_tasks.runner.inside import inside_run
 print(inside_run(os.environ, Database(sys.argv[2])))
 """
@@ -222,7 +222,7 @@ def test_a_run_outlives_its_scheduler_and_is_recorded(host, store, path, tmp_pat
         until(lambda: host.run(run.uid).state == "running", "its beginning")
     go_on.touch()
     assert host.ended(run).result == "over\n"
-    assert beats.find(store.db, run.uid) is None
+    assert heartbeats.find(store.db, run.uid) is None
 
 
 def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_path):
@@ -230,7 +230,7 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
     with hosted(str(path), runners(**shell(f"echo $$ > {file}; sleep 1000"))):
         run = host.start("long")
         (pid,) = until(lambda: pids(file), "its pid")
-        os.kill(beats.find(store.db, run.uid).pid, signal.SIGTERM)
+        os.kill(heartbeats.find(store.db, run.uid).pid, signal.SIGTERM)
         ended = host.ended(run)
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was told to end")
     assert not alive(pid)
@@ -258,7 +258,7 @@ class Escape:
             self.run = host.start("escapes")
             (self.pid,) = until(lambda: pids(self.file), "what it starts")
         self.table = table
-        self.supervisor = beats.find(host.jobs.store.db, self.run.uid).pid
+        self.supervisor = heartbeats.find(host.jobs.store.db, self.run.uid).pid
         self.keeper = next(processes.ancestors(self.supervisor))
 
 

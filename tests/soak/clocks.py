@@ -15,14 +15,16 @@ from pathlib import Path
 from tests.core.job_steps import EVERY_MINUTE, Jobs
 from tests.runner.hosting import runners
 from tests.soak.budget import Budget
-from tui_tasks import clock, doctor
-from tui_tasks.core import chain, journal, queries_jobs
+from tui_tasks import clock
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import doctor
+from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.runner.service import SchedulerService
-from tui_tasks.session import Session
 
 SECOND = 1_000_000
 DAY = 24 * 3600 * SECOND

@@ -26,9 +26,9 @@ from tests.soak.budget import Budget
 from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, program, serve
-from tui_tasks.core import journal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
-from tui_tasks.tui.format import DAY, MOST_WAIT, SECOND, age
+from tui_tasks.text.times import DAY, MOST_WAIT, SECOND, age
 
 MINUTES: Final = 15.0
 """Textual keeps what was painted, some thousands of lines: it takes some minutes until they are all there."""

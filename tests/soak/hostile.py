@@ -9,9 +9,11 @@ from typing import Any
 from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
-from tui_tasks.core import journal, queries_jobs, run_logs, views
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import SendMessage
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
+from tui_tasks.core.read import queries_jobs, views
+from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 
 NAME = 10_000

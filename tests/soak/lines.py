@@ -20,10 +20,10 @@ from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve
 from tests.test_strictjson import REFUSED, TAKEN
-from tui_tasks.core import journal
+from tui_tasks.channel.requests import TOOL_KEYS
+from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.requests import TOOL_KEYS
 
 LINES: Final = 1_000_000
 BETWEEN_LOOKS: Final = 1_000

@@ -22,9 +22,9 @@ from tests.soak.load import Load
 from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import program
-from tui_tasks.core.database import sqlite3
+from tui_tasks.core.engine.database import sqlite3
 from tui_tasks.core.store import Store
-from tui_tasks.tui.actions import ACTIONS
+from tui_tasks.tui.app.actions import ACTIONS
 
 WRITES: Final = 100_000
 MOST_LOG: Final = 64 << 20

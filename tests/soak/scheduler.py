@@ -27,8 +27,10 @@ from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tui_tasks import clock
-from tui_tasks.core import beats, chain, journal, queries_jobs
+from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
 
@@ -173,7 +175,7 @@ def flood(folder: Path, budget: Budget) -> str:
     with hosted(f"{folder}/t.db", runners(command=[sys.executable, "-c", command])):
         run = host.start("flood", timeout=600)
         while host.run(run.uid).state != "final":
-            held = beats.find(store.db, run.uid)
+            held = heartbeats.find(store.db, run.uid)
             if held is not None and held.supervised:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))

@@ -11,8 +11,8 @@ import pytest
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app import TaskApp
-from tui_tasks.tui.bridge import Bridge
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.database_link import Bridge
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from tests.tui.plan import NOW, Plan
-from tui_tasks.core import queries
 from tui_tasks.core.operations import Operation
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app import TaskApp
-from tui_tasks.tui.now_line import FootLine
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.widgets.frame import FootLine
 
 # Wide, narrow, and a pane of tmux: columns and lines.
 SIZES = [(120, 40), (80, 24), (40, 12)]

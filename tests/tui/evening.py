@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from tests.tui.plan import ZONE, Plan, at
-from tui_tasks.core import queries_jobs, run_logs
 from tui_tasks.core.operations import LogTask, Operation
 from tui_tasks.core.operations_jobs import (
     BeginRun,
@@ -20,6 +19,8 @@ from tui_tasks.core.operations_jobs import (
     FinishRun,
     RunJob,
 )
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Beat, Run
 from tui_tasks.core.store import Store
 

@@ -1,6 +1,6 @@
 """How the tests look at the log."""
 
-from tui_tasks.tui.log_words import text_of
+from tui_tasks.tui.log.log_text import text_of
 
 HOSTILE = "\x1b]52;c;QQ==\x07[@click=app.quit]x[/nope]\u202e\r\nend"
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core import journal, views
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LogTask, OpenAsk, Operation
+from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 
 ZONE = ZoneInfo("Europe/Berlin")

@@ -5,19 +5,20 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
-from tui_tasks.config import Config
-from tui_tasks.core import journal, people, queries, queries_jobs
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AnswerAsk, EditTask, LogTask, OpenAsk, PauseAgent
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
+from tui_tasks.core.read import agents, queries, queries_jobs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.agents import Agents
+from tui_tasks.settings.config import Config
+from tui_tasks.tui.screens.agents import Agents
 
 QUIET = 600_000_000
 
 
 def states(plan) -> dict[str, str]:
     with Store(plan.path) as store:
-        return {person.name: person.state(NOW, QUIET) for person in people.everyone(store.db)}
+        return {person.name: person.state(NOW, QUIET) for person in agents.everyone(store.db)}
 
 
 def row_of(app, name: str) -> str:
@@ -41,12 +42,12 @@ def test_one_that_waits_for_the_answer_about_the_task_it_works_on_needs_the_huma
 def test_one_with_a_task_in_progress_that_says_nothing_is_quiet(plan):
     with_agents(plan)
     with Store(plan.path) as store:
-        (person,) = (person for person in people.everyone(store.db) if person.name == "claude-1")
+        (person,) = (person for person in agents.everyone(store.db) if person.name == "claude-1")
     assert person.state(at(20, 25), QUIET) == "working"
     assert person.state(at(20, 25, 3), QUIET) == "needs_you"
     by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in _asks_of(plan, "claude-1")))
     with Store(plan.path) as store:
-        (person,) = (person for person in people.everyone(store.db) if person.name == "claude-1")
+        (person,) = (person for person in agents.everyone(store.db) if person.name == "claude-1")
     assert person.state(at(20, 25, 3), QUIET) == "quiet"
 
 
@@ -58,7 +59,7 @@ def _asks_of(plan, agent: str) -> list[str]:
 def test_a_paused_agent_is_paused_even_where_it_never_spoke(plan):
     by_agent(plan, "human", PauseAgent("codex-9", "not today"))
     with Store(plan.path) as store:
-        (person,) = (person for person in people.everyone(store.db) if person.name == "codex-9")
+        (person,) = (person for person in agents.everyone(store.db) if person.name == "codex-9")
     assert (person.state(NOW, QUIET), person.message, person.word) == ("paused", "not today", None)
 
 
@@ -66,7 +67,7 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     by_agent(plan, "codex-1", LogTask(plan[8], "copied 3 of 9"), now=at(20, 14))
     by_agent(plan, "codex-1", *(EditTask(plan[8], {"priority": n}) for n in (1, 2)), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = people.words(store.db, "codex-1", 1)
+        (word,) = agents.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
@@ -75,7 +76,7 @@ def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
     changes = {"status": "done", "result": result}
     by_agent(plan, "codex-1", EditTask(plan[8], changes), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = people.words(store.db, "codex-1", 1)
+        (word,) = agents.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("status", "done", plan[8])
 
 
@@ -86,19 +87,19 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
         (run,) = queries_jobs.open_runs(store.db, jobs[5])
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = people.words(store.db, "codex-1", 5)
+        (word,) = agents.words(store.db, "codex-1", 5)
     assert (word.kind, word.text) == ("ran", "no paper")
 
 
 def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
-        known = people.everyone(store.db)
+        known = agents.everyone(store.db)
         asked = []
-        monkeypatch.setattr(people, "words", lambda db, name, limit: asked.append(name) or [])
-        people.everyone(store.db, known)
+        monkeypatch.setattr(agents, "words", lambda db, name, limit: asked.append(name) or [])
+        agents.everyone(store.db, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
-        people.everyone(store.db, known)
+        agents.everyone(store.db, known)
         assert asked == ["claude-1"]
 
 

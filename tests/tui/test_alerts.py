@@ -10,20 +10,20 @@ from textual import events
 
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
-from tui_tasks.config import Config
-from tui_tasks.core.alerts import Alert
 from tui_tasks.core.operations import EditTask, LogTask, OpenAsk
 from tui_tasks.core.operations_jobs import CreateJob, FinishRun, RunJob
-from tui_tasks.core.schedule import ON_TIME
+from tui_tasks.core.read.alerts import Alert
+from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.store import Store
-from tui_tasks.tui import alerts
-from tui_tasks.tui.app import TaskApp
-from tui_tasks.tui.bridge import Bridge
+from tui_tasks.settings.config import Config
+from tui_tasks.tui.app import notifier
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.database_link import Bridge
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(alerts, "GATHER", 0.02)
+    monkeypatch.setattr(notifier, "GATHER", 0.02)
     monkeypatch.delenv("TMUX", raising=False)
 
 
@@ -101,12 +101,12 @@ async def test_with_the_focus_nothing_is_heard(plan, make_app, calls, agent):
 
 
 async def test_what_is_gathered_is_forgotten_once_the_human_is_back(plan, make_app, calls, agent, monkeypatch):
-    monkeypatch.setattr(alerts, "GATHER", 3600)
+    monkeypatch.setattr(notifier, "GATHER", 3600)
     app = make_app(plan.path)
     async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("Seen by now?"))
         await pilot.press("j")
-        monkeypatch.setattr(alerts, "GATHER", 0.02)
+        monkeypatch.setattr(notifier, "GATHER", 0.02)
         await blur(app, pilot)
         await commit(app, pilot, agent, OpenAsk("New?"))
         await until(pilot, lambda: calls)
@@ -126,7 +126,7 @@ async def test_what_needs_nobody_is_not_told(plan, make_app, calls, agent):
 
 
 async def test_a_failed_task_and_a_failed_run_are_told(plan, make_app, calls, agent, monkeypatch):
-    monkeypatch.setattr(alerts, "HOLD", 0.02)
+    monkeypatch.setattr(notifier, "HOLD", 0.02)
     app = make_app(plan.path)
     async with unattended(app) as pilot:
         await commit(app, pilot, agent, EditTask(plan[5], {"status": "failed"}))
@@ -155,7 +155,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
 
 
 async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_app, calls, agent, monkeypatch):
-    monkeypatch.setattr(alerts, "HOLD", 0.5)
+    monkeypatch.setattr(notifier, "HOLD", 0.5)
     app = make_app(plan.path)
     async with unattended(app) as pilot:
         fail = [EditTask(plan[number], {"status": "failed"}) for number in (4, 5, 7)]
@@ -175,19 +175,19 @@ async def test_settings_say_how(plan, make_app, calls, agent):
         await commit(app, pilot, agent, OpenAsk("One; two?"))
         await until(pilot, lambda: calls)
     assert calls == ["\x1b]777;notify;tui-tasks;tui-tasks: claude-1 asks: One, two?\x1b\\"]
-    assert alerts.sequence("x", "off", tmux=True) == ""
+    assert notifier.sequence("x", "off", tmux=True) == ""
 
 
 def test_for_tmux_every_escape_is_doubled():
-    assert alerts.sequence("x", "osc9", tmux=True) == "\x1bPtmux;\x1b\x1b]9;x\x1b\x1b\\\x1b\\"
+    assert notifier.sequence("x", "osc9", tmux=True) == "\x1bPtmux;\x1b\x1b]9;x\x1b\x1b\\\x1b\\"
 
 
 @pytest.mark.parametrize("letters", ["\x1b", "\x07", "\x9c", "\x9d", "\x00", "\n", "\u202e", "\x1b\\", "\ud800"])
 def test_no_letter_of_an_agents_ends_a_sequence_or_begins_one(letters):
-    text = alerts.told([Alert("ask", f"cla{letters}ude", f"{letters}]52;c;aGk={letters}")])
+    text = notifier.told([Alert("ask", f"cla{letters}ude", f"{letters}]52;c;aGk={letters}")])
     assert text.isprintable()
     assert text.startswith("tui-tasks: ")
-    assert alerts.sequence(text, "osc9", tmux=False)[4:-2].isprintable()
+    assert notifier.sequence(text, "osc9", tmux=False)[4:-2].isprintable()
 
 
 async def test_the_humans_program_gets_the_text_as_one_argument_and_no_shell(plan, make_app, agent, tmp_path, calls):
@@ -211,8 +211,8 @@ async def test_the_humans_program_gets_the_text_as_one_argument_and_no_shell(pla
 async def test_a_program_that_fails_is_told_once_and_stops_nothing(
     plan, make_app, agent, calls, monkeypatch, command, why
 ):
-    monkeypatch.setattr(alerts, "PATIENCE", 0.2 if "sleep" in command[-1] else 10.0)
-    monkeypatch.setattr(alerts, "HOLD", 0.02)
+    monkeypatch.setattr(notifier, "PATIENCE", 0.2 if "sleep" in command[-1] else 10.0)
+    monkeypatch.setattr(notifier, "HOLD", 0.02)
     app = make_app(plan.path, config=Config(notify_command=command))
     async with unattended(app) as pilot:
         await commit(app, pilot, agent, OpenAsk("One?"))

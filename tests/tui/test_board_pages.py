@@ -5,18 +5,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tui.plan import NOW, at
-from tui_tasks.core import board_pages, pages
-from tui_tasks.core.board_pages import PARTS
 from tui_tasks.core.operations import (
     AddTask,
     CreatePlan,
     OpenAsk,
 )
+from tui_tasks.core.read import board_pages, pages
+from tui_tasks.core.read.board_pages import PARTS
+from tui_tasks.core.read.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
-from tui_tasks.core.wanted import ALL, Filter, Term
-from tui_tasks.tui.board_cards import Face, lines_of, wrapped
-from tui_tasks.tui.board_columns import CardsOfColumn
-from tui_tasks.tui.format import cell_len
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.board.cards import Face, lines_of, wrapped
+from tui_tasks.tui.board.columns import CardsOfColumn
 
 # The pages of a column
 

@@ -4,7 +4,7 @@ from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.test_board_drags import drag, place_of
-from tui_tasks.core import journal, pages, queries
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import (
     AddTask,
     AnswerAsk,
@@ -14,6 +14,7 @@ from tui_tasks.core.operations import (
     OpenAsk,
     SetListRule,
 )
+from tui_tasks.core.read import pages, queries
 from tui_tasks.core.store import Store
 
 
@@ -346,7 +347,7 @@ async def test_text_of_an_agent_is_only_text(plan, make_app):
 
 
 async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_app):
-    from tui_tasks.config import Config
+    from tui_tasks.settings.config import Config
 
     for size in ((120, 40), (80, 24), (40, 12)):
         app = make_app(plan.path, pane="board", config=Config(ascii=True))

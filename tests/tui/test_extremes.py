@@ -8,8 +8,8 @@ from tests.tui.driving import lines, opened, press, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LogTask, OpenAsk
 from tui_tasks.core.store import Store
-from tui_tasks.tui.actions import ACTIONS
-from tui_tasks.tui.commands import EntryWindow
+from tui_tasks.tui.app.actions import ACTIONS
+from tui_tasks.tui.screens.palette import EntryWindow
 
 
 @pytest.fixture

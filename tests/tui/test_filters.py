@@ -1,8 +1,8 @@
 import pytest
 
-from tui_tasks.core.wanted import Term
-from tui_tasks.tui.filters import OF_TASKS, candidates, complete, parse
-from tui_tasks.tui.log_pane import OF_LOG
+from tui_tasks.core.read.filter import Term
+from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, candidates, complete, parse
+from tui_tasks.tui.log.log_pane import OF_LOG
 
 
 @pytest.mark.parametrize(

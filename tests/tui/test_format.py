@@ -17,7 +17,8 @@ from rich.cells import cell_len
 
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
-from tui_tasks.tui import format as fmt
+from tui_tasks.text import glyphs, safe, times
+from tui_tasks.tui.widgets import content as contents
 
 PAYLOADS = {
     "OSC 52, the clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",
@@ -84,7 +85,7 @@ def assert_harmless(text: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 @pytest.mark.parametrize("limit", [None, 40, 7, 2, 1, 0])
 def test_no_payload_comes_through_a_line(payload: str, limit: int | None) -> None:
-    shown = fmt.safe_line(payload, limit)
+    shown = safe.safe_line(payload, limit)
     assert_harmless(shown)
     assert "\n" not in shown
     assert limit is None or cell_len(shown) <= limit
@@ -92,53 +93,53 @@ def test_no_payload_comes_through_a_line(payload: str, limit: int | None) -> Non
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 def test_no_payload_comes_through_many_lines(payload: str) -> None:
-    assert_harmless(fmt.safe_text(payload))
+    assert_harmless(safe.safe_text(payload))
 
 
 @given(hostile, st.one_of(st.none(), st.integers(-1, 80)))
 @settings(max_examples=500)
 def test_a_line_is_harmless_fits_and_stays_the_same_when_made_safe_again(text: str, limit: int | None) -> None:
-    shown = fmt.safe_line(text, limit)
+    shown = safe.safe_line(text, limit)
     assert_harmless(shown)
     assert "\n" not in shown
     assert limit is None or cell_len(shown) <= max(limit, 0)
-    assert fmt.safe_line(shown, limit) == shown
+    assert safe.safe_line(shown, limit) == shown
 
 
 @given(hostile, st.integers(0, 60))
 @example("ab\tcd", 4)
 @settings(max_examples=500)
 def test_many_lines_are_harmless_fit_and_stay_the_same_when_made_safe_again(text: str, limit: int) -> None:
-    shown = fmt.safe_text(text, limit)
+    shown = safe.safe_text(text, limit)
     assert_harmless(shown)
     assert len(shown) <= limit
-    assert fmt.safe_text(shown, limit) == shown
+    assert safe.safe_text(shown, limit) == shown
 
 
 @given(hostile, st.integers(0, 40), st.sampled_from(["left", "right"]))
 def test_a_column_is_filled_to_the_cell(text: str, cells: int, align: Literal["left", "right"]) -> None:
-    assert cell_len(fmt.fit(text, cells, align)) == cells
+    assert cell_len(safe.fit(text, cells, align)) == cells
 
 
 def test_no_character_at_all_stands_for_a_harmful_one() -> None:
     for code in range(sys.maxunicode + 1):
-        what = fmt._stands_for.__wrapped__(chr(code))
-        shown = chr(code) if what == fmt._MARK else what
+        what = safe._stands_for.__wrapped__(chr(code))
+        shown = chr(code) if what == safe._MARK else what
         assert shown in ("", "\n") or unicodedata.category(shown) not in FORBIDDEN, hex(code)
 
 
 def test_the_quick_check_agrees_with_the_slow_look_at_every_character() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
-        if fmt._is_ordinary(char):
-            assert fmt._stands_for(char) == char, hex(code)
+        if safe._is_ordinary(char):
+            assert safe._stands_for(char) == char, hex(code)
 
 
 def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
         if cell_len(char) == 0:
-            shown = fmt.safe_line(f"a{char * 9}")
+            shown = safe.safe_line(f"a{char * 9}")
             assert cell_len(shown) == 1 + shown.count("\ufffd") + sum(0x2400 <= ord(c) <= 0x2421 for c in shown) + (
                 shown.count(" ")
             ), hex(code)
@@ -171,12 +172,12 @@ def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
     ],
 )
 def test_a_line_shows(text: str, shown: str) -> None:
-    assert fmt.safe_line(text) == shown
+    assert safe.safe_line(text) == shown
 
 
 def test_many_lines_keep_their_lines_and_columns() -> None:
-    assert fmt.safe_text("a\r\nb\x85c\u2028d") == "a\nb\nc\nd"
-    assert fmt.safe_text("a\tb\n\tc") == "a   b\n    c"
+    assert safe.safe_text("a\r\nb\x85c\u2028d") == "a\nb\nc\nd"
+    assert safe.safe_text("a\tb\n\tc") == "a   b\n    c"
 
 
 @pytest.mark.parametrize(
@@ -193,19 +194,19 @@ def test_many_lines_keep_their_lines_and_columns() -> None:
     ],
 )
 def test_what_is_too_wide_is_cut_between_characters(text: str, cells: int, shown: str) -> None:
-    assert fmt.safe_line(text, cells) == shown
+    assert safe.safe_line(text, cells) == shown
 
 
 def test_ascii_only_cuts_with_a_tilde() -> None:
-    assert fmt.safe_line("abcdef", 4, ascii_only=True) == "abc~"
-    assert fmt.safe_text("abcdef", 4, ascii_only=True) == "abc~"
+    assert safe.safe_line("abcdef", 4, ascii_only=True) == "abc~"
+    assert safe.safe_text("abcdef", 4, ascii_only=True) == "abc~"
 
 
 def cost(text: str) -> float:
     best = 1.0
     for _ in range(5):
         start = time.perf_counter()
-        fmt.safe_line(text, 60)
+        safe.safe_line(text, 60)
         best = min(best, time.perf_counter() - start)
     return best
 
@@ -213,26 +214,26 @@ def cost(text: str) -> float:
 @pytest.mark.parametrize("unit", ["a", "é", "\x1b", "e\u0301", "数"])
 def test_a_title_of_a_megabyte_costs_no_more_than_a_long_line(unit: str) -> None:
     huge = unit * (1_000_000 // len(unit))
-    assert cell_len(fmt.safe_line(huge, 60)) in (59, 60)
-    assert len(fmt.safe_line(huge)) <= fmt.LINE_CHARS
-    assert len(fmt.safe_text(huge)) == fmt.TEXT_CHARS
+    assert cell_len(safe.safe_line(huge, 60)) in (59, 60)
+    assert len(safe.safe_line(huge)) <= safe.LINE_CHARS
+    assert len(safe.safe_text(huge)) == safe.TEXT_CHARS
     assert cost(huge) < 10 * cost(unit * 1000) + 0.001
 
 
 def test_markup_is_never_interpreted() -> None:
     for payload in ("[@click=app.simulate_key('y')]Yes[/]", "[/nope]", "[b]"):
-        content = fmt.plain(payload, "$state-done")
+        content = contents.plain(payload, "$state-done")
         assert content.plain == payload
         assert [(span.start, span.end, span.style) for span in content.spans] == [(0, len(payload), "$state-done")]
-        assert fmt.block(f"{payload}\n{payload}").plain == f"{payload}\n{payload}"
-        assert fmt.cell(payload).plain == payload
-        assert fmt.cell(payload).spans == []
+        assert contents.block(f"{payload}\n{payload}").plain == f"{payload}\n{payload}"
+        assert contents.cell(payload).plain == payload
+        assert contents.cell(payload).spans == []
 
 
 def test_content_and_cells_are_made_safe() -> None:
-    assert fmt.plain("\x1b[2J\x07").plain == "␛[2J␇"
-    assert fmt.block("\x1b\n\x07").plain == "␛\n␇"
-    assert fmt.cell("abc\ndef", "bold", 5).plain == "abc …"
+    assert contents.plain("\x1b[2J\x07").plain == "␛[2J␇"
+    assert contents.block("\x1b\n\x07").plain == "␛\n␇"
+    assert contents.cell("abc\ndef", "bold", 5).plain == "abc …"
 
 
 def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:
@@ -244,7 +245,7 @@ def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
-S, M, H, D = fmt.SECOND, fmt.MINUTE, fmt.HOUR, fmt.DAY
+S, M, H, D = times.SECOND, times.MINUTE, times.HOUR, times.DAY
 
 
 @pytest.mark.parametrize(
@@ -267,19 +268,19 @@ S, M, H, D = fmt.SECOND, fmt.MINUTE, fmt.HOUR, fmt.DAY
 )
 def test_ages_are_short(elapsed: int, age: str, ago: str, due: str) -> None:
     now = 1_763_755_200 * S
-    assert fmt.age(now - elapsed, now) == age
-    assert fmt.ago(now - elapsed, now) == ago
-    assert fmt.due(now - elapsed, now) == due
+    assert times.age(now - elapsed, now) == age
+    assert times.ago(now - elapsed, now) == ago
+    assert times.due(now - elapsed, now) == due
 
 
 @given(st.integers(-400 * D, 400 * D))
 @example(364 * D)
 @example(-365 * D)
 def test_an_age_lasts_just_as_long_as_it_says(elapsed: int) -> None:
-    lasts = fmt.age_lasts(0, elapsed)
+    lasts = times.age_lasts(0, elapsed)
     assert lasts > 0
-    assert fmt.age(0, elapsed + lasts - 1) == fmt.age(0, elapsed)
-    assert fmt.age(0, elapsed + lasts) != fmt.age(0, elapsed)
+    assert times.age(0, elapsed + lasts - 1) == times.age(0, elapsed)
+    assert times.age(0, elapsed + lasts) != times.age(0, elapsed)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +297,8 @@ def test_an_age_lasts_just_as_long_as_it_says(elapsed: int) -> None:
     ],
 )
 def test_durations(span: int, shown: str, in_one_unit: str) -> None:
-    assert fmt.duration(span) == shown
-    assert fmt.duration(span, 1) == in_one_unit
+    assert times.duration(span) == shown
+    assert times.duration(span, 1) == in_one_unit
 
 
 def instant(at: str) -> int:
@@ -306,55 +307,55 @@ def instant(at: str) -> int:
 
 def test_clocks_show_the_zone_asked_for_across_a_change_of_clocks() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    assert fmt.clock(instant("2026-03-29T00:59"), berlin) == "01:59"
-    assert fmt.clock(instant("2026-03-29T01:00"), berlin) == "03:00"
-    assert fmt.clock(instant("2026-11-22T07:00:05") + 999_999, berlin, seconds=True) == "08:00:05"
-    assert fmt.moment(instant("2026-11-22T07:00"), berlin) == "Sun 22 Nov 08:00"
+    assert times.clock(instant("2026-03-29T00:59"), berlin) == "01:59"
+    assert times.clock(instant("2026-03-29T01:00"), berlin) == "03:00"
+    assert times.clock(instant("2026-11-22T07:00:05") + 999_999, berlin, seconds=True) == "08:00:05"
+    assert times.moment(instant("2026-11-22T07:00"), berlin) == "Sun 22 Nov 08:00"
 
 
 @pytest.mark.parametrize("far", [2**63 - 1, -(2**63)])
 def test_an_instant_outside_the_calendar_breaks_nothing(far: int) -> None:
-    assert fmt.clock(far, UTC) == "--:--"
-    assert fmt.clock(far, UTC, seconds=True) == "--:--:--"
-    assert fmt.moment(far, UTC) == "--"
-    assert fmt.age(far, 0)
-    assert fmt.spoken_age(far, 0)
+    assert times.clock(far, UTC) == "--:--"
+    assert times.clock(far, UTC, seconds=True) == "--:--:--"
+    assert times.moment(far, UTC) == "--"
+    assert times.age(far, 0)
+    assert times.spoken_age(far, 0)
 
 
 def test_words_for_screen_readers() -> None:
-    assert fmt.spoken_age(0, 40 * S) == "40 seconds ago"
-    assert fmt.spoken_age(12 * H, 0) == "in 12 hours"
-    assert fmt.spoken_age(0, S - 1) == "now"
-    assert fmt.count(1, "task") == "1 task"
-    assert fmt.count(1_000_000, "task") == "1,000,000 tasks"
-    assert fmt.count(2, "entry", "entries") == "2 entries"
-    assert fmt.size(1_400_000) == "1.4 MB"
+    assert times.spoken_age(0, 40 * S) == "40 seconds ago"
+    assert times.spoken_age(12 * H, 0) == "in 12 hours"
+    assert times.spoken_age(0, S - 1) == "now"
+    assert times.count(1, "task") == "1 task"
+    assert times.count(1_000_000, "task") == "1,000,000 tasks"
+    assert times.count(2, "entry", "entries") == "2 entries"
+    assert times.size(1_400_000) == "1.4 MB"
 
 
 def test_every_state_of_the_core_has_a_look() -> None:
     for state in (*vocab.STATUSES, *get_args(scheduler.State), *vocab.OUTCOMES):
-        assert state in fmt.LOOKS
+        assert state in glyphs.LOOKS
 
 
 def test_looks_are_told_apart_without_colour_in_one_cell() -> None:
     tasks = ["pending", "in_progress", "needs_you", "blocked", "done", "failed", "skipped", "overdue"]
-    assert [fmt.look(name).glyph for name in tasks] == list("○◐?⊘✓✗–!")
+    assert [glyphs.look(name).glyph for name in tasks] == list("○◐?⊘✓✗–!")
     for choice in (
-        {look.mark() for look in map(fmt.look, tasks)},
-        {fmt.look(s).mark(ascii_only=True) for s in tasks},
+        {look.mark() for look in map(glyphs.look, tasks)},
+        {glyphs.look(s).mark(ascii_only=True) for s in tasks},
     ):
         assert len(choice) == len(tasks)
-    for look in fmt.LOOKS.values():
+    for look in glyphs.LOOKS.values():
         assert cell_len(look.glyph) == cell_len(look.letter) == 1
         assert look.letter.isascii()
         assert look.word
-    for name in fmt.SIGNS:
-        assert cell_len(fmt.sign(name)) == cell_len(fmt.sign(name, ascii_only=True)) == 1
-        assert fmt.sign(name, ascii_only=True).isascii()
+    for name in glyphs.SIGNS:
+        assert cell_len(glyphs.sign(name)) == cell_len(glyphs.sign(name, ascii_only=True)) == 1
+        assert glyphs.sign(name, ascii_only=True).isascii()
 
 
 def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
-    assert fmt.look("paused_\x1b[2J").word == "paused ␛[2J"
+    assert glyphs.look("paused_\x1b[2J").word == "paused ␛[2J"
 
 
 @pytest.mark.parametrize(
@@ -373,11 +374,11 @@ def test_a_state_that_is_not_known_is_shown_by_its_own_name_made_safe() -> None:
     ],
 )
 def test_a_bar_is_full_only_when_all_is_done(progress: float, cells: int, shown: str) -> None:
-    assert fmt.bar(progress, cells) == shown
-    assert fmt.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("█░", "#."))
+    assert glyphs.bar(progress, cells) == shown
+    assert glyphs.bar(progress, cells, ascii_only=True) == shown.translate(str.maketrans("█░", "#."))
 
 
 def test_names_that_differ_at_their_ends_alone_look_different_where_there_is_little_room():
-    one, other = (fmt.fit_ends(f"claude-code-worker-{number}", 12) for number in (1, 2))
+    one, other = (safe.fit_ends(f"claude-code-worker-{number}", 12) for number in (1, 2))
     assert (one, other) == ("claude…ker-1", "claude…ker-2")
-    assert fmt.fit_ends("short", 12) == "short       "
+    assert safe.fit_ends("short", 12) == "short       "

@@ -7,12 +7,13 @@ from textual import events
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
-from tui_tasks.core import journal, queries, views
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, AnswerAsk, CloseAsk, LogTask, OpenAsk
-from tui_tasks.tui import wording
-from tui_tasks.tui.inbox import KEPT, Inbox
-from tui_tasks.tui.list_pane import ListPane
-from tui_tasks.tui.reply import Reply
+from tui_tasks.core.read import queries, views
+from tui_tasks.tui.inputs.reply import Reply
+from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.screens.inbox import KEPT, Inbox
 
 
 def asks(app) -> dict[str, object]:
@@ -75,12 +76,12 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
 
 
 def test_approving_and_denying_take_the_one_option_that_says_so():
-    assert wording.approving(("Yes, delete it", "No")) == "Yes, delete it"
-    assert wording.denying(("Yes, delete it", "No")) == "No"
-    assert wording.approving(()) == "approve"
-    assert wording.denying(()) == "deny"
-    assert wording.approving(("yes, all", "yes, one", "no")) is None
-    assert wording.approving(("notify", "nothing")) is None
+    assert agent_text.approving(("Yes, delete it", "No")) == "Yes, delete it"
+    assert agent_text.denying(("Yes, delete it", "No")) == "No"
+    assert agent_text.approving(()) == "approve"
+    assert agent_text.denying(()) == "deny"
+    assert agent_text.approving(("yes, all", "yes, one", "no")) is None
+    assert agent_text.approving(("notify", "nothing")) is None
 
 
 async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_app):

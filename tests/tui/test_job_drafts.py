@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW
-from tui_tasks.core import queries_jobs
-from tui_tasks.core.cron import ScheduleError
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.store import Store
-from tui_tasks.tui import job_drafts
-from tui_tasks.tui.job_drafts import preview, read_settings, read_times
+from tui_tasks.tui.schedule import job_syntax
+from tui_tasks.tui.schedule.job_syntax import preview, read_settings, read_times
 
 ZONE = "Europe/Berlin"
 
@@ -83,7 +83,7 @@ def test_what_is_only_the_beginning_of_a_date_is_none(text):
 
 def test_what_reads_dates_in_english_is_imported_once_one_is_typed():
     code = (
-        "import sys, tui_tasks.tui.job_form, tui_tasks.tui.job_drafts as d;"
+        "import sys, tui_tasks.tui.schedule.job_form, tui_tasks.tui.schedule.job_syntax as d;"
         "[d.read_times(text, 'UTC', 0) for text in ('2036-01-01 09:00', 'noon', 'tomorrow noon', '@daily', '')];"
         "print('dateparser' in sys.modules);"
         "d.read_times('next friday', 'UTC', 0); print('dateparser' in sys.modules)"
@@ -131,20 +131,20 @@ def test_what_is_written_is_read_as_the_same_times(plan):
     with Store(plan.path) as store:
         for uid in jobs.uids:
             job = queries_jobs.job(store.db, uid)
-            times = read_times(job_drafts.written(job), job.timezone, NOW, job.type)
+            times = read_times(job_syntax.written(job), job.timezone, NOW, job.type)
             assert times.kind == job.type
             if job.schedule is not None:
                 assert times.schedule == job.schedule
             if job.plan is not None:
-                assert job_drafts.parse_plan(times.plan, job.timezone, 0) == job.plan
+                assert job_syntax.parse_plan(times.plan, job.timezone, 0) == job.plan
 
 
 @given(st.lists(st.integers(0, 4_000_000_000_000_000), min_size=1, max_size=4, unique=True))
 def test_any_instants_of_a_plan_are_written_so_that_they_are_read_again(instants):
-    zone = job_drafts.zone_of(ZONE)
-    texts = [job_drafts._iso(instant, zone) for instant in instants]
+    zone = job_syntax.zone_of(ZONE)
+    texts = [job_syntax._iso(instant, zone) for instant in instants]
     again = read_times(", ".join(texts), ZONE, -1, "planned").plan
-    assert job_drafts.parse_plan(again, ZONE, -1) == tuple(sorted(instants))
+    assert job_syntax.parse_plan(again, ZONE, -1) == tuple(sorted(instants))
 
 
 def test_settings_are_words_with_values():
@@ -165,4 +165,4 @@ def test_a_setting_that_is_taken_away_goes_back_to_its_default(plan):
     import msgspec
 
     job = msgspec.structs.replace(job, settings={"retries": 3, "timeout": 60})
-    assert job_drafts.changed_settings(job, {"timeout": 60}) == {"retries": 0, "timeout": 60}
+    assert job_syntax.changed_settings(job, {"timeout": 60}) == {"retries": 0, "timeout": 60}

@@ -6,10 +6,10 @@ from textual.binding import Binding
 
 import tui_tasks.tui
 from tests.tui.driving import opened, settle, until
-from tui_tasks.config import Config
-from tui_tasks.tui import keymap
-from tui_tasks.tui.actions import ACTIONS, Actor
-from tui_tasks.tui.app import TaskApp
+from tui_tasks.settings.config import Config
+from tui_tasks.tui.app import keymap
+from tui_tasks.tui.app.actions import ACTIONS, Actor
+from tui_tasks.tui.app.app import TaskApp
 
 
 def actors():

@@ -8,11 +8,11 @@ import pytest
 from textual import events
 
 from tests.tui.driving import opened, order, press, said, shown, task, until, write
-from tui_tasks.core import glance
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
-from tui_tasks.tui.edit import ConflictScreen, EditScreen
-from tui_tasks.tui.word_line import AddWords, WordLine
+from tui_tasks.core.read import overview
+from tui_tasks.tui.inputs.text_line import AddWords, WordLine
+from tui_tasks.tui.tasks.task_form import ConflictScreen, EditScreen
 
 # Adding, editing, placing, deleting
 
@@ -362,12 +362,12 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         await pilot.press("j", "m", "n")
         await write(pilot, "look at eu")
         await press(app, pilot, "enter")
-        entry = glance.log_page(app.bridge.db, plan[2], 1)[0]
+        entry = overview.log_page(app.bridge.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
         await pilot.press("m", "m")
         await write(pilot, "hurry")
         await press(app, pilot, "enter")
-        newest = glance.changes(app.bridge.db, 0, 1_000)[-1]
+        newest = overview.changes(app.bridge.db, 0, 1_000)[-1]
         assert (newest.kind, newest.uid) == ("message", "claude-2")
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core import pages, queries, rebalancing
+from tui_tasks.core import rebalancing
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.read import pages, queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.word_line import AddWords
+from tui_tasks.tui.inputs.text_line import AddWords
 
 # Others write meanwhile
 

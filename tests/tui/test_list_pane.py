@@ -8,13 +8,13 @@ import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW, at
-from tui_tasks.core import glance, queries
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.read import overview, queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.list_pane import ListPane
-from tui_tasks.tui.now_line import NowLine
-from tui_tasks.tui.sources import TasksOfList
-from tui_tasks.tui.word_line import AddWords, FilterWords
+from tui_tasks.tui.inputs.text_line import AddWords, FilterWords
+from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.rows.sources import TasksOfList
+from tui_tasks.tui.widgets.frame import NowLine
 
 # Moving
 
@@ -88,10 +88,10 @@ async def test_failed_and_skipped_ask_why_and_log_it(app, plan, key, status):
         await write(pilot, "no disk")
         await press(app, pilot, "enter")
         assert task(app, plan[8]).status == status
-        assert glance.log_page(app.bridge.db, plan[8], 1)[0].message == "no disk"
+        assert overview.log_page(app.bridge.db, plan[8], 1)[0].message == "no disk"
         await press(app, pilot, "u")
         assert task(app, plan[8]).status == "pending"
-        assert glance.log_page(app.bridge.db, plan[8], 1) == []
+        assert overview.log_page(app.bridge.db, plan[8], 1) == []
 
 
 async def test_escape_at_the_reason_changes_nothing(app, plan):

@@ -5,11 +5,11 @@ import json
 from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, at
-from tui_tasks.core import journal
-from tui_tasks.core.compacting import compact
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import LogTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.log_words import EARLIER
+from tui_tasks.tui.log.log_text import EARLIER
 
 # In a file
 

@@ -3,14 +3,15 @@
 import pytest
 
 from tests.tui.plan import NOW, at
-from tui_tasks.core import journal, log_pages, queries
-from tui_tasks.core.compacting import compact
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import EditTask, LogTask
+from tui_tasks.core.read import log_pages, queries
+from tui_tasks.core.read.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
-from tui_tasks.core.wanted import ALL, Filter, Term
-from tui_tasks.tui.log_lines import EntriesOfJournal
-from tui_tasks.tui.log_words import EARLIER, SEEN
-from tui_tasks.tui.situation import Situation
+from tui_tasks.tui.app.app_state import Situation
+from tui_tasks.tui.log.log_rows import EntriesOfJournal
+from tui_tasks.tui.log.log_text import EARLIER, SEEN
 
 
 @pytest.mark.parametrize("only", [ALL, Filter((Term("kind", "log"),)), Filter((Term("word", "the"),))])

@@ -5,7 +5,6 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core import log_pages
 from tui_tasks.core.operations import (
     AddTask,
     AnswerAsk,
@@ -20,10 +19,11 @@ from tui_tasks.core.operations import (
     SendMessage,
     Undo,
 )
+from tui_tasks.core.read import log_pages
 from tui_tasks.core.store import Store
-from tui_tasks.tui.log_entry import EntryDetail
-from tui_tasks.tui.log_lines import when
-from tui_tasks.tui.log_words import text_of
+from tui_tasks.tui.log.log_entry import EntryDetail
+from tui_tasks.tui.log.log_rows import when
+from tui_tasks.tui.log.log_text import text_of
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -320,7 +320,7 @@ async def test_text_of_an_agent_is_only_text(plan, make_app, size):
 
 
 async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_app):
-    from tui_tasks.config import Config
+    from tui_tasks.settings.config import Config
 
     for size in SIZES:
         app = make_app(plan.path, pane="log", config=Config(ascii=True))

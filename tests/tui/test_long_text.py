@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import by_agent, settle, shown
-from tui_tasks.core import queries
 from tui_tasks.core.operations import EditTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.letters import one_to_one
+from tui_tasks.tui.inputs.input_display import one_to_one
 
 
 async def test_a_description_too_long_for_the_keys_is_shown_at_its_beginning_and_kept_whole(plan, make_app):

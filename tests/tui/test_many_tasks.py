@@ -8,11 +8,12 @@ import pytest
 
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core import board_pages, pages
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask
+from tui_tasks.core.read import board_pages, pages
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.tui import bridge, places
+from tui_tasks.tui.app import database_link
+from tui_tasks.tui.tasks import task_numbers
 
 
 class Gate:
@@ -32,8 +33,8 @@ class Gate:
             return run(transaction, operation)
 
         monkeypatch.setattr(Transaction, "run", held)
-        monkeypatch.setattr(bridge, "NOTICED", 0.01)
-        monkeypatch.setattr(bridge, "TOLD_EVERY", 0.01)
+        monkeypatch.setattr(database_link, "NOTICED", 0.01)
+        monkeypatch.setattr(database_link, "TOLD_EVERY", 0.01)
 
 
 async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan, monkeypatch):
@@ -79,7 +80,7 @@ async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeyp
 
         first = app.bridge.seq
         monkeypatch.setattr(Transaction, "emit", held)
-        monkeypatch.setattr(bridge, "NOTICED", 0.01)
+        monkeypatch.setattr(database_link, "NOTICED", 0.01)
         await pilot.press("u")
         await until(pilot, lambda: said(app) == "Writing…  5 changes")
         go.set()
@@ -163,8 +164,8 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
 
 @pytest.mark.parametrize(("pane", "numbered"), [("2", "11 step 11"), ("3", "#12")])
 async def test_a_pane_of_a_long_list_numbers_its_tasks_and_comes_to_rest(plan, make_app, monkeypatch, pane, numbered):
-    monkeypatch.setattr(places, "STRETCH", 2)
-    monkeypatch.setattr(places, "SHORT", 4)
+    monkeypatch.setattr(task_numbers, "STRETCH", 2)
+    monkeypatch.setattr(task_numbers, "SHORT", 4)
     (long,) = by_agent(plan, "claude-1", CreatePlan("Long"))
     by_agent(plan, "claude-1", *(AddTask(f"step {number}", long.uid) for number in range(1, 13)))
     app = make_app(plan.path, list_name="Long")

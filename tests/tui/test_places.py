@@ -8,12 +8,13 @@ import random
 import pytest
 
 from tests.tui.plan import NOW
-from tui_tasks.core import glance, journal, pages, queries
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask, Undo
+from tui_tasks.core.read import overview, pages, queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui import places
-from tui_tasks.tui.places import Places
+from tui_tasks.tui.tasks import task_numbers
+from tui_tasks.tui.tasks.task_numbers import Places
 
 
 @pytest.fixture
@@ -28,8 +29,8 @@ def do(store, *operations):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_numbers_are_right_through_all_that_moves_tasks(store, seed, monkeypatch):
-    monkeypatch.setattr(places, "STRETCH", 10)
-    monkeypatch.setattr(places, "SHORT", 20)
+    monkeypatch.setattr(task_numbers, "STRETCH", 10)
+    monkeypatch.setattr(task_numbers, "SHORT", 20)
     rng = random.Random(seed)
     one, other = store.commit(CreatePlan("one"), CreatePlan("other"), actor="claude-1", now=NOW)
     made = do(store, *(AddTask(f"t{number}", one.uid) for number in range(60)))
@@ -57,7 +58,7 @@ def test_numbers_are_right_through_all_that_moves_tasks(store, seed, monkeypatch
         else:
             with contextlib.suppress(Refusal):
                 do(store, Undo())
-        changes = glance.changes(store.db, seq, 1_000)
+        changes = overview.changes(store.db, seq, 1_000)
         seq = journal.newest(store.db)
         numbers.take(changes)
         live = queries.tasks(store.db, one.id)
@@ -69,8 +70,8 @@ def test_numbers_are_right_through_all_that_moves_tasks(store, seed, monkeypatch
 
 
 def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
-    monkeypatch.setattr(places, "STRETCH", 10)
-    monkeypatch.setattr(places, "SHORT", 20)
+    monkeypatch.setattr(task_numbers, "STRETCH", 10)
+    monkeypatch.setattr(task_numbers, "SHORT", 20)
     (home,) = do(store, CreatePlan("one"))
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
     numbers = Places(store.db)
@@ -82,8 +83,8 @@ def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
 
 
 def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
-    monkeypatch.setattr(places, "STRETCH", 10)
-    monkeypatch.setattr(places, "SHORT", 20)
+    monkeypatch.setattr(task_numbers, "STRETCH", 10)
+    monkeypatch.setattr(task_numbers, "SHORT", 20)
     (home,) = do(store, CreatePlan("one"))
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
     numbers = Places(store.db)
@@ -98,7 +99,7 @@ def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch
     monkeypatch.setattr(pages, "MOST_PASSED", 20)
     (home,) = do(store, CreatePlan("one"))
     do(store, *(AddTask("wanted" if number % 31 == 0 else "other", home.uid) for number in range(200)))
-    from tui_tasks.core.wanted import Filter, Term
+    from tui_tasks.core.read.filter import Filter, Term
 
     only = Filter((Term("word", "WANTED"),))
     for read, rank, order in ((pages.after, pages.FIRST, 1), (pages.before, pages.LAST, -1)):

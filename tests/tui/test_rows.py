@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tui_tasks.tui.held_rows import Page
-from tui_tasks.tui.rows import Rows
+from tui_tasks.tui.rows.row_cache import Page
+from tui_tasks.tui.rows.row_cursor import Rows
 
 Row = tuple[float, str, int]  # order, key, what it says
 

@@ -4,11 +4,12 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core import queries_jobs, run_logs
 from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.run_output import readable
-from tui_tasks.tui.run_view import RunView
+from tui_tasks.tui.screens.run_output import readable
+from tui_tasks.tui.screens.runs import RunView
 
 
 @pytest.mark.parametrize("size", SIZES)

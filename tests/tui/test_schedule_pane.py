@@ -9,12 +9,13 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core import job_lines, queries_jobs, run_logs
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
+from tui_tasks.core.read import job_rows, queries_jobs
+from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui import job_words, schedule_strip
-from tui_tasks.tui.job_form import JobForm
-from tui_tasks.tui.run_view import RunView
+from tui_tasks.tui.schedule import job_text, timeline
+from tui_tasks.tui.schedule.job_form import JobForm
+from tui_tasks.tui.screens.runs import RunView
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 
@@ -81,7 +82,7 @@ async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, m
 
 def test_a_day_is_named_once_in_a_list_of_dates():
     times = [day(22, 8), day(22, 9), day(23, 8), int(datetime(2028, 1, 1, tzinfo=ZONE).timestamp()) * 1_000_000]
-    assert job_words.dates(times, ZONE, NOW) == "Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00, Sat 1 Jan 2028 00:00"
+    assert job_text.dates(times, ZONE, NOW) == "Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00, Sat 1 Jan 2028 00:00"
 
 
 async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app):
@@ -131,21 +132,21 @@ def _jobs(plan):
 
 def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():
     kolkata = ZoneInfo("Asia/Kolkata")
-    start = schedule_strip.first_hour(NOW, kolkata)
+    start = timeline.first_hour(NOW, kolkata)
     assert datetime.fromtimestamp(start // 1_000_000, kolkata).strftime("%H:%M:%S") == "00:00:00"
     assert start <= NOW < start + 3_600_000_000
 
 
 def test_the_hours_of_the_strip_follow_the_clock_through_its_change():
     night = datetime(2026, 10, 25, 0, 30, tzinfo=ZONE)
-    start = schedule_strip.first_hour(int(night.timestamp()) * 1_000_000, ZONE)
-    assert schedule_strip.hours(start, ZONE, 3).startswith("00 01 02 02 03 04")
+    start = timeline.first_hour(int(night.timestamp()) * 1_000_000, ZONE)
+    assert timeline.hours(start, ZONE, 3).startswith("00 01 02 02 03 04")
 
 
 def test_a_time_stands_in_its_cell_with_its_hour_where_there_is_room():
     start = at(20, 0)
-    assert schedule_strip.line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
-    crowded = schedule_strip.line([at(21, 30), at(21, 45)], start, 4, ZONE)
+    assert timeline.line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
+    crowded = timeline.line([at(21, 30), at(21, 45)], start, 4, ZONE)
     assert crowded[:13] == "      ▏▏21:45"
 
 
@@ -172,8 +173,8 @@ async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, mo
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         read = []
-        line_of = job_lines.line_of
-        monkeypatch.setattr(job_lines, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
+        line_of = job_rows.line_of
+        monkeypatch.setattr(job_rows, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
         by_agent(jobs.plan, "human", RunJob(jobs[5]))
         await until(pilot, lambda: "◐" in row_of(app, "Weekly report")[:3])
         assert set(read) == {jobs[5]}

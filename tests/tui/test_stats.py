@@ -9,12 +9,13 @@ from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, show
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
-from tui_tasks.core import journal, queries, statistics
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, LogTask, Undo
-from tui_tasks.core.statistics import Tally
+from tui_tasks.core.read import queries, statistics
+from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.store import Store
-from tui_tasks.tui import charts
-from tui_tasks.tui.stats import bounds
+from tui_tasks.tui.screens.stats import bounds
+from tui_tasks.tui.widgets import charts
 
 MINUTE = 60_000_000
 
@@ -194,7 +195,7 @@ async def test_an_empty_database_has_stats_too(tmp_path, make_app):
 
 
 async def test_letters_stand_in_for_glyphs(week, make_app):
-    from tui_tasks.config import Config
+    from tui_tasks.settings.config import Config
 
     app = make_app(week.path, config=Config(ascii=True))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from tests.tui.wardrobe import THEMES, Rows, Wardrobe
-from tui_tasks.tui import theme_variables, themes
+from tui_tasks.tui.themes import theme_files, variables
 
 GOOD = """\
 name = "mine"
@@ -30,7 +30,7 @@ pending = "#123456"
 def load(folder: Path, text: str | bytes, name: str = "mine.toml") -> tuple[Theme | None, list[str]]:
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    found, problems = themes.load(folder)
+    found, problems = theme_files.load(folder)
     assert set(found) >= set(THEMES)
     for problem in problems:
         assert problem.path == str(folder / name)
@@ -40,9 +40,9 @@ def load(folder: Path, text: str | bytes, name: str = "mine.toml") -> tuple[Them
 def test_one_theme_can_be_had_without_reading_the_others(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(GOOD)
     (tmp_path / "nord.toml").write_text("broken")
-    found, _ = themes.load(tmp_path)
+    found, _ = theme_files.load(tmp_path)
     for name in ("mine", "nord", "dark", "../mine", "none"):
-        assert themes.find(name, tmp_path) == found.get(name)
+        assert theme_files.find(name, tmp_path) == found.get(name)
 
 
 def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
@@ -51,13 +51,13 @@ def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
     assert theme is not None and not theme.dark
     assert theme.variables["state-pending"] == "#123456"
     assert theme.variables["state-in-progress"].lower() == "#0000ff"
-    assert set(theme.variables) >= theme_variables.OWN
+    assert set(theme.variables) >= variables.OWN
     assert load(tmp_path, GOOD.replace('name = "mine"', "")) == (theme, []), "it is called after its file"
 
 
 def test_ones_own_theme_takes_the_place_of_a_shipped_one(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(GOOD.replace("mine", "nord"))
-    found, problems = themes.load(tmp_path)
+    found, problems = theme_files.load(tmp_path)
     assert problems == []
     assert found["nord"].variables["state-pending"] == "#123456"
     assert list(found) == list(THEMES)
@@ -143,14 +143,14 @@ def test_what_is_not_a_file_of_ours_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "gone.toml").symlink_to("nowhere")
-    assert themes.load(tmp_path) == (THEMES, [])
-    assert themes.load(tmp_path / "missing") == (THEMES, [])
+    assert theme_files.load(tmp_path) == (THEMES, [])
+    assert theme_files.load(tmp_path / "missing") == (THEMES, [])
 
 
 def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(GOOD)
     (tmp_path / "b.toml").write_text(GOOD.replace("#123456", "#654321"))
-    found, problems = themes.load(tmp_path)
+    found, problems = theme_files.load(tmp_path)
     assert found["mine"].variables["state-pending"] == "#123456"
     assert [str(problem) for problem in problems] == [f"{tmp_path / 'b.toml'}:1: another file here is named 'mine' too"]
 
@@ -158,7 +158,7 @@ def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").symlink_to("/proc/self/mem")
-    _, problems = themes.load(tmp_path)
+    _, problems = theme_files.load(tmp_path)
     assert [problem.message for problem in problems] == ["cannot be read: Input/output error"]
 
 
@@ -166,9 +166,9 @@ def test_a_theme_whose_file_changed_is_seen_at_once(tmp_path: Path) -> None:
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)) as pilot:
             (tmp_path / "dark.toml").write_text(GOOD.replace("mine", "dark"))
-            changed, problems = themes.load(tmp_path)
+            changed, problems = theme_files.load(tmp_path)
             assert problems == []
-            themes.install(app, changed, "dark")
+            theme_files.install(app, changed, "dark")
             await pilot.pause()
             style = next(iter(app.query_one(Rows).render_line(0))).style
             assert style is not None and style.color == Color.parse("#123456").rich_color

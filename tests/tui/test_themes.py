@@ -10,19 +10,19 @@ from textual.color import Color
 from textual.theme import Theme
 
 from tests.tui.wardrobe import PROBLEMS, THEMES, Rows, Wardrobe
-from tui_tasks.tui import theme_variables, themes
+from tui_tasks.tui.themes import theme_files, variables
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
 
-STATES = tuple(f"state-{state}" for state in theme_variables.STATES)
+STATES = tuple(f"state-{state}" for state in variables.STATES)
 
 
 # Every pair that is drawn as text: what our panes write, on every ground of theirs, and what Textual's widgets write.
 GROUNDS = ("background", "surface", "panel", "cursor-background", "focused")
 
 
-OURS = (*(name for name in theme_variables.COLORS if name not in GROUNDS), "muted", "changed", "cursor-text")
+OURS = (*(name for name in variables.COLORS if name not in GROUNDS), "muted", "changed", "cursor-text")
 
 
 ROLES = ("text-primary", "text-secondary", "text-accent", "text-success", "text-warning", "text-error")
@@ -74,13 +74,13 @@ def palette(theme: Theme) -> dict[str, Color]:
 
 def test_the_shipped_themes_are_whole() -> None:
     assert PROBLEMS == []
-    assert next(iter(THEMES)) == themes.DEFAULT
+    assert next(iter(THEMES)) == theme_files.DEFAULT
     assert {"dark", "light", "high-contrast-dark", "high-contrast-light", "ansi"} < set(THEMES)
     assert {"okabe-ito-dark", "okabe-ito-light", "tokyo-night", "gruvbox", "nord"} < set(THEMES)
     assert {theme.dark for theme in THEMES.values()} == {True, False}
     for name, theme in THEMES.items():
         assert theme.name == name
-        assert set(theme.variables) >= theme_variables.OWN
+        assert set(theme.variables) >= variables.OWN
 
 
 @pytest.mark.parametrize("name", COLOURED)
@@ -137,9 +137,9 @@ def test_the_colour_blind_themes_keep_the_states_apart(name: str, vision: str) -
 def test_the_ansi_theme_names_no_colour_but_the_terminals_own() -> None:
     theme = THEMES["ansi"]
     assert theme.ansi
-    for name in (*theme_variables.OWN, "foreground", "background", "primary", "accent"):
+    for name in (*variables.OWN, "foreground", "background", "primary", "accent"):
         value = (theme.to_color_system().generate() | theme.variables)[name]
-        assert value.startswith("ansi_") or name in theme_variables.STYLES, name
+        assert value.startswith("ansi_") or name in variables.STYLES, name
     # Blue is hard to read on most dark terminals, and bright colours on light ones.
     assert not any("blue" in theme.variables[state] or "bright" in theme.variables[state] for state in STATES)
 
@@ -154,16 +154,16 @@ def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)) as pilot:
             assert set(app.available_themes) == set(THEMES)
-            assert app.theme == themes.DEFAULT
+            assert app.theme == theme_files.DEFAULT
             rows = app.query_one(Rows)
             for name, theme in THEMES.items():
                 app.theme = name
                 await pilot.pause()
                 await pilot.pause()
                 wanted = {
-                    state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in theme_variables.STATES
+                    state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in variables.STATES
                 }
-                for y, state in enumerate(theme_variables.STATES):
+                for y, state in enumerate(variables.STATES):
                     first, age = list(rows.render_line(y))[:2]
                     assert first.style is not None and first.style.color == wanted[state], (name, state)
                     assert age.style is not None
@@ -182,7 +182,7 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
 
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)):
-            assert app.theme == themes.NO_COLOR
+            assert app.theme == theme_files.NO_COLOR
             for strip in app.screen._compositor.render_strips():
                 for segment in strip.apply_filter(app._filters[-1], Color(0, 0, 0)):
                     for color in (segment.style and segment.style.color, segment.style and segment.style.bgcolor):
@@ -192,8 +192,8 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
 
 
 def test_every_variable_is_there_before_any_theme_is() -> None:
-    assert set(theme_variables.variable_defaults()) == theme_variables.OWN
+    assert set(variables.variable_defaults()) == variables.OWN
 
 
 def test_each_shipped_file_says_what_it_is() -> None:
-    assert all(file.read_text().startswith("# ") for file in themes.shipped_folder().iterdir())
+    assert all(file.read_text().startswith("# ") for file in theme_files.shipped_folder().iterdir())

@@ -9,12 +9,13 @@ import pytest
 from tests.conftest import START
 from tests.core.databases import add, put_in_place
 from tests.tui.driving import lines, opened, said, settle, until
-from tui_tasks.core import backup, queries
-from tui_tasks.core.database import Database
-from tui_tasks.core.driver import sqlite3
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations import EditTask, LogTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui import bridge
+from tui_tasks.tui.app import database_link
 
 READS = ("one", "all", "query", "sql", "scalar")
 TOLD = "The database cannot be read: disk I/O error"
@@ -45,7 +46,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch):
-    monkeypatch.setattr(bridge, "LOOK_AGAIN", 0.3)
+    monkeypatch.setattr(database_link, "LOOK_AGAIN", 0.3)
     return Disk(monkeypatch)
 
 

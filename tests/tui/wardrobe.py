@@ -10,31 +10,32 @@ from textual.visual import RenderOptions
 from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
-from tui_tasks.tui import format as fmt
-from tui_tasks.tui import theme_variables, themes
+from tui_tasks.text import safe
+from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.widgets import content as contents
 
-THEMES, PROBLEMS = themes.load()
+THEMES, PROBLEMS = theme_files.load()
 
 
 class Rows(Widget):
     """A pane as ours are made: strips of segments, styled by component classes."""
 
-    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in theme_variables.STATES)}
+    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in variables.STATES)}
     DEFAULT_CSS = """
     Rows { color: $foreground; background: $background; }
     Rows > .rows--cursor { color: $cursor-text; background: $cursor-background; text-style: $cursor-style; }
     Rows > .rows--muted { color: $muted; text-style: $muted-style; }
-    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in theme_variables.STATES)
+    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in variables.STATES)
 
     def render_line(self, y: int) -> Strip:
-        state = theme_variables.STATES[y % len(theme_variables.STATES)]
+        state = variables.STATES[y % len(variables.STATES)]
         cursor = ("rows--cursor",) if y == 1 else ()
         style = self.get_visual_style(*cursor, f"rows--{state}").rich_style
         age = self.get_visual_style(*cursor, "rows--muted").rich_style
-        return Strip([Segment(fmt.fit(state, self.size.width - 3), style), Segment("40s", age)])
+        return Strip([Segment(safe.fit(state, self.size.width - 3), style), Segment("40s", age)])
 
     def as_content(self, state: str) -> Strip:
-        content = fmt.plain("x", f"$state-{state}")
+        content = contents.plain("x", f"$state-{state}")
         return content.render_strips(1, 1, self.visual_style, RenderOptions(self._get_style, {}))[0]
 
 
@@ -43,10 +44,10 @@ class Wardrobe(App[None]):
 
     def __init__(self, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
-        themes.install(self, THEMES, themes.NO_COLOR if self.no_color else themes.DEFAULT)
+        theme_files.install(self, THEMES, theme_files.NO_COLOR if self.no_color else theme_files.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return theme_variables.variable_defaults()
+        return variables.variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Rows()

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import apply_runs, models, vocab
-from tui_tasks.core.database import Database
-from tui_tasks.core.models import EdgeRow, ListRow, TaskRow
-from tui_tasks.core.orm import SQL, fn
-from tui_tasks.core.statements import Statement, slot
+from tui_tasks.core import apply_runs, vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import EdgeRow, ListRow, TaskRow
 
 _encode = msgspec.json.Encoder().encode
 

@@ -6,11 +6,12 @@ from functools import cache
 from typing import Any
 from uuid import UUID, uuid5
 
-from tui_tasks.core import models, vocab
-from tui_tasks.core.database import Database
-from tui_tasks.core.models import JobRow, RunLogRow, RunRow
-from tui_tasks.core.orm import SQL, fn
-from tui_tasks.core.statements import Statement, slot
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import JobRow, RunLogRow, RunRow
 
 _COLUMNS = models.columns(RunRow)
 _INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))

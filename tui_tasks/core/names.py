@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.database import Database
-from tui_tasks.core.models import JournalRow as J
-from tui_tasks.core.statements import Statement, slot
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import JournalRow as J
 
 # Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt). Left out is what
 # compatibility normalisation makes that letter of, and what is not in the Basic Multilingual Plane.
@@ -123,7 +123,7 @@ def alike(db: Database, name: str) -> str | None:
     """The agent in the journal that a new name would be taken for; None where there is none, or it is its own."""
     if db.one(_IS_ACTOR, actor=name) is not None:
         return None
-    from tui_tasks.core import glance
+    from tui_tasks.core.read import overview
 
     wanted = skeleton(name)
-    return next((known for known, *_ in glance.speakers(db) if skeleton(known) == wanted), None)
+    return next((known for known, *_ in overview.speakers(db) if skeleton(known) == wanted), None)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core import queries, rank, vocab
-from tui_tasks.core.database import Database
-from tui_tasks.core.models import JournalRow as J
-from tui_tasks.core.models import ListRow
+from tui_tasks.core import rank, vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read import queries
+from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.models import ListRow
 from tui_tasks.core.snapshots import Task
-from tui_tasks.core.statements import Statement, slot
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

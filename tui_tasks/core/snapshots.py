@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tui_tasks.core import models, vocab
-from tui_tasks.core.orm import Model
-from tui_tasks.core.task_fields import FIELDS
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.orm import Model
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.task_fields import FIELDS
 
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):

@@ -10,16 +10,18 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from tui_tasks.core import compaction, journal, migrations, rules
+from tui_tasks.core import rules
 from tui_tasks.core.apply import TOUCHING, apply, touch
-from tui_tasks.core.database import Database
 from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.known import Known, still_known
-from tui_tasks.core.models import STATE
+from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations import Operation, Undo
+from tui_tasks.core.schema import migrations
+from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.storage_errors import is_storage_error
+from tui_tasks.core.state_cache import Known, still_known
 from tui_tasks.core.uids import new_uids
 from tui_tasks.core.vocab import SYSTEM
 

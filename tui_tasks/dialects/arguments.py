@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
-from tui_tasks import strictjson
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, ParseError
+from tui_tasks.dialects import strict_json
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -175,7 +175,7 @@ def _held_in_string(kind: Any, text: str, path: str) -> Any:
     may_be_one = isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TAKES_TEXT)
     if (_HOLDS if may_be_one else _BEGINS).match(stripped):
         try:
-            return strictjson.loads_either(stripped)
+            return strict_json.loads_either(stripped)
         except ParseError as error:
             raise InvalidArgument(path, f"{path}: {error.message}") from None
     return [text] if may_be_one else text

@@ -8,10 +8,11 @@ from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from tui_tasks.core import queries, vocab
-from tui_tasks.core.database import Database
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.operations import EnsureList, Operation
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.arguments import Arguments

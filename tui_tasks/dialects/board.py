@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import queries, queries_board, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.read import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.arguments import Arguments, Name, Natural, Open, Text, Uid, decode

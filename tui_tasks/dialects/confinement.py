@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui_tasks.core import queries
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Forbidden, NotFound
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Call, Tool

@@ -10,11 +10,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw
 
 from tui_tasks import __version__
-from tui_tasks.core import elapsed, journal, queries
+from tui_tasks.core import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, TimedOut
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
+from tui_tasks.core.read import queries
+from tui_tasks.core.schema.task_fields import FIELDS, TaskField
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
-from tui_tasks.core.task_fields import FIELDS, TaskField
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.confinement import is_told, shown_tools

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import journal
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.job_shapes import event_body
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from tui_tasks.core import queries_jobs
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.snapshots import Entry, Job, Run
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

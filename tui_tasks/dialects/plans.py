@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import queries, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid

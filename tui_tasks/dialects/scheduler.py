@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import queries_jobs
 from tui_tasks.core.errors import InvalidArgument, TimedOut
-from tui_tasks.core.job_settings import YEAR
 from tui_tasks.core.operations_jobs import (
     CreateJob,
     DeleteJob,
@@ -18,7 +16,9 @@ from tui_tasks.core.operations_jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.schedule import system_zone
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule.job_settings import YEAR
+from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Wait, one_of

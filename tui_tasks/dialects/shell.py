@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_tasks.core import queries
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.dialects.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Tool

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import briefs, queries
-from tui_tasks.core.briefs import Brief
 from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
+from tui_tasks.core.read import queries, task_summary
+from tui_tasks.core.read.task_summary import Brief
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Words, one_of
@@ -168,7 +168,7 @@ def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
 @TASKLIST.tool("tasklist:get_task", _Named)
 def get_task(call: Call, given: _Named) -> dict[str, Any]:
     """Read one task by its uid, whichever list it is in. Returns the task."""
-    return shown(briefs.one(call.db, given.uid))
+    return shown(task_summary.one(call.db, given.uid))
 
 
 class _Filter(Arguments):
@@ -199,4 +199,4 @@ def clear(call: Call, given: Nothing) -> dict[str, int]:
 def display(call: Call, given: Nothing) -> list[dict[str, Any]]:
     """Read the entire tasklist. Returns all tasks in order; logs are read apart, with get_task_logs."""
     home = call.home("tasklist")
-    return [shown(task) for task in briefs.of_list(call.db, home.id)] if home else []
+    return [shown(task) for task in task_summary.of_list(call.db, home.id)] if home else []

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from tui_tasks.core import queries, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
 from tui_tasks.core.operations import AddTask, ClearList, EditTask, OrderTasks
+from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.arguments import Arguments, schema

@@ -14,8 +14,8 @@ from statistics import median_low
 from typing import Final
 
 from tui_tasks.core import elapsed
-from tui_tasks.core.database import Database
-from tui_tasks.core.uptime import Uptime
+from tui_tasks.core.engine.database import Database
+from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
 

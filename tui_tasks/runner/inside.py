@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from tui_tasks.core import beats
-from tui_tasks.core.database import Database
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner import mark
 
 RUN_ID: Final = "TUI_TASKS_RUN_ID"
@@ -38,7 +38,9 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
     """
     if is_marked(environ):
         return True
-    supervisors = {(beat.boot, beat.namespace, beat.pid, beat.born) for beat in beats.everyone(db) if beat.supervised}
+    supervisors = {
+        (beat.boot, beat.namespace, beat.pid, beat.born) for beat in heartbeats.everyone(db) if beat.supervised
+    }
     if not supervisors:
         return False
     from tui_tasks.runner import processes

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 import tui_tasks
-from tui_tasks.core import job_settings
-from tui_tasks.core.driver import DRIVER
+from tui_tasks.core.engine.driver import DRIVER
 from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM

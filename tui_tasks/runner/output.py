@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from tui_tasks.core.run_logs import HEAD, TAIL
+from tui_tasks.core.schedule.run_logs import HEAD, TAIL
 
 PIECE: Final = 32 * 1024
 # So much of the end of standard output is the result.

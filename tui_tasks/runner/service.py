@@ -16,16 +16,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock as wall
-from tui_tasks.core import beats, queries_jobs, search
 from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
-from tui_tasks.core.queries_jobs import OpenRun
-from tui_tasks.core.schedule import ON_TIME
+from tui_tasks.core.read import queries_jobs, search
+from tui_tasks.core.read.queries_jobs import OpenRun
+from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.snapshots import Beat, Job, Run
 from tui_tasks.core.store import Store
-from tui_tasks.core.uptime import Uptime
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, processes
 from tui_tasks.runner.assignment import clear_away
@@ -33,7 +34,7 @@ from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.profiles import Runners
-from tui_tasks.watch import Watch
+from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
 
@@ -183,7 +184,7 @@ class SchedulerService:
         """End what nobody answers, and what nobody can be seen to have in hand any more."""
         now = self._clock()
         runs = [run for run in queries_jobs.open_runs(store.db) if run.state != "queued"]
-        held = {beat.run_uid: beat for beat in beats.everyone(store.db)}
+        held = {beat.run_uid: beat for beat in heartbeats.everyone(store.db)}
         self._leases.keep_only(run.uid for run in runs)
         for run in runs:
             beat = held.get(run.uid)
@@ -201,7 +202,9 @@ class SchedulerService:
         most = self._runners().max_parallel
         for run in queries_jobs.open_runs(store.db):
             # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
-            if run.dedicated and (queries_jobs.in_hand(store.db) >= most or beats.find(store.db, run.uid) is not None):
+            if run.dedicated and (
+                queries_jobs.in_hand(store.db) >= most or heartbeats.find(store.db, run.uid) is not None
+            ):
                 continue
             if by_hand_alone and (run.not_before is not None or run.scheduled_for is not None):
                 continue

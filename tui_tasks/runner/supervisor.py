@@ -23,16 +23,17 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core import beats, queries_jobs, run_logs
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.snapshots import Beat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, mark, processes
 from tui_tasks.runner.assignment import Assignment, folder
 from tui_tasks.runner.command import Command
-from tui_tasks.watch import Watch
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class Supervisor:
         if now >= self._beat_at:
             self._beat_at = now + self._given.beat
             with contextlib.suppress(StorageFailed):
-                beats.renew(self._store.db, self._given.run_uid, clock.now())
+                heartbeats.renew(self._store.db, self._given.run_uid, clock.now())
 
     def _patience(self) -> float:
         now = time.monotonic()

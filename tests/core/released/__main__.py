@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from tests.conftest import SECOND, START, Clock, Talk
-from tui_tasks.core import backup
-from tui_tasks.core.compacting import compacting
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations import AnswerAsk, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.store import Store
 

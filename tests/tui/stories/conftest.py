@@ -14,7 +14,7 @@ import pytest
 import pytest_textual_snapshot
 from textual.pilot import Pilot
 
-from tui_tasks.tui.app import TaskApp
+from tui_tasks.tui.app.app import TaskApp
 
 SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
 Draw = Callable[..., None]

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import Plan
 from tests.tui.stories.conftest import Draw
-from tui_tasks.tui.app import TaskApp
+from tui_tasks.tui.app.app import TaskApp
 
 MakeApp = Callable[..., TaskApp]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import elapsed, names, queries
+from tui_tasks.core import elapsed, names
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations import (
     AnswerAsk,
@@ -15,6 +15,7 @@ from tui_tasks.core.operations import (
     ResumeAgent,
     SendMessage,
 )
+from tui_tasks.core.read import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, require_task
 from tui_tasks.core.snapshots import Agent, Ask

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_tasks.core import compaction, vocab
-from tui_tasks.core.compaction import Base
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden
+from tui_tasks.core.journal import compaction
+from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import refuse_inside_run

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import due, job_settings, queries_jobs, vocab
-from tui_tasks.core.cron import FIELDS, Cron, ScheduleError
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
+from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.rules.runs import record
 from tui_tasks.core.rules.tasks import as_columns
-from tui_tasks.core.schedule import Decision, parse_plan, zone_of
+from tui_tasks.core.schedule import due, job_settings
+from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
+from tui_tasks.core.schedule.schedule import Decision, parse_plan, zone_of
 from tui_tasks.core.snapshots import Job
 
 if TYPE_CHECKING:

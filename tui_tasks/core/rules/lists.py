@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tui_tasks.core import queries, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations import (
     ArchiveList,
@@ -18,6 +18,7 @@ from tui_tasks.core.operations import (
     RenameList,
     SetListRule,
 )
+from tui_tasks.core.read import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import move_task
 from tui_tasks.core.snapshots import TaskList

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.core import beats, elapsed, job_settings, queries_jobs
+from tui_tasks.core import elapsed
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.job_settings import MAX_RETRY_DELAY
-from tui_tasks.core.queries_jobs import OpenRun
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.queries_jobs import OpenRun
 from tui_tasks.core.rules.tasks import as_columns
-from tui_tasks.core.schedule import SECOND, retry_delay
+from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
+from tui_tasks.core.schedule.schedule import SECOND, retry_delay
 from tui_tasks.core.snapshots import Job, Run
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def finish(
     """End a run for good; see to the next attempt, the failures in a row, and how many runs are kept."""
     changes = {"state": "final", "outcome": outcome, "ended_at": tx.now, "exit_code": exit_code}
     ended = change_run(tx, run, "run.finished", changes | {"result": result, "reason": reason or run.reason})
-    beats.drop(tx.db, run.uid)
+    heartbeats.drop(tx.db, run.uid)
     job = queries_jobs.any_job(tx.db, run.job_uid)
     assert job is not None
     settings = job_settings.read(job.settings)

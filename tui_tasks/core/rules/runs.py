@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import beats, due, job_settings, queries_jobs, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import (
@@ -21,9 +21,11 @@ from tui_tasks.core.operations_jobs import (
     StopRun,
     TakeBackDue,
 )
+from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
-from tui_tasks.core.schedule import ON_TIME, SECOND, Decision, decide
+from tui_tasks.core.schedule import due, heartbeats, job_settings
+from tui_tasks.core.schedule.schedule import ON_TIME, SECOND, Decision, decide
 from tui_tasks.core.snapshots import Job, Run
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
     unbegun = [
         run.uid
         for run in queries_jobs.open_runs(tx.db, job.uid)
-        if run.state != "running" and (run.scheduled_for or 0) > since and beats.find(tx.db, run.uid) is None
+        if run.state != "running" and (run.scheduled_for or 0) > since and heartbeats.find(tx.db, run.uid) is None
     ]
     tx.emit("job.pruned", "run", job.uid, new={"after": since, "unbegun": unbegun})
     new = {"decided_until": since, "next_run": due.next_due(job, since) if job.enabled else None}
@@ -144,14 +146,14 @@ def request_run(tx: Transaction, op: RequestRun) -> Run | None:
 @rule(ClaimRun)
 def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
     """One process gets a run in hand; it stays so when that process dies, for it may have begun."""
-    if beats.find(tx.db, op.uid) is not None or queries_jobs.in_hand(tx.db) >= op.max_parallel:
+    if heartbeats.find(tx.db, op.uid) is not None or queries_jobs.in_hand(tx.db) >= op.max_parallel:
         return None
     run = _startable(tx, op.uid)
     if run is None or not run.dedicated:
         return None
     if run.state == "queued":
         run = change_run(tx, run, "job.decided", {"state": "waiting"})
-    beats.put(tx.db, op.by)
+    heartbeats.put(tx.db, op.by)
     return run
 
 
@@ -172,9 +174,9 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
 def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
     """Only a claimed run that nobody has ended meanwhile is begun, by one supervisor."""
     run = queries_jobs.run(tx.db, op.uid)
-    if run.state != "waiting" or beats.find(tx.db, op.uid) is None:
+    if run.state != "waiting" or heartbeats.find(tx.db, op.uid) is None:
         return None
-    beats.put(tx.db, op.by)
+    heartbeats.put(tx.db, op.by)
     changes = {"state": "running", "started_at": tx.now, "token_hash": op.token_hash, "deadline": op.deadline}
     return change_run(tx, run, "run.started", changes)
 
@@ -192,7 +194,7 @@ def end_run(tx: Transaction, op: EndRun) -> Run:
 def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
     """A run whose process is gone is interrupted, and never started again."""
     run = queries_jobs.any_run(tx.db, op.uid)
-    if run is None or run.state == "final" or beats.find(tx.db, op.uid) != op.seen:
+    if run is None or run.state == "final" or heartbeats.find(tx.db, op.uid) != op.seen:
         return False
     finish(tx, run, "interrupted", reason=op.reason)
     return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.core import queries, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import (
     AddTask,
@@ -22,6 +22,7 @@ from tui_tasks.core.operations import (
     SwapTasks,
 )
 from tui_tasks.core.rank import between
+from tui_tasks.core.read import queries
 from tui_tasks.core.rebalancing import rebalanced
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task

@@ -1,0 +1,57 @@
+"""The scheduler beside another front end, or alone: on a thread of its own, with a connection of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+
+from tui_tasks.core.store import Store
+from tui_tasks.runner import profiles
+from tui_tasks.runner.inside import inside_run
+from tui_tasks.runner.profiles import Runners
+from tui_tasks.runner.service import SchedulerService
+from tui_tasks.settings import config, paths
+
+_log = logging.getLogger(__name__)
+# Seconds that it may take to finish what it is at.
+PATIENCE = 2.0
+
+
+def runners() -> Runners:
+    """What the human has configured to run jobs with, read anew: an edit holds from the next start on."""
+    file = paths.configuration()
+    settings, _ = config.load(file)
+    return profiles.read(settings.runner, str(file))[0]
+
+
+def start_waiting(store: Store) -> None:
+    """Start the runs that wait, from a process that ends soon: what it starts goes on without it."""
+    service = SchedulerService(store.path, runners)
+    if not inside_run(os.environ, store.db):
+        service.turn(store)
+
+
+@contextlib.contextmanager
+def hosted(path: str, *, wanted: bool) -> Iterator[None]:
+    """Host the scheduler of a database while the block runs, where that is wanted; runs go on afterwards."""
+    if not wanted:
+        yield
+        return
+    service = SchedulerService(path, runners)
+
+    def serve() -> None:
+        try:
+            service.run()
+        except Exception:  # the front end goes on without it
+            _log.exception("the scheduler has ended")
+
+    thread = threading.Thread(target=serve, name="scheduler", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        service.stop()
+        thread.join(PATIENCE)

@@ -1,0 +1,28 @@
+"""A request on its way through a session."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tui_tasks.channel.requests import Request
+from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
+from tui_tasks.dialects.arguments import Arguments
+from tui_tasks.dialects.base import Tool
+
+# What an agent may not do is kept as `agent.refused` (contract, section 3), and that it posed as the human.
+KEPT: Final = (Forbidden, ReservedName)
+DEFECT: Final = "a defect in tui-tasks; the channel goes on"
+
+
+class InFlight(msgspec.Struct):
+    """What is known of a request before it is run; `refusal`: it will not be."""
+
+    id: str | int | None
+    request: Request | None = None
+    tool: Tool | None = None
+    arguments: Arguments | None = None
+    refusal: Refusal | None = None
+    # Whether it needs a write transaction; some refusals are kept in the journal.
+    writes: bool = False

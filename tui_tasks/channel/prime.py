@@ -1,0 +1,39 @@
+"""`prime`: what an agent needs to know to start, in under 1,000 tokens."""
+
+from __future__ import annotations
+
+from tui_tasks.channel.session import Session
+from tui_tasks.core.read import queries
+from tui_tasks.text.safe import safe_line
+
+MOST_TASKS = 12
+
+RULES = """\
+You share a live task list with a human and other agents through tui-tasks.
+Send one JSON object a line to `tui-tasks serve` (or run `tui-tasks call TOOL name=value ...`):
+  {"id": 1, "tool": "tasklist:add_task", "args": {"name": "...", "description": "..."}}
+Each is answered by one line with "ok" and "result" or "error". `control:hello` lists every tool and its arguments.
+Rules:
+- Plan in steps; set a task in_progress when you start it (one at a time in a tasklist), then done, failed or skipped.
+- Log what you do (`tasklist:log_task_progress`); log the reason when you fail or skip.
+- Several agents at work? Take tasks with `control:claim`, and send `control:heartbeat` before the lease ends.
+- Decisions that are not yours: `ask` the human. `control:subscribe` tells you what the human and others do.
+- A refusal changes nothing; its message says what is in the way. The error `paused` means: stop until resumed.
+"""
+
+
+def text(session: Session) -> str:
+    """The rules, the current tasks, and the next one."""
+    db = session.store.db
+    total = sum(found.pending + found.in_progress for found in queries.lists(db) if not found.archived)
+    tasks = queries.open_tasks(db, None, None, limit=MOST_TASKS)
+    lines = [RULES, f"Open tasks: {total}"]
+    lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
+    if total > len(tasks):
+        lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
+    ready = queries.ready(db, None, session.identity.agent)
+    if ready is not None:
+        lines += ["", f"Next: {ready.uid} {safe_line(ready.name, 80)}"]
+        if ready.description:
+            lines.append(safe_line(ready.description, 300))
+    return "\n".join(lines)

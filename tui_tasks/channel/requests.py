@@ -1,0 +1,165 @@
+"""The envelope: from one JSON value to a request (contract, section 2)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import names, vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
+from tui_tasks.dialects import strict_json
+
+TOOL_KEYS: Final = ("tool_name", "tool", "name")
+ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
+REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
+# What models write for ARGUMENT_KEYS: to pass over them would run the tool bare.
+_MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs", "tool_input")
+# What most requests have none of.
+_EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
+_ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
+MAX_BATCH: Final = 1_000
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One request, checked as far as can be told without the tool."""
+
+    id: str | int | None
+    tool: str
+    arguments: dict[str, Any]
+    agent: str | None = None
+    list: str | None = None
+    if_version: int | None = None
+    idempotency_key: str | None = None
+    why: dict[str, Any] = {}
+
+
+def request_id(value: Any) -> str | int | None:
+    """The id to echo, of whatever came; None where it has no usable one."""
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def tool_name(value: Any) -> str:
+    """The name of the tool that is asked for, of whatever came; empty where there is none."""
+    found = _first(value, TOOL_KEYS) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def read(value: Any) -> Request:
+    """Read a request from a JSON value.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    if not isinstance(value, dict):
+        raise InvalidRequest("a request is a JSON object with the name of a tool, or an array of them")
+    if value.get("id") is not None and request_id(value) is None:
+        raise InvalidRequest("id is a string or an integer")
+    tool = tool_name(value)
+    if not tool:
+        raise InvalidRequest(f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}")
+    for key in _MISNAMED_ARGUMENTS:
+        if key in value:
+            raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
+    arguments = _first(value, ARGUMENT_KEYS)
+    if arguments is None:
+        arguments = {}
+    if isinstance(arguments, str):
+        # As models write function calls.
+        with contextlib.suppress(ParseError):
+            arguments = strict_json.loads(arguments)
+    if not isinstance(arguments, dict):
+        raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
+    if _EXTRA_KEYS.isdisjoint(value):
+        return Request(value.get("id"), tool, arguments)
+    return Request(
+        id=value.get("id"),
+        tool=tool,
+        arguments=arguments,
+        agent=agent_name(name("agent", value.get("agent")), tool),
+        list=name("list", value.get("list")),
+        if_version=_version(value.get("if_version")),
+        idempotency_key=name("idempotency_key", value.get("idempotency_key")),
+        why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
+    )
+
+
+def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> None:
+    """Refuse a request without arguments where one of them, by those names, stands beside the tool's name.
+
+    Raises:
+        InvalidRequest: one does.
+    """
+    if _first(value, ARGUMENT_KEYS) is not None:
+        return
+    for key in value:
+        if key in names and key not in _ENVELOPE:
+            raise InvalidRequest(
+                f'{key} is an argument of {tool[:100]} and goes under arguments: "arguments": {{"{key}": ...}}', key=key
+            )
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        if (found := value.get(key)) is not None:
+            return found
+    return None
+
+
+def name(key: str, given: Any) -> str | None:
+    """A name of an agent or a list, or a key, where one is given.
+
+    Raises:
+        InvalidRequest: it is no string, blank or too long.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip() or len(given) > vocab.MAX_NAME:
+        raise InvalidRequest(f"{key} is a string of 1 to {vocab.MAX_NAME} characters, not blank")
+    return given
+
+
+def _version(version: Any) -> int | None:
+    if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
+        raise InvalidRequest("if_version is an integer")
+    return version
+
+
+def agent_name(given: str | None, tool: str = "") -> str | None:
+    """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
+
+    Raises:
+        ReservedName: it is one of these, or reads like it.
+        InvalidRequest: something in it cannot be seen.
+    """
+    if given is None or given in _plain:
+        return given
+    if whose := names.reserved(given):
+        raise ReservedName(f"the name {given} is reserved: no agent speaks as the {whose}", tool=tool[: vocab.MAX_NAME])
+    if given != given.strip():
+        raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
+    hidden = next(filter(names.is_invisible, given), None)
+    if hidden is not None:
+        raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
+    if len(_plain) < _MOST_PLAIN:
+        _plain.add(given)
+    return given
+
+
+# Names that were looked at and found to be nobody else's.
+_plain: Final[set[str]] = set()
+_MOST_PLAIN: Final = 1_000
+
+
+def refuse_alike(db: Database, agent: str) -> None:
+    """Refuse a name under which nobody has spoken, where it would be taken for one under which somebody has.
+
+    Raises:
+        InvalidRequest: it would.
+    """
+    if (known := names.alike(db, agent)) is not None:
+        raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)

@@ -1,0 +1,55 @@
+"""One request at a time, for callers that have no channel: the shell and MCP."""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_tasks.channel.session import Session
+
+if TYPE_CHECKING:
+    from tui_tasks.core.engine.watch import Watch
+
+
+def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
+    """Serve one request and return its reply; a request that waits is waited for.
+
+    When the caller is interrupted meanwhile, what it waits for is withdrawn.
+    """
+    replies = session.answer([request])
+    if not replies:
+        replies = _waited(session, request.get("id"))
+    reply: dict[str, Any] = msgspec.json.decode(replies[0])
+    return reply
+
+
+def _waited(session: Session, id: Any) -> list[bytes]:
+    from tui_tasks.core.engine.watch import Watch
+
+    watch = Watch(session.store.db)
+    try:
+        while not (replies := session.settle()):
+            _pause(session, watch)
+    except BaseException:
+        session.waits.abandon(id)
+        raise
+    finally:
+        watch.close()
+    return replies
+
+
+def _pause(session: Session, watch: Watch) -> None:
+    """Wait until another process has committed or something is due."""
+    while not watch.changed(time.monotonic()):
+        due = session.due()
+        left = float("inf") if due is None else (due - session.passed()) / 1_000_000
+        if left <= 0:
+            return
+        poll = select.poll()
+        if watch.fd is not None:
+            poll.register(watch.fd, select.POLLIN)
+        if poll.poll(min(left, watch.wait(time.monotonic())) * 1000):
+            watch.arm(time.monotonic())

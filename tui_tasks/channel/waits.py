@@ -1,0 +1,133 @@
+"""Requests whose reply waits for something to happen: asked again after every change, until their deadline."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tui_tasks.channel import idempotency
+from tui_tasks.channel.pending_request import DEFECT, InFlight
+from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.dialects.base import Call, Wait
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
+
+_log = logging.getLogger(__name__)
+
+# Microseconds until a wait is looked at again that could not be ended because the storage failed.
+RETRY: Final = 500_000
+
+
+class Waiting(msgspec.Struct, eq=False):
+    """A request whose reply waits."""
+
+    job: InFlight
+    wait: Wait
+    not_before: int = 0
+
+
+class Waits:
+    """The waits of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._waiting: list[Waiting] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def endless(self, passed: int) -> bool:
+        """Whether one of them has no deadline, and can be given up now."""
+        return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
+
+    def add(self, waiting: list[Waiting]) -> None:
+        """Take more in."""
+        self._waiting += waiting
+
+    def due(self) -> int | None:
+        """When the first deadline is, as `Session.passed` tells it, or None."""
+        deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
+        return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
+
+    def settle(self, *, ending: bool) -> list[dict[str, Any]]:
+        """The replies of the waits that are over; with `ending` no more requests will come."""
+        replies = []
+        for waiting in list(self._waiting):
+            reply = self._reply(waiting, ending=ending)
+            if reply is not None:
+                self._waiting.remove(waiting)
+                replies.append(reply)
+        return replies
+
+    def abandon(self, id: str | int | None) -> None:
+        """Give up the waits of a request whose asker has gone; nobody is answered."""
+        passed = self._session.passed()
+        for waiting in [waiting for waiting in self._waiting if waiting.job.id == id]:
+            self._waiting.remove(waiting)
+            waiting.wait.deadline = min(passed, waiting.wait.deadline or passed)
+            self._reply(waiting, ending=True)
+
+    def _reply(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
+        try:
+            return self._reply_or_refusal(waiting, ending=ending)
+        except StorageFailed as failure:
+            _log.warning("%s", failure.message)
+            waiting.not_before = self._session.passed() + RETRY
+            return None
+        except Exception:  # the others are still to be answered
+            _log.exception("a wait failed")
+            return self._session.refused(waiting.job, Refusal(DEFECT))
+
+    def _reply_or_refusal(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
+        job = waiting.job
+        try:
+            result = self._result(waiting, ending=ending)
+        except StorageFailed:
+            raise
+        except Refusal as refusal:
+            self._forget(job)
+            return self._session.refused(job, refusal)
+        if result is None:
+            return None
+        return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
+
+    def _forget(self, job: InFlight) -> None:
+        """A refusal is not stored (contract, section 2)."""
+        assert job.request is not None
+        if job.writes and job.request.idempotency_key is not None:
+            db = self._session.store.db
+            with db.transaction(write=True):
+                idempotency.drop(db, job, self._session.speaker(job.request))
+
+    def _result(self, waiting: Waiting, *, ending: bool) -> Any:
+        """What came of the wait; None while it goes on."""
+        job, wait, session = waiting.job, waiting.wait, self._session
+        assert job.request is not None
+        agent = session.speaker(job.request)
+        call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
+        result = wait.check(call)
+        is_over = wait.deadline <= call.passed if wait.deadline is not None else ending
+        if result is None and is_over:
+            result = self._give_up(waiting, call)
+        if result is not None and job.writes and job.request.idempotency_key is not None:
+            with session.store.transaction(call.now) as transaction:
+                idempotency.keep(session.store.db, job, agent, result, transaction.seq, transaction.passed)
+        return result
+
+    def _give_up(self, waiting: Waiting, call: Call) -> Any:
+        request = waiting.job.request
+        assert request is not None
+        refused: Refusal
+        with self._session.store.transaction(call.now) as transaction, transaction.change():
+            transaction.speak(call.agent, request.why)
+            call.transaction = transaction
+            try:
+                return waiting.wait.give_up(call)
+            except Refusal as refusal:
+                # What giving up writes (a question is closed) stands, though the reply is a refusal.
+                refused = refusal
+        raise refused

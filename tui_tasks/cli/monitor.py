@@ -1,0 +1,138 @@
+"""`watch --plain`: one plain sentence an event, for screen readers, logs and pipes."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from tui_tasks.core import names
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.text.safe import safe_line
+
+PAGE: Final = 200
+CELLS: Final = 200
+LOOK_AGAIN: Final = 1.0
+"""Seconds between two looks at a database that cannot be read."""
+
+
+def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:
+    """The sentences of what happens after `since`, as it happens, without end.
+
+    Where the database cannot be read any more, `failed` is told so once, and it goes on when it can be read again.
+
+    Raises:
+        StorageFailed: the database cannot be read at the start.
+    """
+    watch, is_lost = Watch(store.db), False
+    try:
+        while True:
+            try:
+                if is_lost:
+                    store.db.open_again()
+                since, entries = _page(store.db, since)
+                is_lost = False
+            except StorageFailed as failure:
+                if not is_lost:
+                    failed(failure)
+                is_lost = True
+                time.sleep(LOOK_AGAIN)  # nothing tells when a disk is back
+                continue
+            if not entries:
+                _wait(watch)
+            for entry in entries:
+                since = entry.seq
+                yield sentence(store.db, entry)
+    finally:
+        watch.close()
+
+
+def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
+    """The entries after `since`, or after the nearest there is: some were dropped, or a backup ends before."""
+    with db.transaction(write=False):
+        since = min(max(since, journal.oldest(db) - 1), journal.newest(db))
+        return since, journal.since(db, since, PAGE)
+
+
+def _wait(watch: Watch) -> None:
+    while not (watch.changed(time.monotonic()) or watch.is_lost):
+        poll = select.poll()
+        if watch.fd is not None:
+            poll.register(watch.fd, select.POLLIN)
+        if poll.poll(watch.wait(time.monotonic()) * 1000):
+            watch.arm(time.monotonic())
+
+
+def sentence(db: Database, entry: Entry) -> str:
+    """One entry of the journal in plain words, with the local time."""
+    mark = '"' if names.reserved(entry.actor) == HUMAN else ""
+    who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark=mark)
+    at = datetime.fromtimestamp(entry.at // 1_000_000)
+    return f"{at:%H:%M:%S} {who} {_deed(entry)}."
+
+
+def _quoted(text: Any, *, mark: str = '"') -> str:
+    return f"{mark}{safe_line(str(text), CELLS)}{mark}"
+
+
+def _deed(entry: Entry) -> str:
+    tell = _DEEDS.get(entry.kind)
+    if tell is not None:
+        return tell(entry)
+    return f"{entry.kind.partition('.')[2].replace('_', ' ')} the {entry.kind.partition('.')[0]} {_name(entry)}"
+
+
+def _name(entry: Entry) -> str:
+    new = entry.new or {}
+    image = entry.image or {}
+    return _quoted(image.get("name") or new.get("name") or new.get("title") or entry.uid)
+
+
+def _updated(entry: Entry) -> str:
+    changes = entry.changes
+    if "status" in changes:
+        was, now = (str(word).replace("_", " ") for word in changes.pop("status"))
+        more = f" and changed its {_fields(changes)}" if changes else ""
+        return f"set {_name(entry)} from {was} to {now}{more}"
+    return f"changed the {_fields(changes)} of {_name(entry)}"
+
+
+def _fields(changes: dict[str, Any]) -> str:
+    return " and ".join(name.replace("_", " ") for name in changes)
+
+
+def _word(entry: Entry, field: str) -> str:
+    return _quoted((entry.new or {}).get(field, ""))
+
+
+_DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
+    "task.created": lambda entry: f"added {_name(entry)}",
+    "task.updated": _updated,
+    "task.logged": lambda entry: f"logged to {_name(entry)}: {_word(entry, 'message')}",
+    "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",
+    "state.saved": lambda entry: f"saved the state of {_name(entry)}",
+    "memory.saved": lambda entry: f"left a memory of {_name(entry)}",
+    "claim.taken": lambda entry: f"claimed {_name(entry)}",
+    "claim.extended": lambda entry: f"goes on with {_name(entry)}",
+    "claim.released": lambda entry: f"gave {_name(entry)} back",
+    "claim.finished": lambda entry: f"ended the claim on {_name(entry)}",
+    "claim.lapsed": lambda entry: f"took {_name(entry)} back, because its claim had lapsed",
+    "ask.opened": lambda entry: f"asks: {_word(entry, 'question')}",
+    "ask.answered": lambda entry: f"answered: {_word(entry, 'answer')}",
+    "ask.timeout": lambda entry: "waits for an answer no longer",
+    "ask.withdrawn": lambda entry: "withdrew a question",
+    "message": lambda entry: f"wrote to {_word(entry, 'to')}: {_word(entry, 'text')}",
+    "journal.compacted": lambda entry: "dropped old entries of the journal",
+    "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_word(entry, 'message')}",
+    "agent.resumed": lambda entry: f"let {_quoted(entry.uid)} go on",
+    "agent.refused": lambda entry: f"was refused {_word(entry, 'tool')}: {_word(entry, 'message')}",
+    "run.requested": lambda entry: "asked for a job to be run in the conversation",
+}

@@ -1,0 +1,191 @@
+"""The options of every command: declaring them, reading a command line, and what they open."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
+    from tui_tasks.core.store import Store
+    from tui_tasks.dialects.base import Table
+    from tui_tasks.dialects.identity import Identity
+
+# Exit statuses.
+REFUSED, USAGE, INTERRUPTED = 1, 2, 130
+
+# A path may be any bytes.
+_PATHS: Final = frozenset({"db", "file"})
+
+
+def help_format(prog: str) -> argparse.HelpFormatter:
+    """Help as wide as the terminal. argparse would import shutil to learn the width, at every start."""
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
+    except OSError:
+        width = 80
+    return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
+
+
+def declare_shared(command: argparse.ArgumentParser, default: str | None) -> None:
+    """Declare the options of every command (contract, section 1); a later one wins over an earlier one."""
+    off = False if default is None else default
+    group = command.add_argument_group("the state and who speaks")
+    group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
+    group.add_argument("--agent", metavar="NAME", default=default, help="who speaks (default: agent; the verbs: shell)")
+    group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
+    group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
+    group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
+    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs")
+
+
+def declare_bounds(command: argparse.ArgumentParser, default: str | None) -> None:
+    """Declare what keeps an agent within bounds, for the commands through which agents speak."""
+    group = command.add_argument_group("for agents that are not trusted")
+    group.add_argument("--agent-only", metavar="NAME", default=default, help="as --agent, and no request names another")
+    group.add_argument("--list-only", metavar="NAME", default=default, help="as --list, and nothing else is reached")
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
+    options, more = parser.parse_known_args(arguments)
+    # The words of `call` may stand on both sides of its options.
+    if more and hasattr(options, "arguments") and not any(word.startswith("-") for word in more):
+        options.arguments += more
+        more = []
+    if more:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    _take_bounds(parser, options)
+    for name, given in vars(options).items():
+        texts = given if isinstance(given, list) else [given]
+        if name not in _PATHS and any(isinstance(text, str) and not _is_text(text) for text in texts):
+            parser.error(f"{name}: not valid UTF-8")
+    return options
+
+
+def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Let `--agent-only` and `--list-only` name the agent and the list; another beside them is wrong usage."""
+    for name in ("agent", "list"):
+        only = getattr(options, f"{name}_only", None)
+        if only is None:
+            continue
+        if not getattr(options, "takes_bounds", False):
+            parser.error(f"--{name}-only goes with serve, mcp, call, setup and the screen")
+        if getattr(options, name) not in (None, only):
+            parser.error(f"--{name} names another than --{name}-only")
+        setattr(options, name, only)
+
+
+def _is_text(given: str) -> bool:
+    """Whether the bytes that the system gave were UTF-8: those that were not stand there as surrogates."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_speaker(options: argparse.Namespace) -> None:
+    """Look at the names that were given, before anything is opened.
+
+    Raises:
+        InvalidRequest: nobody can speak under that name, or no list can have it.
+    """
+    if options.agent is None and options.list is None:
+        return
+    from tui_tasks.cli import speaker
+    from tui_tasks.settings import paths
+
+    tool = getattr(options, "tool", None) or ""
+    database = lambda: paths.database(options.db)  # noqa: E731
+    speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
+
+
+def existing(options: argparse.Namespace) -> None:
+    """Refuse a database that is not there, for what has nothing to do with one that it would make.
+
+    Raises:
+        DatabaseRefused: there is none.
+    """
+    from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.settings import paths
+
+    path = paths.database(options.db)
+    # What a log without its file means, opening tells.
+    if not os.path.exists(path) and not os.path.exists(f"{path}-wal"):
+        raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
+
+
+@contextlib.contextmanager
+def open_store(options: argparse.Namespace) -> Iterator[Store]:
+    """The database that was asked for, open as long as it is worked with.
+
+    Raises:
+        DatabaseRefused: it cannot be used.
+        StorageFailed: it cannot be read.
+    """
+    from tui_tasks.core.engine.storage_errors import storage_errors
+    from tui_tasks.core.store import Store
+    from tui_tasks.settings import paths
+
+    with (
+        Store(paths.database(options.db), read_only=options.read_only) as store,
+        # What writes tells of its own failures.
+        storage_errors(store.path, reading=True),
+    ):
+        yield store
+
+
+def tell_who_else(options: argparse.Namespace) -> None:
+    """Say, where nobody looks at a screen, who else can reach the database."""
+    from pathlib import Path
+
+    from tui_tasks.settings import paths, permissions
+
+    for finding in permissions.of_database(Path(paths.database(options.db))):
+        from tui_tasks.text.safe import safe_line
+
+        print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)
+
+
+def identity_of(options: argparse.Namespace) -> Identity:
+    """Who speaks, and within what bounds."""
+    from tui_tasks.dialects.identity import Identity
+
+    return Identity(
+        options.agent or _default(options),
+        options.list,
+        options.read_only,
+        agent_only=getattr(options, "agent_only", None) is not None,
+        list_only=getattr(options, "list_only", None) is not None,
+    )
+
+
+def _default(options: argparse.Namespace) -> str:
+    """Who speaks where no `--agent` says so."""
+    from tui_tasks.dialects.identity import Identity
+
+    return getattr(options, "speaks_as", None) or Identity().agent
+
+
+def session_of(options: argparse.Namespace, store: Store, table: Table | None = None) -> Session:
+    """A session of the one who speaks, with the tools of a table, or with every one that agents have."""
+    import msgspec
+
+    from tui_tasks import clock
+    from tui_tasks.channel.session import Session
+    from tui_tasks.dialects.table import TABLE
+    from tui_tasks.runner.inside import inside_run
+
+    identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
+    return Session(store, table or TABLE, identity, clock.now)
+
+
+def hosts_scheduler(options: argparse.Namespace) -> bool:
+    """Whether jobs may be started from here."""
+    return not (options.no_scheduler or options.read_only)

@@ -1,0 +1,110 @@
+"""The SQLite driver, the same for all: one that brings an SQLite of its own, whatever the system's is.
+
+pysqlite3 is taken where it is installed, else apsw: it has wheels where pysqlite3 has none, and pip compiles pysqlite3
+there against the system's SQLite, whatever that is. Python's own driver is the last resort.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from tui_tasks.core.errors import DatabaseRefused
+
+__all__ = ["connect", "driver_name", "library_version", "refuse_faulty_library", "sqlite3"]
+
+_MODULES: Final = {
+    "pysqlite3": "pysqlite3.dbapi2",
+    "apsw": "tui_tasks.core.engine.apsw_driver",
+    "sqlite3": "sqlite3",
+}
+DRIVER: Final = "TUI_TASKS_SQLITE_DRIVER"
+"""Names the one driver to use, so that tests can run on each."""
+
+
+class Driver(NamedTuple):
+    """A driver that was looked for: its module, or why there is none."""
+
+    name: str
+    module: Any
+    problem: str = ""
+
+
+def is_faulty(version: tuple[int, ...]) -> bool:
+    """Whether an SQLite has the WAL-reset bug, which can lose commits (fixed in 3.44.6, 3.50.7 and 3.51.3)."""
+    return not (version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0))
+
+
+def _load(name: str) -> Driver:
+    try:
+        return Driver(name, import_module(_MODULES[name]))
+    except ModuleNotFoundError:
+        return Driver(name, None, f"{name} is not installed")
+    except (ImportError, AttributeError) as error:  # its shared library, or a release that lacks what is used
+        return Driver(name, None, f"{name} is installed and cannot be loaded ({error})")
+
+
+def _choose(names: list[str]) -> tuple[Driver, list[Driver]]:
+    """The first driver whose SQLite can be used, else the first there is; and all that were looked at."""
+    looked_at = []
+    for name in names:
+        driver = _load(name)
+        looked_at.append(driver)
+        if driver.module is not None and not is_faulty(driver.module.sqlite_version_info):
+            return driver, looked_at
+    loaded = [driver for driver in looked_at if driver.module is not None]
+    if not loaded:
+        raise DatabaseRefused(refusal(looked_at))
+    return loaded[0], looked_at
+
+
+def refusal(looked_at: list[Driver]) -> str:
+    """What was found of each driver, and what to install."""
+    found = "; ".join(driver.problem or _linked(driver) for driver in looked_at)
+    why = "there is no SQLite driver here that can be loaded"
+    if any(driver.module is not None for driver in looked_at):
+        why = "every SQLite here can lose commits when several processes write (the WAL-reset bug, fixed in 3.51.3)"
+    return (
+        f"{why}: {found}. Install a driver that brings its own: "
+        f"{sys.executable} -m pip install --upgrade --only-binary apsw 'apsw>=3.51.3'"
+    )
+
+
+def _linked(driver: Driver) -> str:
+    version = ".".join(map(str, driver.module.sqlite_version_info))
+    if driver.name == "sqlite3":
+        return f"Python's own is linked to SQLite {version}"
+    return f"{driver.name} is installed and linked to SQLite {version}"
+
+
+_only = os.environ.get(DRIVER)
+_driver, _looked_at = _choose([_only] if _only in _MODULES else list(_MODULES))
+sqlite3: Any = _driver.module
+driver_name: Final = _driver.name
+
+
+def connect(database: str | os.PathLike[str], *, timeout: float = 5.0, uri: bool = False) -> Any:
+    """Open a database with the driver that is used. A transaction begins where it is begun, and nowhere else.
+
+    Args:
+        timeout: seconds to wait for the locks of others.
+        uri: `database` is a URI.
+    """
+    return sqlite3.connect(os.fspath(database), timeout=timeout, isolation_level=None, uri=uri, cached_statements=512)
+
+
+def library_version() -> str:
+    """The version of the SQLite that is used."""
+    return str(sqlite3.sqlite_version)
+
+
+def refuse_faulty_library() -> None:
+    """Refuse an SQLite that can lose commits.
+
+    Raises:
+        DatabaseRefused: every driver that is installed has one.
+    """
+    if is_faulty(sqlite3.sqlite_version_info):
+        raise DatabaseRefused(refusal(_looked_at))

@@ -1,0 +1,230 @@
+"""Whether a file is a database of ours, and whole: told before it is opened, for to open one is to change it.
+
+SQLite writes the write-ahead log of a database into it, and removes the log, when the last to have it open closes it.
+What is refused is left as it is (contract, section 3), its log too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.engine.open_files import OpenFiles
+from tui_tasks.core.errors import DatabaseRefused
+
+APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
+SCHEMA: Final = 2
+"""The newest version of the schema: `schema` has a step for each."""
+
+# The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,
+# each with the number of its page, the pages there are after it where it ends a transaction, and the salts again.
+_LOG_HEAD: Final = struct.Struct(">8xI4x8s8x")
+_FRAME_HEAD: Final = struct.Struct(">II8s8x")
+# The same, sections 1.3 and 1.6: user version and application id; how many tables and indexes a leaf of them tells of.
+_PAGE: Final = struct.Struct(">60xI4xI28xB2xH")
+_LEAF: Final = 13
+
+
+def uri(path: str, query: str) -> str:
+    """The URI of a database, as sqlite.org/uri.html has it (section 3.1). `path` is absolute."""
+    for char, escape in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(char, escape)
+    return f"file://{path}?{query}"
+
+
+class Head(NamedTuple):
+    """What the first page of a database says of it."""
+
+    application: int
+    version: int
+    is_empty: bool
+
+
+def head_of(connection: Any) -> Head:
+    """The head of an open database, as it is at one moment: another process may be making it."""
+    (application, version, tables) = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    return Head(application, version, not (application or version or tables))
+
+
+def refuse_other(head: Head, path: str) -> None:
+    """Refuse what another program has made, or a newer version of this one.
+
+    Raises:
+        DatabaseRefused: it is one of these.
+    """
+    if head.application == APPLICATION_ID and head.version > SCHEMA:
+        raise DatabaseRefused(
+            f"{path} was made by a newer tui-tasks (schema {head.version}; this one knows {SCHEMA}): update it"
+        )
+    if not head.is_empty and head.application != APPLICATION_ID:
+        raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def refuse_unopened(path: str, *, read_only: bool) -> None:
+    """Refuse what is plainly not ours: to open it would make a log beside it, or write one into it.
+
+    `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells. What is
+    damaged is refused here only to a reader: the log that it would make it could not remove.
+
+    Raises:
+        DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone, or
+            leave one where there was none.
+    """
+    log = f"{path}-wal"
+    has_log, is_there = _size(log) > 0, _size(path) > 0
+    if has_log and not is_there:
+        raise DatabaseRefused(
+            f"{path} is empty or gone, and {log} holds what was written to it: put the file back, or move the log away"
+        )
+    if not is_there:
+        return
+    refuse_linked(path)
+    if _size(path) == 1:
+        # SQLite takes it for an empty file.
+        raise DatabaseRefused(f"{path} is no database; name another file with --db")
+    leaves_log, before = read_only and not has_log, _written(path, log)
+    try:
+        with (
+            refusing(path),
+            contextlib.closing(connect(uri(path, "immutable=1"), uri=True)) as connection,
+        ):
+            head = head_of(connection)
+            if leaves_log:
+                refuse_cut_short(connection, path)
+    except DatabaseRefused:
+        # Where somebody writes it meanwhile, only to open it tells.
+        if leaves_log and _written(path, log) == before:
+            raise
+        return
+    with refusing(path):
+        refuse_other((has_log and head.is_empty and _head_in_log(log)) or head, path)
+
+
+def refuse_linked(path: str) -> None:
+    """Refuse a file that has several names: SQLite keeps a log beside each, and they overwrite one another.
+
+    Raises:
+        DatabaseRefused: it has.
+    """
+    try:
+        names = os.stat(path).st_nlink
+    except OSError:
+        return
+    if names > 1:
+        raise DatabaseRefused(
+            f"{path} has {names} names (hard links), by each of which it would be damaged: keep one and remove the "
+            f"others (find / -samefile '{path}' names them)"
+        )
+
+
+def refuse_leftovers(files: OpenFiles, path: str) -> None:
+    """Refuse a backup that was put beside another database's log: SQLite would write that into it.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    if files.has_leftovers():
+        raise DatabaseRefused(
+            f"{path} was put in the place of another database, whose log stands beside it still: "
+            f"run tui-tasks restore '{path}', which keeps the log aside"
+        )
+
+
+@contextlib.contextmanager
+def refusing(path: str) -> Iterator[None]:
+    """Turn what SQLite or the system says while a database is opened into a refusal for people."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        if not os.path.exists(path):
+            raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
+        raise DatabaseRefused(f"cannot use the database {path}: {_said(error)}; it was left as it is") from error
+
+
+def _said(error: Exception) -> str | None:
+    if isinstance(error, UnicodeDecodeError):
+        # SQLite has named something by its damaged name.
+        return error.object.decode(errors="replace")
+    return error.strerror if isinstance(error, OSError) else str(error)
+
+
+def _written(path: str, log: str) -> tuple[int, int]:
+    """What is another once a database or its log has been written."""
+    try:
+        return _size(log), os.stat(path).st_mtime_ns
+    except OSError:
+        return 0, 0
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _head_in_log(log: str) -> Head | None:
+    """The head of a database as its log has it; None where no transaction there has written it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        with open(log, "rb") as file:
+            page = _page_in_log(file)
+    except FileNotFoundError:
+        # Whoever had the database open has closed it: all is there.
+        return None
+    if page is None:
+        return None
+    version, application, kind, cells = _PAGE.unpack(page)
+    return Head(application, version, not (application or version or cells) and kind == _LEAF)
+
+
+def _page_in_log(file: BinaryIO) -> bytes | None:
+    """The beginning of the newest first page in a log."""
+    begun = file.read(_LOG_HEAD.size)
+    if len(begun) < _LOG_HEAD.size:
+        return None
+    at = _first_page(file, *_LOG_HEAD.unpack(begun))
+    file.seek(at or 0)
+    page = file.read(_PAGE.size)
+    file.seek(0)
+    if at is None or len(page) < _PAGE.size or file.read(_LOG_HEAD.size) != begun:
+        # Begun anew meanwhile, which it is only once the file has it all.
+        return None
+    return page
+
+
+def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
+    """Where the newest first page stands that a transaction in the log has written whole."""
+    found = begun = None
+    at = _LOG_HEAD.size
+    while len(frame := file.read(_FRAME_HEAD.size)) == _FRAME_HEAD.size:
+        page, pages, salted = _FRAME_HEAD.unpack(frame)
+        if salted != salts:
+            break
+        at += _FRAME_HEAD.size
+        begun = at if page == 1 else begun
+        found = begun if pages else found
+        at += page_size
+        file.seek(at)
+    return found
+
+
+def refuse_cut_short(connection: Any, path: str) -> None:
+    """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
+    if not _size(f"{path}-wal") and os.stat(path).st_size < size:
+        raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")

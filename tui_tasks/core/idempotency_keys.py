@@ -1,0 +1,47 @@
+"""Replies kept under an idempotency key (contract, section 2), for 24 hours at least."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import KeptReplyRow as K
+
+KEEP: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
+
+_FIND = Statement(K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_KEEP = Statement(
+    K.insert(
+        {
+            K.agent: slot("agent"),
+            K.key: slot("key"),
+            K.fingerprint: slot("fingerprint"),
+            K.reply: slot("reply"),
+            K.at: slot("at"),
+        }
+    )
+)
+_DROP = Statement(K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_FORGET = Statement(K.delete().where(K.at < slot("before")))
+
+
+def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
+    """The fingerprint of the request and the reply that were kept, or None."""
+    row = db.one(_FIND, agent=agent, key=key)
+    return (row[0], row[1]) if row else None
+
+
+def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
+    """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`.
+
+    `passed` is the database's own instant (`elapsed`): by a clock that is days ahead, all would be old.
+    """
+    db.run(_FORGET, {"before": passed - KEEP})
+    drop(db, agent, key)
+    db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
+
+
+def drop(db: Database, agent: str, key: str) -> None:
+    """Forget the reply of a key."""
+    db.run(_DROP, {"agent": agent, "key": key})

@@ -1,0 +1,1 @@
+"""The journal, its chain of hashes, and dropping its old entries (compaction)."""

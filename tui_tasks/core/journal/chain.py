@@ -1,0 +1,62 @@
+"""Whether the journal is as it was written: each entry follows from the one before it."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Final, cast
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.journal.compaction import Base
+from tui_tasks.core.schema.models import JournalRow as J
+
+_encode = msgspec.json.Encoder().encode
+_TYPES: Final = {int, str, NoneType}
+_TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
+
+
+def broken_link(db: Database) -> int | None:
+    """The seq of the first entry that does not follow from the one before it, or None when all do.
+
+    Where the entries before were compacted away, the journal itself tells what the oldest follows from. While they are
+    being deleted, the oldest is taken at its word as far as the last of them, whose hash is known.
+    """
+    base = compaction.base(db)
+    first, cut = journal.oldest(db), base.last if base else 0
+    if first > cut + 1:
+        return first
+    previous = (base.hash if base else b"") if first == cut + 1 else None
+    expected = first
+    rows = db.sql(f"SELECT {', '.join(c.column_name for c in journal.COLUMNS)} FROM journal ORDER BY seq")
+    try:
+        if base and not _tells_of(db, base):
+            return base.seq
+        for row in rows:
+            seq, hashed = row[0], row[-1]
+            is_cut = base is not None and seq == cut
+            # What was altered may be of any type.
+            if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
+                return int(seq)
+            # In the JSON that is hashed, a blob would read as the text that is its Base64.
+            if not _TYPES.issuperset(map(type, row[:-1])):
+                return int(seq)
+            if previous is not None and journal.link(previous, row[:-1]) != hashed:
+                return int(seq)
+            previous, expected = hashed, seq + 1
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        # A text that is no UTF-8 any more.
+        return int(expected)
+    return None
+
+
+def _tells_of(db: Database, base: Base) -> bool:
+    """Whether the entry that is said to tell of a compaction does so."""
+    row = db.one(_TOLD, seq=base.seq)
+    told = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
+    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(told)

@@ -1,0 +1,219 @@
+"""Dropping old entries of the journal, when the human asks for it (contract, section 3, `cursor_expired`).
+
+What is dropped is gone for history, events and undo. What stays can still be proved: an entry of the journal itself
+tells which was the last to go, and its hash (`Base`), and the tables are kept as they were then, so that with the
+entries since they can be made again. Nothing of this is in a database that was never compacted.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict, InvalidArgument
+from tui_tasks.core.journal import journal
+from tui_tasks.core.schema.models import STATE
+
+_DAY: Final = 24 * 3600 * 1_000_000
+_DAYS: Final = {"d": 1, "w": 7}
+# Others wait while so many entries are deleted, or rows copied.
+AT_ONCE: Final = 2_000
+
+
+def instant(text: str, now: int) -> int:
+    """The instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
+
+    Raises:
+        InvalidArgument: it is none of these, or not past.
+    """
+    if age := re.fullmatch(r"(\d{1,5})([dw])", text):
+        return now - int(age[1]) * _DAYS[age[2]] * _DAY
+    try:
+        meant = int(datetime.fromisoformat(text).timestamp() * 1_000_000)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidArgument("before", f"{text} is no age like 90d or 12w, and no date like 2026-01-31") from None
+    if meant > now:
+        raise InvalidArgument("before", f"{text} is not past yet")
+    return meant
+
+
+class Base(NamedTuple):
+    """Where a journal begins that was compacted.
+
+    `seq` is that of the entry that tells of it; `last` is that of the last entry that was dropped, `hash` its hash;
+    `tables` is that of the last entry whose change is in the tables that were kept, `copy` what their names begin with.
+    """
+
+    seq: int
+    last: int
+    hash: bytes
+    tables: int
+    copy: str
+
+
+def base(db: Database) -> Base | None:
+    """Where the journal begins; None where it was never compacted."""
+    if not is_there(db, "base"):
+        return None
+    # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
+    seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
+    # What was altered may be of any type.
+    return Base(seq, last, hashed if isinstance(hashed, bytes) else b"", *(copied or [seq, "base"]))
+
+
+def is_there(db: Database, table: str) -> bool:
+    """Whether there is a table of that name."""
+    return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
+
+
+# Entries are looked through by so many at a time.
+_PAGE: Final = 10_000
+_LONG_AGO: Final = -(2**62)
+
+
+def last_old(db: Database, before: int, now: int) -> int:
+    """The number of the last entry to drop: no entry up to it was made from `before` on; 0 where there is none.
+
+    Entries stand in the order of their numbers, not of their instants: an instant is what somebody's clock said. So
+    this is the last old entry before the first that is not old. An instant that is yet to come (after `now`) tells
+    nothing. A change is dropped whole or not at all.
+
+    Raises:
+        StorageFailed: the database cannot be read.
+    """
+    last, begin = 0, journal.oldest(db)
+    for start in range(begin, journal.newest(db) + 1, _PAGE):
+        end = start + _PAGE - 1
+        new, _ = _seqs(db, start, end, before, now)
+        _, old = _seqs(db, start, end if new is None else new - 1, _LONG_AGO, before - 1)
+        last = old or last
+        if new is not None:
+            break
+    following = db.sql("SELECT change FROM journal WHERE seq = ?", (last + 1,)).fetchone()
+    last = last if following is None else min(last, int(following[0]) - 1)
+    return last if last >= begin else 0
+
+
+def _seqs(db: Database, first: int, last: int, since: int, until: int) -> tuple[int | None, int | None]:
+    """The first and the last of some entries whose instant is from `since` up to `until`."""
+    found = db.sql(
+        "SELECT min(seq), max(seq) FROM journal WHERE seq BETWEEN ? AND ? AND at BETWEEN ? AND ?",
+        (first, last, since, until),
+    ).fetchone()
+    return found[0], found[1]
+
+
+def older_than(db: Database, before: int, now: int) -> int:
+    """How many entries are to be dropped that are from before an instant.
+
+    Raises:
+        StorageFailed: the database cannot be read.
+    """
+    last = last_old(db, before, now)
+    # Others may have dropped some meanwhile.
+    return max(0, last + 1 - journal.oldest(db)) if last else 0
+
+
+def old_entries(db: Database, last: int) -> tuple[int, bytes]:
+    """The number of the oldest entry, and the hash of the last that is to be dropped.
+
+    Raises:
+        Conflict: there are none up to that.
+    """
+    row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
+    found = base(db)
+    if row is None or (found is not None and last <= found.last):
+        raise Conflict("no entry of the journal is that old: nothing was dropped")
+    return int(row[1]), bytes(row[0])
+
+
+OVERTAKEN: Final = "another compaction of the journal has begun, or the database was replaced: nothing was dropped"
+
+
+def copied(db: Database, copy: str) -> int:
+    """The last entry whose change is in the tables of that copy, which is whole.
+
+    Raises:
+        Conflict: it is gone, since another compaction has begun, or the database was replaced.
+    """
+    begun = is_there(db, "copying")
+    row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if begun else None
+    if row is None or row[0] is None:
+        raise Conflict(OVERTAKEN)
+    return int(row[0])
+
+
+def keep_base(db: Database, found: Base) -> None:
+    """Keep the tables that were copied, within the transaction that has written the entry which tells of it."""
+    db.sql("DROP TABLE copying")
+    db.sql("DROP TABLE IF EXISTS base")
+    columns = ("seq INTEGER", "last INTEGER", "hash BLOB", "tables INTEGER", "copy TEXT")
+    db.sql(f"CREATE TABLE base ({', '.join(f'{column} NOT NULL' for column in columns)})")
+    db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
+
+
+# What is to be deleted is looked up in the transaction that deletes it: until then, others may compact as well, or a
+# backup be put in the database's place.
+
+
+def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
+    """Delete some rows of copies that are not wanted (any more), in a transaction of its own.
+
+    Returns whether there may be more. `breaks_off`: also of one that another compaction makes, which ends that.
+    """
+    with db.transaction(write=True):
+        found = base(db)
+        wanted = [found.copy] if found else []
+        if not breaks_off and is_there(db, "copying"):
+            wanted += [copy for (copy,) in db.sql("SELECT copy FROM copying")]
+        left = db.sql(
+            "SELECT name FROM sqlite_master WHERE name = 'copying' AND ? OR name GLOB 'base_*'"
+            f"{' AND NOT name GLOB ?' * len(wanted)} ORDER BY name = 'copying' DESC LIMIT 1",
+            (breaks_off, *(f"{copy}_*" for copy in wanted)),
+        ).fetchone()
+        if left is None:
+            return False
+        db.sql(f"DELETE FROM {left[0]} WHERE rowid IN (SELECT rowid FROM {left[0]} LIMIT {most})")
+        if not db.scalar(f"SELECT count(*) FROM (SELECT 1 FROM {left[0]} LIMIT 1)"):
+            db.sql(f"DROP TABLE {left[0]}")
+    return True
+
+
+def drop_some(db: Database, most: int) -> int:
+    """Delete the oldest entries of those that are to go, in a transaction of its own; return how many.
+
+    Raises:
+        StorageFailed: nothing was deleted.
+    """
+    with db.transaction(write=True):
+        found = base(db)
+        if found is None:
+            return 0
+        last = min(found.last, journal.oldest(db) + most - 1)
+        # The output of a run goes with the entry that tells of its end.
+        db.sql(
+            "DELETE FROM run_log WHERE run_uid IN (SELECT uid FROM journal WHERE seq <= ? AND kind = 'run.finished')",
+            (last,),
+        )
+        return int(db.sql("DELETE FROM journal WHERE seq <= ?", (last,)).rowcount)
+
+
+def restore_base(source: Database, target: Database) -> int:
+    """Make the tables of one database as another's were when it was compacted; return the last entry in them."""
+    found = base(source)
+    if found is None:
+        return 0
+    for table in STATE:
+        # A copy has no table that a later step of the schema added; one without lists is damaged.
+        if table != "list" and not is_there(source, f"{found.copy}_{table}"):
+            continue
+        target.sql(f"DELETE FROM {table}")
+        rows = source.sql(f"SELECT * FROM {found.copy}_{table}")
+        # Columns that were added since have their defaults.
+        columns = [column[0] for column in rows.description]
+        insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        for row in rows:
+            target.sql(insert, row)
+    return found.tables

@@ -1,0 +1,254 @@
+"""The journal: one entry for every change, chained by hash, only ever added to.
+
+Each entry's hash is over the entry before it and everything the entry says, so that no byte of it can be changed
+unnoticed (`chain.broken_link`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from functools import cache
+from hashlib import sha256
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
+
+# A text longer than this is kept out of an entry's image; `event_task` finds it.
+LONG_TEXT: Final = 1_000
+LONG_FIELDS: Final = ("description", "result", "metadata")
+
+COLUMNS = tuple(models.columns(J).values())
+# What an entry's hash is over, in this order. A column that is added to the table is added to none of the hashes.
+_HASHED: Final = (
+    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
+    *("change", "undoes", "old", "new", "image", "why"),
+)
+_HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
+_OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
+_SINCE = Statement(J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
+_LATEST = Statement(J.select(*COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
+_TASK_SINCE = Statement(
+    J.select(*COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
+)
+_TASK_LATEST = Statement(J.select(*COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit")))
+_LATER_OLD = Statement(
+    J.select(J.old)
+    .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
+    .order_by(J.seq)
+)
+_BEGUN = Statement(J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
+_PART = Statement(
+    J.select(J.seq, J.change, J.kind, J.uid, J.task, fn.json_extract(J.new, "$.rank").is_null(False))
+    .where((J.actor == slot("actor")) & (J.seq > slot("after")))
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+_ONE = Statement(J.select(*COLUMNS).where(J.seq == slot("seq")))
+_said = itemgetter(*_HASHED)
+_COUNT = Statement(J.select(fn.COUNT(J.seq)))
+
+_read = reader(Entry, J)
+_encode = msgspec.json.Encoder().encode
+
+
+def read_entry(row: Any) -> Entry:
+    """Make the snapshot of a row; the image of a task that was made is in its own row."""
+    entry = _read((*as_text(row[:-1]), row[-1]))
+    image = entry.image
+    if image is None:
+        return entry
+    if len(image) > 1 or entry.new is None:
+        since = image_since(image)
+        return entry if since is image else msgspec.structs.replace(entry, image=since)
+    return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), image["list"]))
+
+
+def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as it can be shown: what was altered (`chain.broken_link`) may hold a blob where a text was."""
+    if bytes not in map(type, row):
+        return row
+    return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)
+
+
+def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
+    """Return the hash of an entry: SHA-256 of the one before it and the entry's columns as JSON."""
+    return sha256(previous + _encode(values)).digest()
+
+
+def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
+    """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
+    hashed = link(previous, _said(values))
+    # Nothing else, and no None, is bound without a look for an adapter.
+    values["hash"] = bytearray(hashed)
+    given = {name: value for name, value in values.items() if value is not None}
+    db.run(_insert(tuple(given)), given)
+    return hashed
+
+
+@cache
+def _insert(names: tuple[str, ...]) -> Statement:
+    columns = models.columns(J)
+    return Statement(J.insert({columns[name]: slot(name) for name in names}))
+
+
+def head(db: Database) -> tuple[int, bytes]:
+    """The newest entry's seq and hash; (0, b"") when there is none."""
+    row = db.one(_HEAD)
+    return (row[0], bytes(row[1])) if row else (0, b"")
+
+
+def newest(db: Database) -> int:
+    """The newest entry's seq, 0 when there is none."""
+    return head(db)[0]
+
+
+def oldest(db: Database) -> int:
+    """The oldest entry's seq, 1 when there is none."""
+    row = db.one(_OLDEST)
+    return row[0] if row else 1
+
+
+def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[Entry]:
+    """The oldest `limit` entries after `seq`, oldest first; of one task alone where it is named.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    refuse_compacted(db, seq)
+    if task is None:
+        rows = db.all(_SINCE, since=seq, limit=limit)
+    else:
+        rows = db.all(_TASK_SINCE, task=task, since=seq, limit=limit)
+    return [read_entry(row) for row in rows]
+
+
+def refuse_compacted(db: Database, seq: int) -> None:
+    """Raise where there is no telling what came after an entry.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    first = oldest(db)
+    if seq + 1 < first:
+        raise CursorExpired(f"events before {first} were compacted away: take a snapshot", oldest=first)
+
+
+def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
+    """What `since` returns, one by one, within a transaction: few entries can be many megabytes.
+
+    Raises:
+        CursorExpired: entries after `seq` were compacted away.
+    """
+    refuse_compacted(db, seq)
+    with closing(
+        db.each(_SINCE, since=seq, limit=limit)
+        if task is None
+        else db.each(_TASK_SINCE, task=task, since=seq, limit=limit)
+    ) as rows:
+        yield from map(read_entry, rows)
+
+
+def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
+    """The newest `limit` entries one by one, newest first, within a transaction; of one task where it is named."""
+    with closing(
+        db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)
+    ) as rows:
+        yield from map(read_entry, rows)
+
+
+def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
+    """The newest `limit` entries, oldest first; of one task alone where it is named."""
+    rows = db.all(_LATEST, limit=limit) if task is None else db.all(_TASK_LATEST, task=task, limit=limit)
+    return [read_entry(row) for row in reversed(rows)]
+
+
+class Part(NamedTuple):
+    """An entry of a change, in few words."""
+
+    seq: int
+    kind: str
+    uid: str
+    task: str | None
+    has_rank: bool
+    """Whether it has given its task a place."""
+
+
+_PAGE: Final = 1_000
+# Between two steps of a change its speaker, on another channel, may have written something else: not so much.
+_APART: Final = 10_000
+
+
+def of_change(db: Database, change: int) -> Iterator[list[Part]]:
+    """The entries of one request or batch, oldest first, by pages; others may stand between them.
+
+    There may be a page that has none.
+    """
+    begun = db.one(_BEGUN, seq=change)
+    if begun is None:
+        return
+    after, apart = change - 1, 0
+    while apart < _APART and (rows := db.all(_PART, actor=begun[0], after=after, limit=_PAGE)):
+        found = [Part(seq, kind, uid, task, bool(ranked)) for seq, of, kind, uid, task, ranked in rows if of == change]
+        yield found
+        apart = 0 if found else apart + len(rows)
+        after = rows[-1][0]
+
+
+def undoes(db: Database, change: int) -> int | None:
+    """The change that a change takes back; None where it is no undo."""
+    begun = db.one(_BEGUN, seq=change)
+    return begun[1] if begun is not None else None
+
+
+def entry(db: Database, seq: int) -> Entry:
+    """The entry of that number, which is there."""
+    return read_entry(db.one(_ONE, seq=seq))
+
+
+def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
+    """The task an entry is about as it was after it, with the long texts that the entry itself leaves out."""
+    image = entry.image
+    if image is None:
+        return None
+    absent = [name for name in LONG_FIELDS if name not in image]
+    if not absent:
+        return image
+    found: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
+    with closing(db.each(_LATER_OLD, task=entry.task, seq=entry.seq)) as later:
+        for (old,) in later:
+            earlier = msgspec.json.decode(old)
+            found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
+            if len(found) == len(absent):
+                break
+    if len(found) < len(absent):
+        row = db.one(_LONG_NOW, task=entry.task)
+        now = dict(zip(LONG_FIELDS, row or (None, None, None), strict=True))
+        for name in absent:
+            value = now[name]
+            found.setdefault(name, msgspec.json.decode(value) if value and name != "description" else value)
+    return {name: found[name] if name in found else image[name] for name in (*image, *absent)}
+
+
+_LONG_NOW = Statement(
+    models.TaskRow.select(*(models.columns(models.TaskRow)[name] for name in LONG_FIELDS)).where(
+        models.TaskRow.uid == slot("task")
+    )
+)
+
+
+def all_entries(db: Database, since: int = 0) -> Iterator[Entry]:
+    """Every entry after a number from the oldest, a page at a time."""
+    seq = max(since, oldest(db) - 1)
+    while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
+        yield from page
+        seq = page[-1].seq

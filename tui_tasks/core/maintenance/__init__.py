@@ -1,0 +1,1 @@
+"""What is done to a whole database: backup, restore, compaction in steps, the comparison with a replay."""

@@ -1,0 +1,114 @@
+"""Copies of a database that is in use, and checks that one is sound."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.private_files import sync_folder
+from tui_tasks.core.engine.storage_errors import READ_ERRORS, storage_errors
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.journal import chain, journal
+from tui_tasks.core.store import Store
+
+PAGES_A_STEP: Final = 2_000
+
+
+def backup(db: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
+    """Copy the database as it is at one moment; return the newest seq in the copy.
+
+    The copy is whole or not there: it gets its name when it is finished and on the disk.
+
+    Raises:
+        Conflict: the target exists already.
+        StorageFailed: it cannot be written.
+    """
+    if os.path.exists(target):  # noqa: PTH110 - a Path raises where a name is too long
+        raise Conflict(f"{target} exists already: name another file", path=str(target))
+    part = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        with storage_errors(str(target)):
+            db.copy_to(str(part), PAGES_A_STEP, progress)
+        newest = finish(part)
+        part.rename(target)
+        sync_folder(str(target.absolute().parent))
+        return newest
+    finally:
+        remove(part)
+
+
+def finish(part: Path) -> int:
+    """Have a copy be whole in one file, in the schema of today and on the disk; return its newest entry.
+
+    Raises:
+        DatabaseRefused: it is no database of ours.
+    """
+    with Store(str(part)) as copy:
+        newest = journal.newest(copy.db)
+        # SQLite syncs the file as it does so.
+        copy.db.sql("PRAGMA journal_mode = delete")
+    return newest
+
+
+def remove(part: Path) -> None:
+    """Remove a copy and what stands beside it."""
+    for end in ("", "-wal", "-shm", "-journal", "-lock"):
+        with contextlib.suppress(OSError):
+            part.with_name(f"{part.name}{end}").unlink()
+
+
+def findings(db: Database) -> Iterator[str]:
+    """What is wrong in a database, a sentence each; nothing when it is sound."""
+    yield from readable(_findings(db))
+
+
+def readable(found: Iterator[str]) -> Iterator[str]:
+    """What was found, and where it cannot be read on, that: what was altered may have any type, and no UTF-8."""
+    try:
+        yield from found
+    except (*READ_ERRORS, TypeError, ValueError) as error:
+        yield f"not all of it can be read: {error.__cause__ or error}. Restore a backup"
+
+
+def _findings(db: Database) -> Iterator[str]:
+    for (said,) in db.sql("PRAGMA integrity_check(20)"):
+        if said != "ok":
+            yield f"SQLite finds it damaged: {said}. Restore a backup"
+    broken = chain.broken_link(db)
+    if broken is not None:
+        yield f"the journal was altered at or before entry {broken}. Compare it with a backup"
+    yield from _orphans(db)
+    yield from _miscounts(db)
+
+
+_ORPHANS: Final = {
+    "task": "list_id NOT IN (SELECT id FROM list)",
+    "log": "task_uid NOT IN (SELECT uid FROM task)",
+    "state": "uid NOT IN (SELECT uid FROM task)",
+    "claim": "task_uid NOT IN (SELECT uid FROM task)",
+    "edge": "task_uid NOT IN (SELECT uid FROM task)",
+    "run": "job_uid NOT IN (SELECT uid FROM job)",
+}
+
+
+def _orphans(db: Database) -> Iterator[str]:
+    for table, condition in _ORPHANS.items():
+        found = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
+        if found:
+            yield f"{found} rows of {table} belong to nothing. Restore a backup"
+
+
+def _miscounts(db: Database) -> Iterator[str]:
+    for status in vocab.STATUSES:
+        wrong = db.scalar(
+            f"SELECT count(*) FROM list WHERE {status} <> "
+            f"(SELECT count(*) FROM task WHERE list_id = list.id AND status = '{status}' AND deleted = 0)"
+        )
+        if wrong:
+            yield f"{wrong} lists miscount what is {status}. Restore a backup"

@@ -1,0 +1,82 @@
+"""Whether the tables are what the journal tells: what was changed by other means, or cut off the journal, shows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import Model
+from tui_tasks.core.journal import journal
+from tui_tasks.core.schema import migrations
+from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.store import replay
+
+AT_ONCE: Final = 100_000
+"""Entries that are replayed in a few seconds."""
+_MOST: Final = 10
+"""Rows that are told of."""
+
+
+def is_soon_told(db: Database) -> bool:
+    """Whether there are few enough entries to replay them without being asked to."""
+    return journal.newest(db) - journal.oldest(db) < AT_ONCE
+
+
+def differences(db: Database) -> Iterator[str]:
+    """Each row that is not as the journal tells, a sentence; the journal itself must be sound."""
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
+        other = migrations.opened(str(Path(folder) / "replayed.db"))
+        try:
+            # It is gone again in a moment.
+            other.sql("PRAGMA synchronous = off")
+            replay(db, other)
+            found = (said for table in STATE for said in _of_table(table, db, other))
+            yield from (said for said, _ in zip(found, range(_MOST), strict=False))
+            if next(found, None) is not None:
+                yield "more rows are not as the journal tells"
+        finally:
+            other.close()
+
+
+def _of_table(table: str, db: Database, other: Database) -> Iterator[str]:
+    mine, told = _rows(table, db), _rows(table, other)
+    row, by_journal = next(mine, None), next(told, None)
+    while row is not None or by_journal is not None:
+        if by_journal is None or (row is not None and row[0] < by_journal[0]):
+            assert row is not None
+            yield _sentence(table, row[1], "is there, and not by the journal")
+            row = next(mine, None)
+        elif row is None or by_journal[0] < row[0]:
+            yield _sentence(table, by_journal[1], "is gone, and by the journal there")
+            by_journal = next(told, None)
+        else:
+            if row != by_journal:
+                yield _sentence(table, row[1], f"is not as the journal tells ({_fields(row[1], by_journal[1])})")
+            row, by_journal = next(mine, None), next(told, None)
+
+
+def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    """The rows of a table, each with its key, in the order of the keys."""
+    keys = _keys(STATE[table])
+    cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
+    columns = [column[0] for column in cursor.description]
+    for row in cursor:
+        fields = dict(zip(columns, row, strict=True))
+        yield tuple(fields[key] for key in keys), fields
+
+
+def _keys(model: type[Model]) -> list[str]:
+    found: Any = model._meta
+    return [field.column_name for field in found.get_primary_keys()]
+
+
+def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:
+    return ", ".join(name for name in row if row[name] != by_journal.get(name))
+
+
+def _sentence(table: str, row: Mapping[str, Any], what: str) -> str:
+    uid = row["uid"] if "uid" in row else row["task_uid"]
+    return f"{table} {uid} {what}: it was changed by other means, or entries were cut off. Compare it with a backup"

@@ -1,0 +1,171 @@
+"""Putting a backup in the place of a database that may be in use, whole or not at all; the old one is kept aside."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tui_tasks.core.engine import lock_file, open_checks, open_files
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.engine.private_files import make_private, sync_folder
+from tui_tasks.core.engine.storage_errors import BUSY_SECONDS, is_busy, storage_errors
+from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.store import Store
+
+# A database, and what SQLite keeps beside it and would put together with whatever is there: a log, a change begun.
+_KEPT: Final = ("", "-wal", "-journal")
+_ASIDE: Final = ".before-restore-"
+
+
+class Restored(NamedTuple):
+    """The newest entry that is there now, and where the old database is; None where there was none."""
+
+    newest: int
+    aside: Path | None
+
+
+def restore(database: str, file: Path, now: int) -> Restored:
+    """Put a copy of `file` in the place of a database; `now`, in microseconds, names what is kept aside.
+
+    The copy is looked through before anything is touched. Then nobody writes while the old file gets another name and
+    the copy its name, which is one step: a process that has the old one open finds the new one before it writes again.
+
+    Raises:
+        DatabaseRefused: `file` is no sound database of ours.
+        StorageFailed: it cannot be copied, or others write for too long (Busy); the database is as it was.
+    """
+    path = Path(os.path.realpath(database))
+    _refuse_foreign(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        newest = _prepared(file, part)
+        with _storage(path), lock_file.replacing(str(path)), _no_writer(path) as is_in_log:
+            aside = _keep_aside(path, now, log=is_in_log)
+            _put_in_place(part, path)
+        return Restored(newest, aside)
+    finally:
+        backup.remove(part)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse to take the place of another program's database.
+
+    Raises:
+        DatabaseRefused: there is one.
+    """
+    if not path.exists():
+        return
+    with contextlib.suppress(sqlite3.Error):  # it is damaged
+        uri = open_checks.uri(str(path), "immutable=1")
+        with contextlib.closing(connect(uri, uri=True)) as connection:
+            head = open_checks.head_of(connection)
+            if not head.is_empty and head.application != open_checks.APPLICATION_ID:
+                raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def _prepared(file: Path, part: Path) -> int:
+    """Make a copy of a backup, in the schema of today and sound; return its newest entry.
+
+    Raises:
+        DatabaseRefused: it is no sound database of ours.
+        StorageFailed: it cannot be read, or the copy not be written.
+    """
+    if not os.path.isfile(file):  # noqa: PTH113 - a Path raises where a name is too long
+        raise DatabaseRefused(f"there is no file {file}")
+    with _storage(file):
+        if open_files.is_at_rest(str(file)):
+            # All is in the one file; a log beside it is another's.
+            make_private(str(part))
+            with file.open("rb") as held, part.open("wb") as copy:
+                shutil.copyfileobj(held, copy, 1 << 20)
+        else:
+            with contextlib.closing(Database(str(file), read_only=True)) as used:
+                used.copy_to(str(part), backup.PAGES_A_STEP, None)
+    try:
+        with Store(str(part)) as copied:
+            wrong = next(backup.findings(copied.db), None)
+        if wrong:
+            raise DatabaseRefused(f"{file} is not sound, and nothing was restored: {wrong}")
+        return backup.finish(part)
+    except DatabaseRefused as refused:
+        raise DatabaseRefused(str(refused).replace(str(part), str(file))) from refused
+
+
+@contextlib.contextmanager
+def _no_writer(path: Path) -> Iterator[bool]:
+    """Keep all others from writing to a database while a block runs; tell whether its log has what it has not.
+
+    Raises:
+        Busy: another process holds the write lock.
+    """
+    if not path.exists() or open_files.is_at_rest(str(path)):
+        # A log beside it is another's: to open it would put both together.
+        yield True
+        return
+    with contextlib.ExitStack() as held:
+        uri = open_checks.uri(str(path), "mode=rw")
+        both = [held.enter_context(contextlib.closing(connect(uri, timeout=BUSY_SECONDS, uri=True))) for _ in range(2)]
+        try:
+            both[0].execute("BEGIN IMMEDIATE")
+            _, frames, copied = both[1].execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            is_in_log = frames != copied
+        except sqlite3.Error as error:
+            if is_busy(error):
+                raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
+            is_in_log = True  # it is damaged: nobody can write to it
+        # SQLite neither copies the log nor removes it by its name as these are closed: the file has moved by then.
+        yield is_in_log
+
+
+def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
+    """Give a database a second name, and its log where it has what the file has not; return the name."""
+    _forget_names(path)
+    stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+    numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (_beside(path, f"{_ASIDE}{stamp}{number}") for number in numbers)
+    aside = next(name for name in names if not any(os.path.lexists(_beside(name, end)) for end in _KEPT))
+    for end in _KEPT if log else _KEPT[:1]:
+        with contextlib.suppress(FileNotFoundError):
+            _beside(aside, end).hardlink_to(_beside(path, end))
+    sync_folder(str(path.parent))
+    return aside if aside.exists() else None
+
+
+def _forget_names(path: Path) -> None:
+    """Take back the second names that a restore which was ended in the midst has given."""
+    kept = [found for end in _KEPT if (found := open_files.identity(f"{path}{end}"))]
+    for other in path.parent.iterdir():
+        if other.name.startswith(f"{path.name}{_ASIDE}") and open_files.identity(str(other)) in kept:
+            other.unlink()
+
+
+def _put_in_place(part: Path, path: Path) -> None:
+    """Give the copy the database's name. What is ended between leaves a file that is refused with its log."""
+    part.rename(path)
+    sync_folder(str(path.parent))
+    for end in (*open_files.LEFTOVERS, "-journal"):
+        _beside(path, end).unlink(missing_ok=True)
+    sync_folder(str(path.parent))
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(f"{path.name}{end}")
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    """Turn what the system says into a refusal."""
+    try:
+        with storage_errors(str(path)):
+            yield
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}; nothing was restored", retryable=True) from error

@@ -1,0 +1,1 @@
+"""Reads for people and agents: pages, searches, statistics, exports. They write nothing of the state."""

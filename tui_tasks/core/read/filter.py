@@ -1,0 +1,104 @@
+"""Which tasks of a list a screen wants: a filter's terms, and the conditions that they are to the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.orm import Value, fn
+from tui_tasks.core.schema.models import TaskRow
+
+
+class Term(msgspec.Struct, frozen=True, gc=False):
+    """One word of a filter: `field` is word, status, who, tag, domain or prio; `value` is in the state's words.
+
+    A status may also be open, blocked or changed. With `prefix` the beginning of a name, tag or domain will do, as
+    while it is being typed. Letters are compared in any case.
+    """
+
+    field: str
+    value: str
+    negated: bool = False
+    prefix: bool = False
+
+
+class Filter(msgspec.Struct, frozen=True, gc=False):
+    """The tasks that are wanted; no terms: every task. `looked_at` (microseconds) is what `changed` counts from.
+
+    Of several terms on one field any will do, but words and tags must all be there.
+    """
+
+    terms: tuple[Term, ...] = ()
+    looked_at: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+ALL = Filter()
+
+
+def words(only: Filter) -> list[str]:
+    """The words that whatever is wanted says in its name or description."""
+    return [term.value for term in only.terms if term.field == "word" and not term.negated]
+
+
+def conditions(only: Filter) -> list[Any]:
+    """What a row must meet, as Peewee expressions."""
+    all_of: list[Any] = []
+    any_of: dict[str, Any] = {}
+    for term in only.terms:
+        condition = _condition(term, only.looked_at)
+        if term.negated:
+            all_of.append(~condition)
+        elif term.field in ("word", "tag"):
+            all_of.append(condition)
+        else:
+            any_of[term.field] = any_of[term.field] | condition if term.field in any_of else condition
+    return [*all_of, *any_of.values()]
+
+
+def _condition(term: Term, looked_at: int) -> Any:
+    if term.field == "status":
+        return _status(term.value, looked_at)
+    if term.field == "who":
+        taken_up = fn.IIF(TaskRow.status == "pending", "", TaskRow.updated_by)
+        return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
+    if term.field == "tag":
+        # Within a JSON array of strings: what is quoted there holds no bare quote.
+        text = _literal(msgspec.json.encode(term.value).decode())
+        return _like(TaskRow.tags, f"%{text[:-1]}%" if term.prefix else f"%{text}%")
+    if term.field == "domain":
+        return _like(fn.COALESCE(TaskRow.domain, ""), f"{_literal(term.value)}{'%' * term.prefix}")
+    if term.field == "prio":
+        number = vocab.PRIORITY_WORDS[term.value]
+        return TaskRow.priority >= number if number == vocab.LOW else TaskRow.priority == number
+    return contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
+
+
+def _status(value: str, looked_at: int) -> Any:
+    if value == "open":
+        return TaskRow.status.in_(["pending", "in_progress"])
+    if value == "blocked":
+        return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
+    if value == "changed":
+        return (TaskRow.updated_at > looked_at) & (TaskRow.updated_by != vocab.HUMAN)
+    return TaskRow.status == value
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _like(what: Any, pattern: str) -> Any:
+    # LIKE is SQLite's own and quick, but knows only the case of ASCII.
+    if not pattern.isascii():
+        what, pattern = fn.casefold(what), pattern.casefold()
+    return fn.LIKE(Value(pattern, converter=False), what, "\\") == 1
+
+
+def contains(what: Any, word: str) -> Any:
+    """The condition that a text holds a word, in any case of letters."""
+    return _like(what, f"%{_literal(word)}%")

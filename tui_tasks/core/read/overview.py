@@ -1,0 +1,209 @@
+"""Reads for what a screen tells at a glance: what changed, who works on what, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import JOIN, SQL, Case, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.pages import LINE, TaskLine, read_line
+from tui_tasks.core.read.queries import IN_LIVE_LIST, LIVE
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow
+from tui_tasks.core.snapshots import LogEntry, reader
+
+J = JournalRow
+
+
+_MOVES = frozenset({"task.created", "task.deleted", "task.restored", "task.moved"})
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One journal entry, without what it says: what was touched.
+
+    `list_id`, `rank` and `status` are the task's as they are now; `was` its list and rank before it was moved.
+    """
+
+    seq: int
+    at: int
+    actor: str
+    kind: str
+    entity: str
+    uid: str
+    task: str | None
+    list_id: int | None = None
+    rank: str | None = None
+    status: str | None = None
+    was: tuple[int, str] | None = None
+
+    def places(self) -> list[tuple[int, str]]:
+        """Where a task has come, gone or moved by this, before and after: the number of a list, and a rank there."""
+        if self.kind not in _MOVES:
+            return []
+        now = [(self.list_id, self.rank)] if self.list_id is not None and self.rank is not None else []
+        return now + ([self.was] if self.was is not None else [])
+
+
+class _Moved(msgspec.Struct):
+    list_id: int | None = None
+    rank: str | None = None
+
+
+_CHANGES = Statement(
+    J.select(
+        J.seq,
+        J.at,
+        J.actor,
+        J.kind,
+        J.entity,
+        J.uid,
+        J.task,
+        TaskRow.list_id,
+        TaskRow.rank,
+        TaskRow.status,
+        Case(None, [(J.kind == "task.moved", J.old)]),
+    )
+    .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
+    .where(J.seq > slot("since"))
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+# An entry of long ago says nothing of what is being done now, and there may be millions.
+_NOT_LONG_AGO = 200
+
+
+def _newest_of_tasks(limit: int) -> Any:
+    newest = J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(limit)
+    return newest.alias("recent")
+
+
+_RECENT: Any = _newest_of_tasks(_NOT_LONG_AGO)
+# Beyond these, a list that was deleted may have had a million more.
+_OF_LATE: Any = _newest_of_tasks(5_000)
+_TOUCHED_LAST = Statement(
+    TaskRow.select(TaskRow.list_id)
+    .join(_OF_LATE, on=(_OF_LATE.c.task == TaskRow.uid))
+    .where(IN_LIVE_LIST)
+    .order_by(_OF_LATE.c.seq.desc())
+    .limit(1)
+)
+_ACTIVE_OF_RECENT = Statement(
+    TaskRow.select(*LINE)
+    .join(_RECENT, on=(_RECENT.c.task == TaskRow.uid))
+    .where(LIVE & (TaskRow.status == SQL("'in_progress'")) & IN_LIVE_LIST)
+    .order_by(_RECENT.c.seq.desc())
+    .limit(1)
+)
+_ACTIVE_LISTS = Statement(
+    ListRow.select(ListRow.id)
+    .where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
+    .order_by(ListRow.id)
+)
+_ACTIVE_OF_LIST = Statement(
+    TaskRow.select(*LINE)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_DEPENDENTS = Statement(
+    TaskRow.select(*LINE)
+    .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
+    .where((EdgeRow.on_uid == slot("uid")) & LIVE & IN_LIVE_LIST)
+    .order_by(TaskRow.id)
+    .limit(slot("limit"))
+)
+_OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
+_LOG_BEFORE = Statement(
+    LogRow.select(*models.columns(LogRow).values())
+    .where(_OF_LOG & (LogRow.id < slot("before")))
+    .order_by(LogRow.id.desc())
+    .limit(slot("limit"))
+)
+_LOG_COUNT = Statement(LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
+_NEXT_JOB = Statement(
+    JobRow.select(JobRow.name, JobRow.next_run)
+    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
+    .order_by(JobRow.next_run)
+    .limit(1)
+)
+# Each distinct actor by one step in the index on (actor, seq), however long the journal is.
+_ACTORS = """
+WITH RECURSIVE known(name) AS (
+    SELECT min(actor) FROM journal
+    UNION ALL
+    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
+)
+SELECT known.name, last.seq, last.at FROM known
+JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
+"""
+_read_log = reader(LogEntry, LogRow)
+_moved = msgspec.json.Decoder(_Moved).decode
+
+
+def changes(db: Database, since: int, limit: int) -> list[Change]:
+    """What the oldest `limit` journal entries after `since` touched."""
+    return [_read_change(row) for row in db.all(_CHANGES, since=since, limit=limit)]
+
+
+def _read_change(row: Any) -> Change:
+    seq, at, actor, kind, entity, uid, task, list_id, rank, status, old = row
+    before = None if old is None else _moved(old)
+    was = None if before is None else (before.list_id or list_id, before.rank or rank)
+    return Change(seq, at, actor, kind, entity, uid, task, list_id, rank, status, was)
+
+
+def list_touched_last(db: Database) -> int | None:
+    """The number of the list whose task was changed last, or None where none was of late."""
+    row = db.one(_TOUCHED_LAST)
+    return row[0] if row else None
+
+
+def active(db: Database) -> TaskLine | None:
+    """A task in progress, of any list: the one touched last, where that was not long ago."""
+    lists = db.all(_ACTIVE_LISTS)
+    if not lists:
+        return None
+    row = db.one(_ACTIVE_OF_RECENT) or db.one(_ACTIVE_OF_LIST, list=lists[0][0])
+    return read_line(row) if row else None
+
+
+def speakers(db: Database) -> list[tuple[str, int, int]]:
+    """Every agent that has changed something: name, seq and instant of its last entry."""
+    return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
+
+
+def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
+    """The tasks that depend on a task, oldest first."""
+    return [read_line(row) for row in db.all(_DEPENDENTS, uid=uid, limit=limit)]
+
+
+def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
+    """The uids of the tasks that depend on any of these: what happens to those may free or hold them up."""
+    uids = list(uids)
+    found: set[str] = set()
+    for at in range(0, len(uids), 500):
+        query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
+        found.update(uid for (uid,) in db.query(query))
+    return found
+
+
+def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
+    """A task's newest log entries before an entry's number, newest first."""
+    return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
+
+
+def log_count(db: Database, uid: str) -> int:
+    """How many log entries a task has."""
+    counted: int = db.one(_LOG_COUNT, task=uid)[0]
+    return counted
+
+
+def next_job(db: Database) -> tuple[str, int] | None:
+    """The job that runs next: its name, and when."""
+    row = db.one(_NEXT_JOB)
+    return (row[0], row[1]) if row else None

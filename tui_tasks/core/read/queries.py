@@ -1,0 +1,421 @@
+"""Reads of lists and tasks. Each takes the database and returns frozen snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from functools import cache
+from typing import Any
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import (
+    WAITS,
+    AgentRow,
+    AskRow,
+    ClaimRow,
+    EdgeRow,
+    ListRow,
+    LogRow,
+    MemoryRow,
+    StateRow,
+    TaskRow,
+)
+from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
+
+TASK = tuple(models.columns(TaskRow).values())
+_LIST = tuple(models.columns(ListRow).values())
+LIVE: Any = TaskRow.deleted == SQL("0")
+# A list that is deleted takes its tasks with it, and marks none of them. Whoever reads tasks of one list has looked
+# for that list before; whoever reads tasks by their uids, or of all lists, asks for this too.
+IN_LIVE_LIST: Any = fn.EXISTS(
+    ListRow.select(SQL("1")).where((ListRow.id == TaskRow.list_id) & (ListRow.deleted == SQL("0")))
+)
+# So many ready tasks of lists that are not to be taken from are passed over, before each list is asked for its own.
+_MOST_PASSED = 100
+
+read_task = reader(Task, TaskRow)
+read_list = reader(TaskList, ListRow)
+_read_log = reader(LogEntry, LogRow)
+_read_state = reader(SavedState, StateRow)
+read_memory = reader(Memory, MemoryRow)
+_read_claim = reader(Claim, ClaimRow)
+_read_ask = reader(Ask, AskRow)
+_read_agent = reader(Agent, AgentRow)
+
+_LIST_BY_ID = Statement(ListRow.select(*_LIST).where(ListRow.id == slot("id")))
+_LIST_BY_UID = Statement(ListRow.select(*_LIST).where(ListRow.uid == slot("uid")))
+_LIST_BY_NAME = Statement(
+    ListRow.select(*_LIST).where(
+        (ListRow.name == slot("name")) & (ListRow.kind == SQL("'list'")) & (ListRow.deleted == SQL("0"))
+    )
+)
+_LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
+_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
+_LIVE_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_TASK_BY_KEY = Statement(
+    TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
+)
+_TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_IDS = Statement(TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_HELD = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
+_NEIGHBOUR_AFTER = Statement(
+    TaskRow.select(TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_NEIGHBOUR_BEFORE = Statement(
+    TaskRow.select(TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank < slot("rank")))
+    .order_by(TaskRow.rank.desc())
+    .limit(1)
+)
+_RANKS_UP = Statement(
+    TaskRow.select(TaskRow.uid, TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+    .order_by(TaskRow.rank)
+    .limit(slot("limit"))
+)
+_RANKS_DOWN = Statement(
+    TaskRow.select(TaskRow.uid, TaskRow.rank)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
+    .order_by(TaskRow.rank.desc())
+    .limit(slot("limit"))
+)
+_AT_RANK = Statement(
+    TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
+)
+_LAST_RANK = Statement(
+    TaskRow.select(TaskRow.rank).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank.desc()).limit(1)
+)
+_IN_PROGRESS = Statement(
+    TaskRow.select(*TASK)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+    .order_by(TaskRow.rank)
+    .limit(1)
+)
+_LOGS = Statement(
+    LogRow.select(*models.columns(LogRow).values())
+    .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
+    .order_by(LogRow.id)
+)
+_STATE = Statement(StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid")))
+_MEMORY_OF = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
+_DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
+_CLAIM = Statement(ClaimRow.select(*models.columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
+_CLAIM_OF = Statement(
+    ClaimRow.select(*models.columns(ClaimRow).values()).where(
+        (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
+    )
+)
+_ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
+_OPEN_ASKS = Statement(
+    AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
+)
+_AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+
+
+@cache
+def _next_id(entity: str) -> Statement:
+    model = models.STATE[entity]
+    return Statement(model.select(fn.COALESCE(fn.MAX(models.columns(model)["id"]), 0) + 1))
+
+
+def next_id(db: Database, entity: str) -> int:
+    """The number of the next row of a table."""
+    number: int = db.one(_next_id(entity))[0]
+    return number
+
+
+def list_by_id(db: Database, id: int) -> TaskList:
+    """The list of that number."""
+    return read_list(db.one(_LIST_BY_ID, id=id))
+
+
+def find_list(db: Database, handle: str) -> TaskList | None:
+    """The list of that name, else the plan of that id, else None."""
+    row = db.one(_LIST_BY_NAME, name=handle) or db.one(_LIST_BY_UID, uid=handle)
+    found = read_list(row) if row else None
+    return None if found is None or found.deleted else found
+
+
+def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
+    """The list with that uid.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_LIST_BY_UID, uid=uid)
+    if row is None or (found := read_list(row)).deleted:
+        raise NotFound(kind, uid)
+    return found
+
+
+def any_list(db: Database, uid: str) -> TaskList:
+    """The list with that uid, a deleted one too."""
+    return read_list(db.one(_LIST_BY_UID, uid=uid))
+
+
+def lists(db: Database) -> list[TaskList]:
+    """Every list, oldest first."""
+    return [read_list(row) for row in db.all(_LISTS)]
+
+
+def any_task(db: Database, uid: str) -> Task | None:
+    """The task with that uid, deleted ones and those of deleted lists too."""
+    row = db.one(_TASK_BY_UID, uid=uid)
+    return read_task(row) if row else None
+
+
+def status(db: Database, uid: str) -> str | None:
+    """The status of the task with that uid; None where there is none, or it was deleted."""
+    row = db.one(_STATUS, uid=uid)
+    return row[0] if row else None
+
+
+def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
+    """Those of the tasks that are there and not deleted, in the order of `uids`."""
+    found: dict[str, Task] = {}
+    for at in range(0, len(uids), 500):
+        query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]) & IN_LIVE_LIST)
+        found |= {task.uid: task for task in map(read_task, db.query(query))}
+    return [found[uid] for uid in uids if uid in found]
+
+
+def task(db: Database, uid: str) -> Task:
+    """The task with that uid.
+
+    Raises:
+        NotFound: there is none, or it was deleted, be it with its list.
+    """
+    row = db.one(_LIVE_TASK_BY_UID, uid=uid)
+    if row is None:
+        raise NotFound("task", uid)
+    return read_task(row)
+
+
+def tasks_beginning(db: Database, prefix: str, limit: int) -> list[Task]:
+    """The first tasks whose uid begins with `prefix`."""
+    wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff") & IN_LIVE_LIST
+    return [read_task(row) for row in db.query(TaskRow.select(*TASK).where(wanted).limit(limit))]
+
+
+def task_by_key(db: Database, list_id: int, key: str) -> Task | None:
+    """The task of a list that its caller calls `key`."""
+    row = db.one(_TASK_BY_KEY, list=list_id, key=key)
+    return read_task(row) if row else None
+
+
+def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> list[Task]:
+    """The tasks of a list in order, those in `statuses` alone where they are given."""
+    if statuses is None:
+        return [read_task(row) for row in db.all(_TASKS, list=list_id)]
+    query = TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == list_id) & TaskRow.status.in_(sorted(statuses)))
+    return [read_task(row) for row in db.query(query.order_by(TaskRow.rank))]
+
+
+def ids_of_list(db: Database, list_id: int) -> list[int]:
+    """The numbers of the tasks of a list, in order: soon read, however many there are."""
+    return [row[0] for row in db.all(_IDS, list=list_id)]
+
+
+def task_by_id(db: Database, id: int) -> Task:
+    """The task of that number, a deleted one too."""
+    return read_task(db.one(_TASK_BY_ID, id=id))
+
+
+def is_held(db: Database, id: int) -> bool:
+    """Whether somebody has claimed the task of that number, or a claim on it has lapsed."""
+    claimed_by, fenced = db.one(_HELD, id=id)
+    return claimed_by is not None or fenced != "[]"
+
+
+def in_progress(db: Database, list_id: int) -> Task | None:
+    """The first task in progress of a list."""
+    row = db.one(_IN_PROGRESS, list=list_id)
+    return read_task(row) if row else None
+
+
+def last_rank(db: Database, list_id: int) -> str | None:
+    """The rank of a list's last task."""
+    row = db.one(_LAST_RANK, list=list_id)
+    return row[0] if row else None
+
+
+def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | None:
+    """The rank of the task right after or before a rank, None at the end."""
+    row = db.one(_NEIGHBOUR_AFTER if after else _NEIGHBOUR_BEFORE, list=list_id, rank=rank)
+    return row[0] if row else None
+
+
+def ranks_up_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """The uids and ranks of the next tasks behind a rank, in order."""
+    return db.all(_RANKS_UP, list=list_id, rank=rank, limit=limit)
+
+
+def ranks_down_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
+    """The uids and ranks of the task at a rank and those before it, the last first."""
+    return db.all(_RANKS_DOWN, list=list_id, rank=rank, limit=limit)
+
+
+def at_rank(db: Database, list_id: int, rank: str) -> set[str]:
+    """The uids of the tasks of the list that stand at that rank."""
+    return {uid for (uid,) in db.all(_AT_RANK, list=list_id, rank=rank)}
+
+
+def logs(db: Database, uid: str) -> list[LogEntry]:
+    """A task's log, oldest first."""
+    return [_read_log(row) for row in db.all(_LOGS, task=uid)]
+
+
+def any_state(db: Database, uid: str) -> SavedState | None:
+    """The saved state of a task, one whose saving was taken back too."""
+    row = db.one(_STATE, uid=uid)
+    return _read_state(row) if row else None
+
+
+def saved_state(db: Database, uid: str) -> SavedState | None:
+    """The saved state of a task."""
+    found = any_state(db, uid)
+    return None if found is None or found.deleted else found
+
+
+def any_memory_of(db: Database, task_uid: str) -> Memory | None:
+    """The memory of a task, one that was taken back too."""
+    row = db.one(_MEMORY_OF, task=task_uid)
+    return read_memory(row) if row else None
+
+
+def memory_of(db: Database, task_uid: str) -> Memory | None:
+    """The memory of a task."""
+    found = any_memory_of(db, task_uid)
+    return None if found is None or found.deleted else found
+
+
+def depends_on(db: Database, uid: str) -> list[str]:
+    """The uids of the tasks that a task depends on."""
+    return [row[0] for row in db.all(_DEPENDS_ON, uid=uid)]
+
+
+def claim(db: Database, uid: str) -> Claim | None:
+    """The claim with that id."""
+    row = db.one(_CLAIM, uid=uid)
+    return _read_claim(row) if row else None
+
+
+def claim_of(db: Database, task_uid: str) -> Claim | None:
+    """The claim that holds a task now."""
+    row = db.one(_CLAIM_OF, task=task_uid)
+    return _read_claim(row) if row else None
+
+
+def _whose(agent: Any, *, alone: bool) -> Any:
+    mine: Any = TaskRow.agent == agent
+    return mine if alone else TaskRow.agent.is_null() | mine
+
+
+@cache
+def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
+    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
+    # The same is asked in the words of the index that is to be used: SQLite would not see that it is the same.
+    if of_list:
+        wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
+    else:
+        wanted &= TaskRow.waiting_on == SQL("0")
+    if of_agent:
+        wanted &= _whose(slot("agent"), alone=alone)
+    if of_list:
+        query = TaskRow.select(*TASK)
+    else:
+        of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
+        query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
+    # A number that stands in the SQL: SQLite plans anew for one that is bound.
+    limit = SQL("1" if of_list else str(_MOST_PASSED))
+    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
+
+
+def ready(
+    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, claimable: bool = False
+) -> Task | None:
+    """The next task to take up: pending and held up by nothing, most urgent first, then oldest.
+
+    It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only). With `claimable`, its list may take
+    one more in progress.
+    Source: contract, section 6 `tasks`, section 7 `control:claim`.
+    """
+    if list_id is not None:
+        home = list_by_id(db, list_id)
+        return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
+    passed = 0
+    with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
+        for *row, is_away, one_in_progress, in_progress in rows:
+            if not is_away and not (claimable and one_in_progress and in_progress):
+                return read_task(row)
+            passed += 1
+    if passed < _MOST_PASSED:
+        return None
+    there = (home for home in lists(db) if not home.archived)
+    homes = (home for home in there if home.pending and (home.takes_more or not claimable))
+    first = (_ready_in(db, home, agent, alone=alone) for home in homes)
+    return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
+
+
+def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -> Task | None:
+    row = db.one(_ready(True, agent is not None, alone), list=home.id, agent=agent)
+    return read_task(row) if row else None
+
+
+def _homes_with_open_tasks(db: Database) -> list[int]:
+    return [home.id for home in lists(db) if (home.pending or home.in_progress) and not home.archived]
+
+
+def open_tasks(
+    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, limit: int | None = None
+) -> list[Task]:
+    """The pending and in-progress tasks, in the order of lists (oldest first) and places; the first `limit` of them.
+
+    `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
+    """
+    found: list[Task] = []
+    for home in _homes_with_open_tasks(db) if list_id is None else [list_id]:
+        wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"]) & (TaskRow.list_id == home)
+        if agent is not None:
+            wanted &= _whose(agent, alone=alone)
+        left = None if limit is None else limit - len(found)
+        found += map(read_task, db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank).limit(left)))
+        if len(found) == limit:
+            break
+    return found
+
+
+def ask(db: Database, uid: str) -> Ask:
+    """The question with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_ASK, uid=uid)
+    if row is None:
+        raise NotFound("question", uid)
+    return _read_ask(row)
+
+
+def open_asks(db: Database) -> list[Ask]:
+    """The questions that wait for the human, oldest first."""
+    return [_read_ask(row) for row in db.all(_OPEN_ASKS)]
+
+
+def agent(db: Database, name: str) -> Agent | None:
+    """What the human has said about an agent."""
+    row = db.one(_AGENT, uid=name)
+    return _read_agent(row) if row else None
+
+
+assert set(vocab.STATUSES) <= set(TaskList.__struct_fields__)

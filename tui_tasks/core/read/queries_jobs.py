@@ -1,0 +1,280 @@
+"""Reads of jobs and runs. Each takes the database and returns frozen snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Case, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.schedule import due, job_settings, run_logs
+from tui_tasks.core.schedule.run_logs import RunLog
+from tui_tasks.core.schedule.schedule import Load
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import JobRow, RunRow
+from tui_tasks.core.snapshots import Job, Run, reader
+
+HOUR: Final = 3_600_000_000  # microseconds
+MAX_UPCOMING: Final = 1_440  # a time a minute for a day
+
+_JOB = tuple(models.columns(JobRow).values())
+_RUN = tuple(models.columns(RunRow).values())
+_LIVE: Any = JobRow.deleted == SQL("0")
+# Said twice, so that the index of the open runs serves.
+_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
+_RAN: Any = RunRow.decision == SQL("'ran'")
+_OF_JOB: Any = RunRow.job_uid == slot("job")
+
+read_job = reader(Job, JobRow)
+read_run = reader(Run, RunRow)
+
+_JOB_BY_UID = Statement(JobRow.select(*_JOB).where(JobRow.uid == slot("uid")))
+_JOB_BY_NAME = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.name_key == slot("name"))))
+_JOBS = Statement(JobRow.select(*_JOB).where(_LIVE).order_by(JobRow.id))
+_JOBS_LIKE = Statement(
+    JobRow.select(*_JOB).where(_LIVE & (fn.instr(JobRow.name_key, slot("part")) > 0)).order_by(JobRow.id)
+)
+_DUE = Statement(
+    JobRow.select(JobRow.uid)
+    .where(_LIVE & JobRow.next_run.is_null(False) & (JobRow.next_run <= slot("now")))
+    .order_by(JobRow.next_run)
+    .limit(slot("limit"))
+)
+_DECIDED_AHEAD = Statement(JobRow.select(JobRow.uid).where(_LIVE & (JobRow.decided_until > slot("now"))))
+_KEPT_SINCE = Statement(
+    RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
+)
+_NEXT_DUE = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
+_RUN_BY_UID = Statement(RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
+_RUNS = Statement(RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
+_LAST_ENDED = Statement(
+    RunRow.select(*_RUN)
+    .where(_OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
+    .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
+    .limit(1)
+)
+
+
+class OpenRun(msgspec.Struct, frozen=True, gc=False):
+    """A run that has not ended, without its texts: hundreds of them may wait with a megabyte each."""
+
+    id: int
+    uid: str
+    job_uid: str
+    state: str
+    dedicated: bool
+    scheduled_for: int | None
+    deadline: int | None
+    not_before: int | None
+
+
+_OPEN_COLUMNS = tuple(models.columns(RunRow)[name] for name in OpenRun.__struct_fields__)
+# Put in order by `open_runs`: asked to do it, SQLite would go through all runs of the job.
+_OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
+_OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
+_ROOM = Statement(JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
+_OUTCOMES = Statement(
+    RunRow.select(RunRow.outcome)
+    .where(_OF_JOB & RunRow.outcome.is_null(False))
+    .order_by(RunRow.id.desc())
+    .limit(slot("limit"))
+)
+_RETRY = Statement(RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
+_DECIDED = Statement(
+    RunRow.select(RunRow.scheduled_for).where(
+        _OF_JOB & (RunRow.scheduled_for >= slot("first")) & (RunRow.scheduled_for <= slot("last"))
+    )
+)
+_COALESCED = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).where(
+        _OF_JOB & (RunRow.decision == SQL("'coalesced'")) & (RunRow.id > slot("after"))
+    )
+)
+_NTH_RAN_ID = Statement(
+    RunRow.select(RunRow.id).where(_OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
+)
+_ANY_OLDER = Statement(
+    RunRow.select(RunRow.id).where(_OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))).limit(1)
+)
+_QUEUED = Statement(RunRow.select(fn.COUNT(RunRow.id)).where(_OF_JOB & _OPEN & (RunRow.state == SQL("'queued'"))))
+_STARTED = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).where(
+        _OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & _OPEN))
+    )
+)
+_IN_HAND = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).join(models.BeatRow, on=(models.BeatRow.run_uid == RunRow.uid)).where(_OPEN)
+)
+_acts_at: Any = Case(
+    None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
+)
+_NEXT_OPEN = Statement(RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
+
+
+def any_job(db: Database, uid: str) -> Job | None:
+    """The job with that uid, a deleted one too."""
+    row = db.one(_JOB_BY_UID, uid=uid)
+    return read_job(row) if row else None
+
+
+def job(db: Database, uid: str) -> Job:
+    """The job with that uid.
+
+    Raises:
+        NotFound: there is none, or it was deleted.
+    """
+    found = any_job(db, uid)
+    if found is None or found.deleted:
+        raise NotFound("job", uid)
+    return found
+
+
+def job_named(db: Database, name: str) -> Job | None:
+    """The job of that name, in any case (rule S2)."""
+    row = db.one(_JOB_BY_NAME, name=name.casefold())
+    return read_job(row) if row else None
+
+
+def jobs(
+    db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
+) -> list[Job]:
+    """The jobs, oldest first: in one of these states, of one of these types, with this in their name (in any case)."""
+    rows = db.all(_JOBS) if name is None else db.all(_JOBS_LIKE, part=name.casefold())
+    found = [read_job(row) for row in rows]
+    return [one for one in found if (not states or one.state in states) and (not types or one.type in types)]
+
+
+def any_run(db: Database, uid: str) -> Run | None:
+    """The run with that id."""
+    row = db.one(_RUN_BY_UID, uid=uid)
+    return read_run(row) if row else None
+
+
+def run(db: Database, uid: str) -> Run:
+    """The run with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = any_run(db, uid)
+    if found is None:
+        raise NotFound("run", uid)
+    return found
+
+
+def runs(db: Database, job_uid: str, limit: int) -> list[Run]:
+    """The runs of a job, and the times that were not run, newest first."""
+    return [read_run(row) for row in db.all(_RUNS, job=job_uid, limit=limit)]
+
+
+def last_ended(db: Database, job_uid: str) -> Run | None:
+    """The run of a job that ended last."""
+    row = db.one(_LAST_ENDED, job=job_uid)
+    return read_run(row) if row else None
+
+
+def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
+    """The outcomes of a job's newest runs, newest first."""
+    return [row[0] for row in db.all(_OUTCOMES, job=job_uid, limit=limit)]
+
+
+def retry_of(db: Database, one: Run) -> Run | None:
+    """The next attempt at what a run has failed at."""
+    row = db.one(_RETRY, uid=one.uid)
+    return read_run(row) if row else None
+
+
+def open_runs(db: Database, job_uid: str | None = None) -> list[OpenRun]:
+    """The runs that have not ended, oldest first: of one job, or all."""
+    rows = db.all(_OPEN_RUNS) if job_uid is None else db.all(_OPEN_OF_JOB, job=job_uid)
+    return sorted((OpenRun(*row) for row in rows), key=lambda one: one.id)
+
+
+def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
+    """What is kept of a run's output so far; `since` a byte: what reaches beyond it."""
+    return run_logs.read(db, uid, since)
+
+
+def upcoming(db: Database, now: int, until: int) -> list[tuple[Job, list[int]]]:
+    """The jobs that are due after `now` up to `until`, each with those instants."""
+    found = []
+    for one in jobs(db):
+        if one.next_run is not None and one.next_run <= until:
+            times = due.due_between(one, max(now, one.decided_until), until, MAX_UPCOMING)
+            if times:
+                found.append((one, times))
+    return found
+
+
+def due_jobs(db: Database, now: int, limit: int) -> list[str]:
+    """The uids of the jobs whose next time has come, the longest due first."""
+    return [row[0] for row in db.all(_DUE, now=now, limit=limit)]
+
+
+def decided_ahead(db: Database, now: int) -> list[str]:
+    """The uids of the jobs of which somebody has decided times that are yet to come."""
+    return [row[0] for row in db.all(_DECIDED_AHEAD, now=now)]
+
+
+def kept_since(db: Database, job_uid: str, until: int) -> int | None:
+    """The nominal time of the oldest run of a job that is kept, of those up to an instant."""
+    found: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
+    return found
+
+
+def next_change(db: Database, now: int) -> int | None:
+    """When a scheduler has to act next though nothing happens: a job is due, a run may start, an answer is overdue.
+
+    What might have been done by `now` waits for something to happen, and does not count.
+    """
+    times = [db.one(_NEXT_DUE)[0], db.one(_NEXT_OPEN, now=now)[0]]
+    return min((time for time in times if time is not None), default=None)
+
+
+def decided(db: Database, job_uid: str, first: int, last: int) -> frozenset[int]:
+    """The nominal times of a job from `first` to `last` that have been decided."""
+    return frozenset(row[0] for row in db.all(_DECIDED, job=job_uid, first=first, last=last))
+
+
+def coalesced(db: Database, job_uid: str) -> int:
+    """How many times of a job were coalesced since its newest run."""
+    newest = db.one(_NTH_RAN_ID, job=job_uid, nth=0)
+    count: int = db.one(_COALESCED, job=job_uid, after=newest[0] if newest else 0)[0]
+    return count
+
+
+def load(db: Database, one: Job, now: int) -> Load:
+    """What a job is doing; `started` is counted only where the job has a limit on it."""
+    queued = db.one(_QUEUED, job=one.uid)[0]
+    limited = job_settings.read(one.settings).starts_per_hour
+    return Load(one.active, queued, db.one(_STARTED, job=one.uid, since=now - HOUR)[0] if limited else 0)
+
+
+def in_hand(db: Database) -> int:
+    """How many runs some process has in hand."""
+    count: int = db.one(_IN_HAND)[0]
+    return count
+
+
+def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
+    """Whether a run's time has come, and nothing of its job is in its way."""
+    if one.state not in ("waiting", "queued") or (one.not_before is not None and one.not_before > now):
+        return False
+    active, settings = db.one(_ROOM, uid=one.job_uid) or (0, None)
+    if settings is None:
+        return False
+    settings = msgspec.json.decode(settings)
+    return one.state == "waiting" or active == 0 or job_settings.read(settings).overlap == "allow"
+
+
+def prunable(db: Database, job_uid: str, keep: int) -> int | None:
+    """The number of the oldest run to keep, where there are older ones beside the newest `keep`; else None."""
+    row = db.one(_NTH_RAN_ID, job=job_uid, nth=keep - 1)
+    if row is None or db.one(_ANY_OLDER, job=job_uid, below=row[0]) is None:
+        return None
+    oldest: int = row[0]
+    return oldest

@@ -1,0 +1,147 @@
+"""An index of what tasks say, so that a rare word is found among a million of them at once. It is SQLite's own (FTS5).
+
+It is derived: no part of the state, told of by no entry of the journal, and can be dropped at any time. A write does
+not keep it up, for that would cost half as much again; `catch_up` does so some time after. Whoever searches looks at
+what was written since as well, and checks what was found, so that an index that is behind changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.journal import journal
+from tui_tasks.core.schema.models import TaskRow
+
+# With fewer tasks than this, looking at each takes no longer than a frame.
+WORTH_IT: Final = 5_000
+# A step holds the write lock for some milliseconds.
+STEP: Final = 200
+# So many entries are waited for, for a step costs as much as a commit whatever it does.
+SLACK: Final = 500
+# Behind by more entries than this, the index is not used.
+MOST_BEHIND: Final = 5_000
+# Where more tasks may have a word than this, going through all of them in order soon meets it.
+MOST_FOUND: Final = 5_000
+
+_MAKE: Final = (
+    "CREATE VIRTUAL TABLE search USING fts5"
+    "(said, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1')",
+    # How far it is: the tasks up to this id are in it (NULL: all), as the journal's entries up to `seq` left them.
+    "CREATE TABLE search_progress (id INTEGER, seq INTEGER NOT NULL)",
+    "INSERT INTO search_progress VALUES (0, 0)",
+)
+_BY_ID: Final = "SELECT id, name, description FROM task WHERE id > ? ORDER BY id LIMIT ?"
+_WRITTEN: Final = (
+    "FROM journal JOIN task ON task.uid = journal.uid WHERE journal.seq > ? AND journal.seq <= ? "
+    "AND journal.entity = 'task' AND (json_type(journal.new, '$.name') IS NOT NULL "
+    "OR json_type(journal.new, '$.description') IS NOT NULL)"
+)
+
+
+def catch_up(db: Database, most: int = STEP) -> bool:
+    """Take some more of what was written into the index, in a transaction of its own; return whether there is more.
+
+    The index is made at the first time in a database with so many tasks that it pays.
+
+    Raises:
+        StorageFailed: nothing was written.
+    """
+    if not _is_behind(db):
+        return False
+    with db.transaction(write=True):
+        if _progress(db) is None:
+            for statement in _MAKE:
+                db.sql(statement)
+            _start_over(db)
+        elif _is_cut_off(db):
+            db.sql("INSERT INTO search (search) VALUES ('delete-all')")
+            _start_over(db)
+        _take_in(db, most)
+    return _is_behind(db)
+
+
+def narrowed(db: Database, words: Iterable[str], most: int = MOST_FOUND) -> Any:
+    """A condition that whatever task says all the words in its name or description meets, and few others.
+
+    None where there is none that helps: the words are short, or more than `most` tasks may have them, or there is no
+    index, or it is far behind. What was found still is to be checked.
+    """
+    wanted = _query(words)
+    progress = _progress(db) if wanted else None
+    if progress is None or progress[0] is not None or _is_cut_off(db):
+        return None
+    seq, newest = progress[1], journal.newest(db)
+    if newest - seq > MOST_BEHIND:
+        return None
+    found = [row[0] for row in db.sql("SELECT rowid FROM search WHERE search MATCH ? LIMIT ?", (wanted, most + 1))]
+    if len(found) > most:
+        return None
+    found += [row[0] for row in db.sql(f"SELECT DISTINCT task.id {_WRITTEN}", (seq, newest))]
+    return TaskRow.id.in_(SQL("(SELECT value FROM json_each(?))", [msgspec.json.encode(found).decode()]))
+
+
+def of_list(list_id: int, narrow: Any) -> Any:
+    """The condition that a task is of a list and, unless it is None, is one of what `narrowed` found."""
+    # With the sum, no index on the list's places tempts SQLite to go through all of it for a few.
+    return TaskRow.list_id == list_id if narrow is None else narrow & (TaskRow.list_id + 0 == list_id)
+
+
+def _folded(text: str) -> str:
+    # FTS5 takes a NUL for the end.
+    return text.casefold().replace("\0", " ")
+
+
+def _query(words: Iterable[str]) -> str:
+    """What FTS5 is to look for: every three letters in a row of every word; "" where a NUL or too few are in all."""
+    threes: dict[str, None] = {}
+    for word in words:
+        folded = word.casefold()
+        if "\0" not in folded:
+            threes |= dict.fromkeys(folded[at : at + 3] for at in range(len(folded) - 2))
+    return " AND ".join('"{}"'.format(three.replace('"', '""')) for three in list(threes)[:12])
+
+
+def _progress(db: Database) -> tuple[int | None, int] | None:
+    if db.sql("SELECT 1 FROM sqlite_master WHERE name = 'search_progress'").fetchone() is None:
+        return None
+    progress: tuple[int | None, int] = db.sql("SELECT id, seq FROM search_progress").fetchone()
+    return progress
+
+
+def _is_behind(db: Database) -> bool:
+    progress = _progress(db)
+    if progress is None:
+        pays = (db.scalar("SELECT max(id) FROM task") or 0) >= WORTH_IT
+        return pays and bool(db.scalar("SELECT count(*) FROM pragma_module_list WHERE name = 'fts5'"))
+    return progress[0] is not None or journal.newest(db) - progress[1] > SLACK or _is_cut_off(db)
+
+
+def _is_cut_off(db: Database) -> bool:
+    """Whether entries that it has not seen were compacted away."""
+    progress, oldest = _progress(db), db.scalar("SELECT min(seq) FROM journal")
+    return progress is not None and oldest is not None and progress[1] + 1 < oldest
+
+
+def _start_over(db: Database) -> None:
+    db.sql("UPDATE search_progress SET id = 0, seq = ?", (journal.newest(db),))
+
+
+def _take_in(db: Database, most: int) -> None:
+    progress = _progress(db)
+    assert progress is not None
+    upto, seq = progress
+    if upto is not None:
+        rows = db.sql(_BY_ID, (upto, most)).fetchall()
+        upto = rows[-1][0] if len(rows) == most else None
+    else:
+        until = min(seq + most, journal.newest(db))
+        rows = db.sql(f"SELECT DISTINCT task.id, task.name, task.description {_WRITTEN}", (seq, until)).fetchall()
+        seq = until
+    for number, name, description in rows:
+        db.sql("INSERT OR REPLACE INTO search (rowid, said) VALUES (?, ?)", (number, _folded(f"{name}\n{description}")))
+    db.sql("UPDATE search_progress SET id = ?, seq = ?", (upto, seq))

@@ -1,0 +1,66 @@
+"""What a screen remembers for the human: when they last looked, saved filters. No part of the state, no journal."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import ViewRow as V
+
+LOOKED: Final = "looked"
+
+_GET = Statement(V.select(V.value).where(V.key == slot("key")))
+_DROP = Statement(V.delete().where(V.key == slot("key")))
+_PUT = Statement(V.insert({V.key: slot("key"), V.value: slot("value")}))
+
+
+class Looked(msgspec.Struct, frozen=True, gc=False):
+    """When the human last looked: the journal's newest entry then, and the instant in microseconds, UTC."""
+
+    seq: int
+    at: int
+
+
+def get(db: Database, key: str) -> Any:
+    """What was put under a key, or None."""
+    row = db.one(_GET, key=key)
+    return msgspec.json.decode(row[0]) if row else None
+
+
+def put(db: Database, key: str, value: Any) -> None:
+    """Keep a JSON value under a key, in place of what was there.
+
+    Raises:
+        StorageFailed: nothing was written.
+    """
+    with db.transaction(write=True):
+        put_within(db, key, value)
+
+
+def put_within(db: Database, key: str, value: Any) -> None:
+    """As `put`, within the write transaction that is open."""
+    db.run(_DROP, {"key": key})
+    db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
+
+
+def looked(db: Database) -> Looked | None:
+    """When the human last looked, None where they never did."""
+    found = get(db, LOOKED)
+    return None if found is None else msgspec.convert(found, Looked)
+
+
+_FILTER: Final = "filter:"
+_FILTERS = Statement(V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key < f"{_FILTER[:-1]};")).order_by(V.key))
+
+
+def filter_key(name: str) -> str:
+    """The key under which a filter of that name is kept."""
+    return _FILTER + name
+
+
+def filters(db: Database) -> dict[str, str]:
+    """The saved filters: the words of each by its name."""
+    return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in db.all(_FILTERS)}

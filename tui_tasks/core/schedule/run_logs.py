@@ -1,0 +1,76 @@
+"""The output of runs: the first and the last half of 1 MiB, as it comes. No part of the state, so not in the journal.
+
+A piece is a row, named by where it begins in the whole output. What lies between the head and the tail is dropped as
+more comes; a gap between two pieces shows how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import RunLogRow as L
+
+HEAD: Final = 512 * 1024
+TAIL: Final = 512 * 1024
+
+_PUT = Statement(L.insert({L.run_uid: slot("run"), L.start: slot("start"), L.data: slot("data")}))
+_DROP = Statement(L.delete().where((L.run_uid == slot("run")) & (L.start == slot("start"))))
+_DROP_BETWEEN = Statement(
+    L.delete().where((L.run_uid == slot("run")) & (L.start >= slot("head")) & (L.start < slot("tail")))
+)
+_READ = Statement(
+    L.select(L.start, L.data)
+    .where((L.run_uid == slot("run")) & (L.start + fn.LENGTH(L.data) > slot("since")))
+    .order_by(L.start)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """What is kept of a run's output: pieces of (where it begins, bytes), in order, and how many bytes there were."""
+
+    pieces: tuple[tuple[int, bytes], ...]
+    total: int
+
+    @property
+    def text(self) -> str:
+        """The output as text, what was dropped marked on a line of its own; bytes that are no UTF-8 as U+FFFD."""
+        spans: list[tuple[int, bytearray]] = []
+        for start, piece in self.pieces:
+            if spans and spans[-1][0] + len(spans[-1][1]) == start:
+                spans[-1][1].extend(piece)
+            else:
+                spans.append((start, bytearray(piece)))
+        shown, reached = "", 0
+        for start, data in spans:
+            if start > reached:
+                shown += (
+                    "" if shown.endswith("\n") or not shown else "\n"
+                ) + f"[… {start - reached:,} bytes left out …]\n"
+            shown += data.decode(errors="replace")
+            reached = start + len(data)
+        return shown
+
+
+def write(db: Database, run_uid: str, pieces: Iterable[tuple[int, bytes]], total: int) -> None:
+    """Keep pieces of output, in a transaction of their own; one that begins where another did replaces it.
+
+    `total` is how many bytes there have been. No piece lies across the end of the head.
+    """
+    with db.transaction(write=True):
+        for start, data in pieces:
+            db.run(_DROP, {"run": run_uid, "start": start})
+            db.run(_PUT, {"run": run_uid, "start": start, "data": data})
+        if total - TAIL > HEAD:
+            db.run(_DROP_BETWEEN, {"run": run_uid, "head": HEAD, "tail": total - TAIL})
+
+
+def read(db: Database, run_uid: str, since: int = 0) -> RunLog:
+    """What is kept of a run's output; only the pieces that reach beyond byte `since` where one is given."""
+    pieces = tuple((start, bytes(data)) for start, data in db.all(_READ, run=run_uid, since=since))
+    return RunLog(pieces, pieces[-1][0] + len(pieces[-1][1]) if pieces else since)

@@ -1,0 +1,55 @@
+"""Opening a database with its schema up to date. `PRAGMA user_version` is the version of a database's schema."""
+
+from __future__ import annotations
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.open_checks import APPLICATION_ID, SCHEMA, refusing
+from tui_tasks.core.errors import DatabaseRefused
+
+
+def opened(path: str, *, read_only: bool = False) -> Database:
+    """Open a database, making it at first use, with its schema up to date.
+
+    Raises:
+        DatabaseRefused: it cannot be used, and was left as it is.
+    """
+    db = Database(path, read_only=read_only)
+    try:
+        migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def migrate(db: Database) -> None:
+    """Bring the schema up to date: all the steps that are missing, in one transaction.
+
+    Raises:
+        DatabaseRefused: the database is not one of ours.
+    """
+    with refusing(db.path):
+        version = db.scalar("PRAGMA user_version")
+        if version < 0:
+            raise DatabaseRefused(f"{db.path} is damaged (its schema has the number {version}); it was left as it is")
+        if db.read_only:
+            if version < SCHEMA:
+                raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
+            return
+        # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
+        db.write_ahead()
+        if version < SCHEMA:
+            with db.transaction(write=True):
+                _take_steps(db)
+
+
+def _take_steps(db: Database) -> None:
+    # Making a schema is rare, so what it needs is imported only then.
+    from tui_tasks.core import schema
+
+    # Another process may have taken them meanwhile.
+    for version in range(db.scalar("PRAGMA user_version"), SCHEMA):
+        for statement in schema.statements(version + 1):
+            db.sql(statement)
+    db.sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.sql(f"PRAGMA user_version = {SCHEMA}")

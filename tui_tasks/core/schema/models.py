@@ -1,0 +1,377 @@
+"""The tables, as Peewee models. Instants are integers: microseconds since the epoch, UTC.
+
+The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. What is
+derived (counts, `waiting_on`, `solo`, the edges) is kept up by `apply`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tasks.core.engine.orm import (
+    SQL,
+    BigIntegerField,
+    BlobField,
+    CompositeKey,
+    Field,
+    IntegerField,
+    Model,
+    TextField,
+)
+
+
+class JsonField(TextField):
+    """A JSON value kept as text; `apply` encodes and `snapshots` decodes."""
+
+
+class Flag(IntegerField):
+    """Yes or no, as 1 or 0 on every database."""
+
+
+class Id(BigIntegerField):
+    """The row's number, in order of making; the column SQLite calls its rowid."""
+
+    field_type = "INTEGER"
+
+
+class ListRow(Model):
+    """A list of tasks: a dialect's own, one that was named, or a plan (contract, section 5)."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    kind = TextField()  # list | plan
+    name = TextField()
+    description = TextField(default="")
+    agent = TextField(null=True)
+    origin = TextField()  # the dialect that made it
+    one_in_progress = Flag(default=0)
+    created_at = BigIntegerField()
+    deleted = Flag(default=0)
+    pending = IntegerField(default=0)
+    in_progress = IntegerField(default=0)
+    done = IntegerField(default=0)
+    failed = IntegerField(default=0)
+    skipped = IntegerField(default=0)
+    cancelled = IntegerField(default=0)
+    archived = Flag(default=0)  # out of the way: shown only where archived lists are asked for
+
+    class Meta:
+        table_name = "list"
+
+
+class TaskRow(Model):
+    """A task (contract, section 4). A deleted one stays, marked, so that it can come back whole."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    list_id = IntegerField()
+    rank = TextField()
+    key = TextField(null=True)  # the caller's own id
+    name = TextField()
+    description = TextField(default="")
+    status = TextField()
+    priority = IntegerField()
+    tags = JsonField(default="[]")
+    domain = TextField(null=True)
+    result = JsonField(null=True)
+    metadata = JsonField(null=True)
+    agent = TextField(null=True)
+    intent = TextField(null=True)
+    depends_on = JsonField(default="[]")
+    node_ids = JsonField(default="[]")
+    version = IntegerField()
+    created_at = BigIntegerField()
+    created_by = TextField()
+    updated_at = BigIntegerField()
+    updated_by = TextField()
+    started_at = BigIntegerField(null=True)
+    finished_at = BigIntegerField(null=True)
+    deleted = Flag(default=0)
+    solo = Flag(default=0)  # its list holds at most one in progress
+    waiting_on = IntegerField(default=0)  # dependencies that still hold it up
+    claimed_by = TextField(null=True)
+    fenced = JsonField(default="[]")  # agents whose claim on it lapsed or was ended
+    due = TextField(null=True)
+    estimate = IntegerField(null=True)
+
+    class Meta:
+        table_name = "task"
+
+
+# Whether it waits for others, as the index `task_urgency` has it: who asks for it must write it in the same way.
+WAITS: Any = TaskRow.waiting_on > SQL("0")
+
+
+class EdgeRow(Model):
+    """One dependency of a task, for asking who waits on whom; follows `TaskRow.depends_on`."""
+
+    task_uid = TextField()
+    on_uid = TextField(index=True)
+
+    class Meta:
+        table_name = "edge"
+        primary_key = CompositeKey("task_uid", "on_uid")
+        without_rowid = True
+
+
+class LogRow(Model):
+    """A log entry of a task; a note is the same thing."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    task_uid = TextField()
+    at = BigIntegerField()
+    agent = TextField()
+    message = TextField()
+    deleted = Flag(default=0)
+
+    class Meta:
+        table_name = "log"
+
+
+class StateRow(Model):
+    """The state an agent saved for a task so that it can be resumed (seed 004)."""
+
+    uid = TextField(primary_key=True)  # the task's
+    agent = TextField()
+    approach = TextField(null=True)
+    files_modified = JsonField(default="[]")
+    completed_steps = JsonField(default="[]")
+    remaining_steps = JsonField(default="[]")
+    blockers = JsonField(default="[]")
+    decisions = JsonField(default="[]")
+    context_snapshot = TextField(null=True)
+    saved_at = BigIntegerField()
+    deleted = Flag(default=0)
+
+    class Meta:
+        table_name = "state"
+        without_rowid = True
+
+
+class MemoryRow(Model):
+    """The result of a completed task, kept for later (seed 001). It outlives the task."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    task_uid = TextField(unique=True)
+    title = TextField()
+    domain = TextField(null=True)
+    content = JsonField()
+    created_at = BigIntegerField()
+    updated_at = BigIntegerField()
+    deleted = Flag(default=0)
+
+    class Meta:
+        table_name = "memory"
+
+
+class ClaimRow(Model):
+    """An agent's hold on a task for the length of a lease (contract, section 7)."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    task_uid = TextField(index=True)
+    agent = TextField()
+    was_agent = TextField(null=True)  # whose the task was before
+    lease = BigIntegerField()  # microseconds
+    expires_at = BigIntegerField()
+    state = TextField()  # active | released | finished | lapsed
+
+    class Meta:
+        table_name = "claim"
+
+
+class AskRow(Model):
+    """A question to the human (contract, section 7)."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    agent = TextField()
+    question = TextField()
+    options = JsonField(default="[]")
+    task_uid = TextField(null=True)
+    opened_at = BigIntegerField()
+    expires_at = BigIntegerField(null=True)
+    state = TextField()  # open | answered | withdrawn | timeout
+    answer = TextField(null=True)
+    answered_at = BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "ask"
+
+
+class AgentRow(Model):
+    """What the human has said about an agent: paused, and why."""
+
+    uid = TextField(primary_key=True)  # the agent's name
+    paused = Flag(default=0)
+    message = TextField(default="")
+
+    class Meta:
+        table_name = "agent"
+        without_rowid = True
+
+
+class JobRow(Model):
+    """A job of the scheduler (seed 003)."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    name = TextField()
+    name_key = TextField()  # the name with case folded
+    type = TextField()
+    system_prompt = TextField()
+    prompt = TextField()
+    schedule = JsonField(null=True)
+    plan = JsonField(null=True)
+    timezone = TextField()
+    dedicated_context = Flag(default=0)
+    enabled = Flag(default=1)
+    settings = JsonField(default="{}")
+    created_by = TextField()
+    created_at = BigIntegerField()
+    next_run = BigIntegerField(null=True)
+    last_run = BigIntegerField(null=True)
+    last_outcome = TextField(null=True)
+    last_result = TextField(null=True)
+    failures = IntegerField(default=0)  # in a row
+    decided_until = BigIntegerField()  # nominal times up to here have their run row
+    active = IntegerField(default=0)  # runs that wait to be started or run
+    deleted = Flag(default=0)
+
+    class Meta:
+        table_name = "job"
+
+
+class RunRow(Model):
+    """One nominal time or manual start of a job, and what came of it (contract, section 6)."""
+
+    id = Id(primary_key=True)
+    uid = TextField(unique=True)
+    job_uid = TextField()
+    trigger = TextField()  # schedule | plan | manual
+    scheduled_for = BigIntegerField(null=True)
+    attempt = IntegerField(default=1)
+    retry_of = TextField(null=True)  # the attempt before
+    decision = TextField()
+    outcome = TextField(null=True)
+    state = TextField()  # queued (behind a time or a run) | waiting (for its start) | running | final
+    dedicated = Flag(default=0)
+    context = TextField(default="")
+    requested_by = TextField()
+    started_at = BigIntegerField(null=True)
+    ended_at = BigIntegerField(null=True)
+    exit_code = IntegerField(null=True)
+    result = TextField(null=True)
+    reason = TextField(null=True)
+    token_hash = TextField(null=True)
+    deadline = BigIntegerField(null=True)
+    not_before = BigIntegerField(null=True)
+    stop_reason = TextField(null=True)  # set: its supervisor is to end it
+
+    class Meta:
+        table_name = "run"
+
+
+class JournalRow(Model):
+    """One change: who, when, what it was and what it became, why. The one record that is only ever added to."""
+
+    seq = Id(primary_key=True)
+    at = BigIntegerField()
+    actor = TextField()
+    kind = TextField()
+    entity = TextField()  # the table
+    uid = TextField()  # the row there
+    task = TextField(null=True)  # the task it is about
+    change = BigIntegerField()  # seq of the first entry of the same request or batch
+    undoes = BigIntegerField(null=True)  # the change it takes back
+    old = JsonField(null=True)
+    new = JsonField(null=True)
+    image = JsonField(null=True)  # the task after it, less long unchanged texts
+    why = JsonField(null=True)
+    hash = BlobField()
+
+    class Meta:
+        table_name = "journal"
+
+
+class KeptReplyRow(Model):
+    """The reply to a request that carried an idempotency key (contract, section 2)."""
+
+    agent = TextField()
+    key = TextField()
+    fingerprint = TextField()
+    reply = TextField()
+    at = BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "kept_reply"
+        primary_key = CompositeKey("agent", "key")
+        without_rowid = True
+
+
+class BeatRow(Model):
+    """Which process has a run in hand, and that it lives. It comes and goes with the process: no part of the state."""
+
+    run_uid = TextField(primary_key=True)
+    supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
+    boot = TextField()
+    namespace = TextField()
+    pid = IntegerField()
+    born = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "beat"
+        without_rowid = True
+
+
+class RunLogRow(Model):
+    """A piece of a run's output, by where it begins in the whole. Bounded, and rewritten: no part of the state."""
+
+    run_uid = TextField()
+    start = BigIntegerField()
+    data = BlobField()
+
+    class Meta:
+        table_name = "run_log"
+        primary_key = CompositeKey("run_uid", "start")
+        without_rowid = True
+
+
+class ViewRow(Model):
+    """What a screen remembers for the human: last looked, saved filters. No part of the state."""
+
+    key = TextField(primary_key=True)
+    value = JsonField()
+
+    class Meta:
+        table_name = "view"
+        without_rowid = True
+
+
+# The tables that replaying the journal must give again, by the name that journal entries use.
+STATE: dict[str, type[Model]] = {
+    model._meta.table_name: model
+    for model in (
+        ListRow,
+        TaskRow,
+        EdgeRow,
+        LogRow,
+        StateRow,
+        MemoryRow,
+        ClaimRow,
+        AskRow,
+        AgentRow,
+        JobRow,
+        RunRow,
+    )
+}
+ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, BeatRow, RunLogRow, ViewRow)
+
+
+def columns(model: type[Model]) -> dict[str, Field]:
+    """The model's fields by name, in the order of the table."""
+    fields: dict[str, Any] = {field.name: field for field in model._meta.sorted_fields}
+    return fields

@@ -1,0 +1,1 @@
+"""The tools over MCP on standard input and output (the extra `mcp`)."""

@@ -1,0 +1,160 @@
+"""The human's settings, from one file that no agent writes (contract, section 1). Each is declared once, here."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.settings import atomic_file, permissions
+
+Seconds = Annotated[int, Meta(ge=1)]
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every setting, its default, and what it does."""
+
+    theme: Annotated[str, Meta(description="The theme's name; `:` and `theme` in the screen shows them all.")] = "dark"
+    ascii: Annotated[bool, Meta(description="Letters in place of glyphs.")] = False
+    quiet_after: Annotated[Seconds, Meta(description="Seconds without a word after which an agent is quiet.")] = 600
+    bell: Annotated[bool, Meta(description="Ring when something needs you and the terminal has no focus.")] = True
+    notify: Annotated[
+        Literal["off", "osc9", "osc777"], Meta(description="The terminal's notification for the same.")
+    ] = "osc9"
+    notify_command: Annotated[
+        list[str], Meta(description="A program run for the same, with the text as its last argument.")
+    ] = []
+    notify_read_only: Annotated[
+        bool, Meta(description="Ring and notify from a read-only screen (`watch`) as well.")
+    ] = False
+    keys: Annotated[
+        dict[str, str], Meta(description="Your own keys: an action's id = keys; `?` in the screen shows both.")
+    ] = {}
+    views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}
+    runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something wrong in the file: where, and what to do."""
+
+    path: Path
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        at = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{at}: {self.message}"
+
+
+def load(path: Path) -> tuple[Config, list[Problem]]:
+    """Read the file. What is wrong in it is told and left out; the rest holds.
+
+    A file that is not there is as good as an empty one. One that anybody may write is not believed: it names what is
+    run.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        why = permissions.refused(path)
+    except FileNotFoundError:
+        return Config(), []
+    except (OSError, UnicodeDecodeError) as error:
+        return Config(), [Problem(path, None, f"cannot be read: {error}")]
+    if why:
+        return Config(), [Problem(path, None, why)]
+    import tomllib  # only now: nearly nobody has a file
+
+    try:
+        held = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        return Config(), [Problem(path, int(line[1]) if line else None, f"not TOML: {error}")]
+    return _checked(path, text, held)
+
+
+def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[Problem]]:
+    problems: list[Problem] = []
+    good: dict[str, Any] = {}
+    known = {field.name: field for field in msgspec.structs.fields(Config)}
+    for name, value in held.items():
+        if name not in known:
+            problems.append(Problem(path, line_of(text, name), f"no setting {name}; `tui-tasks config` lists them"))
+            continue
+        try:
+            good[name] = msgspec.convert(value, known[name].type)
+            if name == "runner":
+                problems += _runner_problems(path, text, value)
+        except msgspec.ValidationError as error:
+            problems.append(Problem(path, line_of(text, name), f"{name}: {error}"))
+    return Config(**good), problems
+
+
+def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[Problem]:
+    # Only where there is a table: everything that looks at the settings would start later for it.
+    from tui_tasks.runner import profiles
+
+    problems = []
+    for wrong in profiles.read(table, str(path))[1]:
+        place, _, key = wrong.key.rpartition(".")
+        line = line_of(text, key, place) or line_of(text, wrong.key) or line_of(text, "runner")
+        problems.append(Problem(path, line, str(wrong)))
+    return problems
+
+
+def line_of(text: str, name: str, table: str | None = None) -> int | None:
+    """The line, counted from 1, on which a key or table of a TOML text stands; None where it can't be told."""
+    here: str | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
+            here = header[1]
+            if here == name or here.startswith(f"{name}."):
+                return number
+        elif here == table and re.match(rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)""", line):
+            return number
+    return None
+
+
+def keep_theme(path: Path, name: str) -> None:
+    """Write the theme's name into the file, and touch nothing else in it. A new one is 0600, in a folder 0700.
+
+    Raises:
+        OSError: the file cannot be written; it is as it was.
+        ValueError: the file is not TOML, or not of a form in which the theme's line can be found.
+    """
+    import tomllib
+
+    path = Path(os.path.realpath(path))
+    text = path.read_bytes().decode() if path.exists() else ""
+    wanted = tomllib.loads(text) | {"theme": name}
+    line, lines = line_of(text, "theme"), text.splitlines(keepends=True)
+    if line is None:
+        lines.insert(0, f'theme = "{name}"\n')
+    else:
+        lines[line - 1] = re.sub(r"""=\s*("[^"]*"|'[^']*')""", f'= "{name}"', lines[line - 1], count=1)
+    text = "".join(lines)
+    if tomllib.loads(text) != wanted:
+        raise ValueError(f"line {line} is not of the form theme = …")
+    make_folder(str(path.parent))
+    atomic_file.replace(path, text.encode())
+
+
+def describe(path: Path, config: Config) -> str:
+    """The file's place, and every setting with its value, its default and what it does."""
+    lines = [f"# {path}" + ("" if path.exists() else "  (not there yet: every setting is at its default)"), ""]
+    for field in msgspec.structs.fields(Config):
+        default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        value = getattr(config, field.name)
+        lines += [f"# {_meaning(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
+    return "\n".join(lines)
+
+
+def _meaning(field: Any) -> str:
+    return next((meta.description for meta in getattr(field.type, "__metadata__", ()) if meta.description), "")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

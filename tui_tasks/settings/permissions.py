@@ -1,0 +1,73 @@
+"""Who else can reach the program's files: the database, the settings, the themes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui_tasks.settings import paths
+
+_GROUP, _OTHERS = 0o020, 0o002
+
+
+def of_database(path: Path) -> Iterator[str]:
+    """What lets others at a database, a sentence each. It is used all the same; `path` is as it was named."""
+    if path.is_symlink():
+        yield f"{path} is a link: whoever can change it can put another database there. Name the file itself"
+    yield from _of_others(path, "database")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        yield f"{path} has mode {mode:04o}, so others can reach it: chmod 600 '{path}'"
+    # To look into a folder does nobody harm where its files are private; a sticky one lets nobody replace them.
+    folder = path.resolve().parent
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & (_GROUP | _OTHERS) and not mode & stat.S_ISVTX:
+        yield f"{folder} has mode {mode:04o}, so others can put another database there: chmod go-w '{folder}'"
+
+
+def of_settings(path: Path, what: str = "settings") -> Iterator[str]:
+    """What lets others write the settings, or a folder of them, a sentence each."""
+    if path.is_symlink():
+        yield f"{path} is a link: whoever can change it can put other {what} there"
+    yield from _of_others(path, what)
+    for place in _places(path):
+        mode = stat.S_IMODE(place.stat().st_mode)
+        if mode & (_GROUP | _OTHERS):
+            yield f"others can write the {what} at {place} (mode {mode:04o}): chmod go-w '{place}'"
+
+
+def of_private_settings(path: Path) -> Iterator[str]:
+    """As `of_settings`, and what lets others read them: the program makes them for the user alone."""
+    yield from of_settings(path)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{path} has mode {mode:04o}, so others can read it: chmod 600 '{path}'"
+    folder = path.absolute().parent
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    # Another folder than the program's own, a home say, is not its affair.
+    if folder.name == paths.NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{folder} has mode {mode:04o}, so others can look into it: chmod 700 '{folder}'"
+
+
+def refused(path: Path) -> str:
+    """Why settings, which name what is run, must not be believed: who else can write them. Empty where nobody can."""
+    for place in _places(path):
+        found = place.stat()
+        if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+            return f"not used: everybody can write {place}; chmod go-w '{place}'"
+        if found.st_uid not in (os.getuid(), 0):
+            return f"not used: {place} is another user's (id {found.st_uid})"
+    return ""
+
+
+def _of_others(path: Path, what: str) -> Iterator[str]:
+    owner = path.stat().st_uid
+    if owner not in (os.getuid(), 0):
+        yield f"the {what} at {path} are another user's (id {owner}), who can change them"
+
+
+def _places(path: Path) -> tuple[Path, ...]:
+    """A file and its folder, as they are and where a link leads."""
+    return tuple(dict.fromkeys(place for at in (path, path.resolve()) for place in (at, at.absolute().parent)))

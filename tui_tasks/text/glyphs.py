@@ -1,0 +1,90 @@
+"""The glyph, word, letter and colour of each state, and the signs of other things. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from tui_tasks.text.safe import safe_line
+
+
+class Look(NamedTuple):
+    """How a state is shown: its word, and in its colour a glyph, or a letter where all must be ASCII."""
+
+    glyph: str
+    word: str
+    letter: str
+    color: str
+    """The theme's variable, with its dollar."""
+
+    def mark(self, *, ascii_only: bool = False) -> str:
+        """Return the glyph or the letter: one cell."""
+        return self.letter if ascii_only else self.glyph
+
+
+_PENDING: Final = Look("○", "pending", "p", "$state-pending")
+_ACTIVE: Final = Look("◐", "in progress", "i", "$state-in-progress")
+_DONE: Final = Look("✓", "done", "d", "$state-done")
+_FAILED: Final = Look("✗", "failed", "f", "$state-failed")
+_SKIPPED: Final = Look("–", "skipped", "s", "$state-skipped")
+_OVERDUE: Final = Look("!", "overdue", "!", "$state-overdue")
+_UNKNOWN: Final = Look("·", "", ".", "$muted")
+
+LOOKS: Final = {
+    "pending": _PENDING,
+    "in_progress": _ACTIVE,
+    "needs_you": Look("?", "needs you", "?", "$state-needs-you"),
+    "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
+    "done": _DONE,
+    "failed": _FAILED,
+    "skipped": _SKIPPED,
+    "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
+    "overdue": _OVERDUE,
+    "quiet": _OVERDUE._replace(word="quiet"),
+    # Jobs, and what came of their runs.
+    "idle": _PENDING._replace(word="waiting", letter="w"),
+    "running": _ACTIVE._replace(word="running", letter="r"),
+    "disabled": _SKIPPED._replace(word="off", letter="-"),
+    "error": _FAILED,
+    "success": _DONE._replace(word="ok"),
+    "interrupted": _FAILED._replace(word="interrupted", letter="x"),
+}
+"""Every state of tasks, agents, jobs and runs, by its name in the core, and those that a screen adds."""
+
+
+def look(state: str) -> Look:
+    """Return how `state` is shown; one that is not known gets a dot and its own name, made safe."""
+    return LOOKS.get(state) or _UNKNOWN._replace(word=safe_line(state, 16).replace("_", " "))
+
+
+SIGNS: Final = {
+    "changed": ("•", "*"),
+    "cursor": (">", ">"),
+    "scheduled": ("◷", "@"),
+    "status": ("→", ">"),
+    "log": ("·", "."),
+    "none": ("—", "-"),
+    "rule": ("─", "-"),
+    "divider": ("│", "|"),
+    "tee": ("┬", "+"),
+    "foot": ("┴", "+"),
+}
+"""One-cell signs that are not states, each with its letter."""
+
+
+def sign(name: str, *, ascii_only: bool = False) -> str:
+    """Return the sign of `SIGNS` by that name, or its letter."""
+    return SIGNS[name][ascii_only]
+
+
+def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
+    """Return a bar of `cells` cells for `progress` from 0 to 1: `███░░░`, or `###...`.
+
+    It is empty only at nothing and full only at everything, where there are cells enough to say so.
+    """
+    full, rest = "#." if ascii_only else "█░"
+    progress = min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0
+    filled = round(progress * cells)
+    if 0.0 < progress < 1.0 and cells > 1:
+        filled = min(max(filled, 1), cells - 1)
+    return full * filled + rest * (cells - filled)

@@ -1,0 +1,183 @@
+"""Make what agents wrote fit for a terminal: no control character, no markup, no change of direction gets through.
+
+Whatever an agent can write is hostile until `safe_line` or `safe_text` has had it. Pure; needs no Textual, so that
+commands use it too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from typing import Final, Literal
+
+LINE_CHARS: Final = 4_000
+"""The most characters of a text that a one-line place looks at."""
+TEXT_CHARS: Final = 20_000
+"""The most characters that a many-line place shows, unless told otherwise."""
+TAB: Final = 4
+MAX_MARKS: Final = 3
+"""The most combining marks that one character may carry."""
+
+# Blocks in which every printable character is drawn as it is: no marks, fillers, modifiers or flags.
+# It spares most text the look at each character; a test holds it against `_stands_for`.
+_ORDINARY: Final = (
+    "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
+    "\u2070-\u20cf\u2100-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
+)
+_NEWLINES = "\n\x85\u2028\u2029"
+# Marks of direction: with them one line can be made to look like another.
+_BIDI = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+# Format characters that do not join or hide, but are drawn around others.
+_DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
+# Printable to Python, but nothing to see or a change to their neighbour's width, on which terminals disagree.
+_DROPPED: Final = (
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
+)
+# Vowels and finals of Hangul join the character before them, as marks do.
+_JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
+_REGIONAL_A = 0x1F1E6
+_MARK = "mark"
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    # Compiled at first need: ASCII, which most text is, needs none, and a command of the shell is soon over.
+    return re.compile(text)
+
+
+@lru_cache(8192)
+def _stands_for(char: str) -> str:
+    """Return what is shown for a character: text, nothing, `\\n` for a newline, `_MARK` for a mark."""
+    code = ord(char)
+    if char in _NEWLINES:
+        return "\n"
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if _pattern(_DROPPED).match(char):
+        return ""
+    if _REGIONAL_A <= code < _REGIONAL_A + 26:
+        # Two make a flag, which is as wide as the terminal pleases; letters are one cell each.
+        return chr(ord("A") + code - _REGIONAL_A)
+    category = unicodedata.category(char)
+    if category[0] == "M" or _pattern(_JAMO).match(char):
+        return _MARK
+    if category == "Zs":
+        return " "
+    if category == "Cf" and char not in _BIDI and char not in _DRAWN:
+        return ""
+    return "\ufffd" if category[0] == "C" else char
+
+
+def _clean(text: str, newline: str, tab: str) -> str:
+    """Put in place of each character what stands for it; marks with nothing to stand on, or too many, go."""
+    shown: list[str] = []
+    marks = MAX_MARKS
+    for char in text.replace("\r\n", "\n"):
+        what = tab if char == "\t" else _stands_for(char)
+        if what == _MARK:
+            marks += 1
+            if marks <= MAX_MARKS:
+                shown.append(char)
+        elif what == "\n":
+            marks = MAX_MARKS
+            shown.append(newline)
+        elif what:
+            marks = 0
+            shown.append(what)
+    return "".join(shown)
+
+
+def _is_ordinary(text: str) -> bool:
+    return text.isprintable() and (text.isascii() or _pattern(_ORDINARY).fullmatch(text) is not None)
+
+
+def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = False) -> str:
+    """Return `text` as one line that does nothing but be read, at most `limit_cells` wide.
+
+    Controls become pictures, newlines and tabs spaces; what has no agreed width is dropped; what else no
+    terminal should be given becomes U+FFFD. What is cut ends in `…` (`~` with `ascii_only`), never in half a
+    character. The cost depends on `limit_cells`, not on the length of `text`.
+    """
+    most = LINE_CHARS if limit_cells is None else min(LINE_CHARS, 8 * max(limit_cells, 0) + 64)
+    cut = len(text) > most
+    if cut:
+        text = text[: most - 1]
+    if not _is_ordinary(text):
+        text = _clean(text, newline=" ", tab=" ")
+    more = "~" if ascii_only else "…"
+    if limit_cells is None:
+        return text + more if cut else text
+    if not cut and cell_len(text) <= limit_cells:
+        return text
+    return beginning(text, limit_cells - 1) + more if limit_cells > 0 else ""
+
+
+def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
+    """Return `text` as lines that do nothing but be read, at most `limit_chars` characters in all.
+
+    As `safe_line`, but newlines of every kind stay, as `\\n`, and tabs are expanded to columns of four.
+    """
+    if limit_chars <= 0:
+        return ""
+    cut = len(text) > limit_chars
+    if cut:
+        text = text[: limit_chars - 1]
+    if not _is_ordinary(text):
+        text = _clean(text, newline="\n", tab="\t").expandtabs(TAB)
+    if cut or len(text) > limit_chars:
+        return text[: limit_chars - 1] + ("~" if ascii_only else "…")
+    return text
+
+
+def safe_copy(text: str, *, one_line: bool = False) -> str:
+    """Return all of `text` for the clipboard, whence it may be pasted into a shell: nothing in it presses a key.
+
+    As `safe_text`, or `safe_line`, but nothing is cut; tabs stay where lines do.
+    """
+    if _is_ordinary(text):
+        return text
+    return _clean(text, newline=" ", tab=" ") if one_line else _clean(text, newline="\n", tab="\t")
+
+
+def cell_len(text: str) -> int:
+    """Return how many cells wide safe `text` is drawn, by the tables that Textual uses."""
+    if text.isascii():
+        return len(text)
+    from rich import cells
+
+    return cells.cell_len(text)
+
+
+def beginning(text: str, limit_cells: int) -> str:
+    """Return the longest beginning of safe `text` that is at most `limit_cells` wide, with the last marks."""
+    if text.isascii():
+        return text[:limit_cells]
+    from rich.cells import get_character_cell_size
+
+    used = 0
+    for at, char in enumerate(text):
+        used += get_character_cell_size(char)
+        if used > limit_cells:
+            return text[:at]
+    return text
+
+
+def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, ascii_only: bool = False) -> str:
+    """Return `safe_line` of `text` padded to exactly `cells` cells, for columns."""
+    line = safe_line(text, cells, ascii_only=ascii_only)
+    padding = " " * (cells - cell_len(line))
+    return line + padding if align == "left" else padding + line
+
+
+def fit_ends(text: str, cells: int) -> str:
+    """As `fit`, but what is too long is cut in the middle: names often differ at their ends alone."""
+    line = safe_line(text, None)
+    if cell_len(line) <= cells:
+        return fit(line, cells)
+    tail = line[-(cells // 2 - 1) :]
+    return fit(safe_line(line, cells - cell_len(tail)) + tail, cells)

@@ -1,0 +1,118 @@
+"""Instants and durations in words. Pure; instants are microseconds since the epoch, UTC, durations microseconds."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from typing import Final
+
+import humanize
+
+SECOND: Final = 1_000_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+WEEK: Final = 7 * DAY
+YEAR: Final = 365 * DAY
+MOST_WAIT: Final = 10 * SECOND
+_STEPS: Final = ((YEAR, "y"), (WEEK, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def _step(span_us: int) -> tuple[int, str]:
+    """Return the largest unit that goes into a span, in microseconds, and its letter."""
+    return next((step for step in _STEPS if span_us >= step[0]), _STEPS[-1])
+
+
+def age(then_us: int, now_us: int) -> str:
+    """Return how long ago it was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; ahead `in 12h`; this second `now`."""
+    elapsed = now_us - then_us
+    unit, letter = _step(abs(elapsed))
+    if -SECOND < elapsed < SECOND:
+        return "now"
+    return f"{elapsed // unit}{letter}" if elapsed > 0 else f"in {-elapsed // unit}{letter}"
+
+
+def ago(then_us: int, now_us: int) -> str:
+    """Return `age` as it stands in a sentence: `40s ago`, `now`, `in 12h`."""
+    return f"{age(then_us, now_us)} ago" if now_us - then_us >= SECOND else age(then_us, now_us)
+
+
+def due(when_us: int, now_us: int) -> str:
+    """Return how far off something planned is: `in 12h`, `now`, `overdue 25m`."""
+    return f"overdue {age(when_us, now_us)}" if now_us - when_us >= SECOND else age(when_us, now_us)
+
+
+def age_lasts(then_us: int, now_us: int) -> int:
+    """Return for how many microseconds from now `age` says the same, for the timer that repaints it."""
+    elapsed = now_us - then_us
+    if -SECOND < elapsed < SECOND:
+        return SECOND - elapsed
+    unit, _ = _step(abs(elapsed))
+    if elapsed < 0:
+        return -elapsed % unit + 1
+    # A year is not a number of weeks; every other unit is a number of the one below.
+    return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
+
+
+def draw_again_in(span_us: int) -> float:
+    """Return after how many seconds to draw again what is true for so many microseconds.
+
+    Sooner than that where it is long: timers stand still while a machine sleeps, and know nothing of a clock that is
+    set.
+    """
+    return min(max(span_us, SECOND), MOST_WAIT) / SECOND
+
+
+def duration(span_us: int, units: int = 2) -> str:
+    """Return how long something took: `340ms`, `41s`, `1m 05s`, `2h 05m`, `3d 4h`; in 1 unit `38m`."""
+    if span_us < SECOND:
+        return f"{max(span_us, 0) // 1000}ms"
+    unit, letter = _step(min(span_us, WEEK - 1))
+    first, rest = f"{span_us // unit}{letter}", span_us % unit
+    if units < 2 or letter == "s":
+        return first
+    if letter == "d":
+        return f"{first} {rest // HOUR}h"
+    return f"{first} {rest // (unit // 60):02}{'m' if letter == 'h' else 's'}"
+
+
+def clock(then_us: int, zone: tzinfo | None, *, seconds: bool = False) -> str:
+    """Return the time of day in `zone`, None being the system's: `20:15` or `20:15:02`; `--:--` where there is none."""
+    at = _local(then_us, zone)
+    if at is None:
+        return "--:--:--" if seconds else "--:--"
+    return f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+
+
+def moment(then_us: int, zone: tzinfo | None) -> str:
+    """Return day and time of day in `zone`, None being the system's: `Sun 22 Nov 08:00`; `--` where there is none."""
+    at = _local(then_us, zone)
+    # strftime's names follow a locale that some library may have set.
+    return "--" if at is None else f"{_DAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
+
+
+def _local(then_us: int, zone: tzinfo | None) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(then_us // SECOND, zone)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def spoken_age(then_us: int, now_us: int) -> str:
+    """Return `ago` in whole words, for screen readers and logs: `40 seconds ago`, `now`, `in 12 hours`."""
+    elapsed = now_us - then_us
+    if -SECOND < elapsed < SECOND:
+        return "now"
+    words = humanize.naturaldelta(abs(elapsed) // SECOND)
+    return f"{words} ago" if elapsed > 0 else f"in {words}"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 task`, `9 tasks`, `1,000,000 tasks`."""
+    return f"{humanize.intcomma(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def size(number_of_bytes: int) -> str:
+    """Return a number of bytes for a person: `1.4 MB`."""
+    return humanize.naturalsize(number_of_bytes)

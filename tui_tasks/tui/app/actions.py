@@ -1,0 +1,274 @@
+"""Everything that can be done, in one table: keys, footer, palette and help all come from it.
+
+An action belongs to one scope or more. Whatever has the focus, and what it stands in, up to the App, offers the actions
+of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can be remapped by id in the configuration.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+import msgspec
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding
+from textual.css.query import NoMatches
+from textual.dom import DOMNode, NoScreen
+from textual.message import Message
+
+from tui_tasks.core.engine.storage_errors import READ_ERRORS
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+READ_ONLY: Final = "read only"
+
+
+class Action(msgspec.Struct, frozen=True):
+    """One thing to do. `needs` is what must be there: `task` (under the cursor or marked)."""
+
+    id: str
+    scopes: frozenset[str]
+    keys: str
+    title: str
+    help: str = ""
+    short: str = ""
+    writes: bool = False
+    needs: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its first key as a person would write it."""
+        return show_key(self.keys.split(",")[0])
+
+
+_SHOWN: Final = {
+    "question_mark": "?",
+    "slash": "/",
+    "full_stop": ".",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "plus": "+",
+    "equals_sign": "=",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "home": "Home",
+    "end": "End",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+}
+
+
+def show_key(key: str) -> str:
+    """Return a key as a person would write it: `ctrl+p` is `^p`."""
+    return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
+
+
+def _a(
+    scopes: str,
+    id: str,
+    keys: str,
+    title: str,
+    short: str = "",
+    help: str = "",
+    *,
+    writes: bool = False,
+    needs: str = "",
+) -> Action:
+    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs)
+
+
+# Scopes: `app` everywhere; `rows` what has a cursor over rows; `tasks` what has a current task; then each pane's own.
+ACTIONS: Final[dict[str, Action]] = {
+    action.id: action
+    for action in (
+        _a("app", "pane_list", "1", "Go to the list"),
+        _a("app", "pane_board", "2", "Go to the board"),
+        _a("app", "pane_log", "3", "Go to the log"),
+        _a("app", "pane_schedule", "4", "Go to the schedule"),
+        _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
+        _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
+        _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
+        _a("app", "asks", "a", "What needs you: questions of agents", "Asks"),
+        _a("app", "agents", "A", "Agents: what each is doing", "Agents"),
+        _a("app", "stats", "S", "Stats of this list", "Stats"),
+        _a("app", "undo", "u", "Undo your last change", "Undo", writes=True),
+        _a("app", "redo", "ctrl+r", "Redo what you undid", "Redo", writes=True),
+        _a("app", "attention", "exclamation_mark", "Go to the next that needs attention", "Next"),
+        _a("app", "seen", "full_stop", "All seen: no change is new any more", "Seen"),
+        _a("app", "previous_list", "left_square_bracket", "Previous list"),
+        _a("app", "next_list", "right_square_bracket", "Next list"),
+        _a("app", "new_list", "plus", "New list", writes=True),
+        _a(
+            "app",
+            "this_list",
+            "equals_sign",
+            "This list: rename, archive or delete it",
+            help="lists change its name remove put away",
+            writes=True,
+            needs="list",
+        ),
+        _a("app", "one_at_a_time", "o", "Hold this list to one task in progress, or do so no longer", writes=True),
+        _a("app", "quit", "q", "Quit", "Quit"),
+        _a("rows", "down", "j,down", "Down"),
+        _a("rows", "up", "k,up", "Up"),
+        _a("rows", "first", "g,home", "To the first"),
+        _a("rows", "last", "G,end", "To the last"),
+        _a("rows", "page_down", "ctrl+d,pagedown", "A page down"),
+        _a("rows", "page_up", "ctrl+u,pageup", "A page up"),
+        _a("tasks", "open", "enter", "Open the task", "Open", needs="task"),
+        _a("tasks log overlay", "back", "escape", "Back: one layer", "Back"),
+        _a("tasks", "filter", "slash", "Filter as you type", "Filter"),
+        _a("tasks", "new", "n", "New task below", "New", writes=True),
+        _a("tasks", "new_above", "N", "New task above", writes=True),
+        _a("tasks", "edit", "e", "Edit the task here", "Edit", writes=True, needs="task"),
+        _a("tasks", "edit_in_editor", "E", "Edit the task in $EDITOR", writes=True, needs="task"),
+        _a(
+            "tasks",
+            "status",
+            "s",
+            "Status: pending, in progress, done, failed, skipped",
+            "Status",
+            writes=True,
+            needs="task",
+        ),
+        _a(
+            "tasks", "note", "m", "Note into the task's log, or message to its agent", "Note", writes=True, needs="task"
+        ),
+        _a("tasks", "move_to_list", "M", "Move the task to another list", writes=True, needs="task"),
+        _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
+        _a("tasks", "mark_all", "V", "Mark all that match, or none"),
+        _a("tasks", "delete", "d", "Delete the task, or all that are marked", "Delete", writes=True, needs="task"),
+        _a("tasks", "copy", "y", "Copy the task's id or its Markdown", "Copy", needs="task"),
+        _a("list", "move_down", "J", "Move the task down", writes=True, needs="task"),
+        _a("list", "move_up", "K", "Move the task up", writes=True, needs="task"),
+        _a("board", "column_left", "h,left", "Column to the left"),
+        _a("board", "column_right", "l,right", "Column to the right"),
+        _a("board", "card_left", "H", "Move the card to the left", writes=True, needs="task"),
+        _a("board", "card_right", "L", "Move the card to the right", "Move", writes=True, needs="task"),
+        _a("board", "card_down", "J", "Move the card down", writes=True, needs="task"),
+        _a("board", "card_up", "K", "Move the card up", writes=True, needs="task"),
+        _a("log", "log_follow", "f", "Follow: keep the newest entry on screen, or stand still", "Follow"),
+        _a("log", "log_open", "enter", "Open the entry with its reasons; again: its task", "Open task", needs="entry"),
+        _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter"),
+        _a("log", "log_copy", "y", "Copy the entry", "Copy", needs="entry"),
+        _a("log", "log_compact", "C", "Compact the journal: drop its oldest entries", writes=True),
+        _a("log", "log_export", "E", "Export what is shown: Markdown or JSON lines", "Export"),
+        _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),
+        _a("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", writes=True, needs="agent"),
+        *(
+            _a("asks", f"ask_{number}", str(number), f"Answer with option {number}", writes=True, needs="ask")
+            for number in range(1, 10)
+        ),
+        _a("asks", "ask_approve", "y", "Approve", "Approve", writes=True, needs="ask"),
+        _a("asks", "ask_deny", "d", "Deny, and say why", "Deny + reason", writes=True, needs="ask"),
+        _a("asks", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
+        _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),
+        _a("asks", "ask_open", "enter", "Open the question's task; once answered, go on to the next", "Open"),
+        _a("jobs", "job_filter", "slash", "Filter the jobs as you type", "Filter"),
+        _a("jobs", "job_new", "n", "New job", "New", writes=True),
+        _a("jobs", "job_run", "r", "Run the job now", "Run now", writes=True, needs="job"),
+        _a("jobs", "job_run_with", "R", "Run the job now, with input for this run", writes=True, needs="job"),
+        _a("jobs", "job_toggle", "t", "Switch the job on or off", "On/off", writes=True, needs="job"),
+        _a("jobs", "job_edit", "e", "Edit the job", "Edit", writes=True, needs="job"),
+        _a("jobs", "job_runs", "enter", "The job's runs and their output", "Runs", needs="job"),
+        _a("jobs", "job_stop", "x", "End the job's run", "End run", writes=True, needs="run"),
+        _a("jobs", "job_delete", "d", "Delete the job", "Delete", writes=True, needs="job"),
+        _a("jobs", "job_copy", "y", "Copy the job's id, name or prompt", "Copy", needs="job"),
+        _a("runs", "run_follow", "f", "Follow the output, or stop following", "Follow"),
+        _a("runs", "run_stop", "x", "End the run", "End run", writes=True, needs="run"),
+        _a("runs", "run_copy", "y", "Copy the run's output", "Copy", needs="any run"),
+        _a("runs", "run_output", "enter,tab", "Output, or back to the runs", "Output"),
+        _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
+    )
+}
+
+
+def bindings(*scopes: str) -> list[Binding]:
+    """Return the bindings of the scopes' actions, for a class's BINDINGS."""
+    return [
+        Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
+        for action in ACTIONS.values()
+        if not action.scopes.isdisjoint(scopes)
+    ]
+
+
+def has_left(node: DOMNode) -> bool:
+    """Whether a widget, or a screen, is on none of the screens that are open."""
+    try:
+        return not node.is_attached or node.screen not in node.app.screen_stack
+    except NoScreen:
+        return True
+
+
+class Hosted:
+    """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
+
+    What cannot be done since the database cannot be read is left undone, and what is shown stays. A message that comes
+    to what has left the screen meanwhile is too late, and its parts may be gone.
+    """
+
+    @property
+    def host(self) -> TaskApp:
+        """The App."""
+        return cast("TaskApp", self.app)  # type: ignore[attr-defined]  # every widget, screen and App has it
+
+    async def _dispatch_message(self, message: Message) -> None:
+        # Textual ends the App for what comes out of here, and the widget takes no more messages.
+        try:
+            await super()._dispatch_message(message)  # type: ignore[misc]  # every widget, screen and App has it
+        except READ_ERRORS as error:
+            self.host.bridge.cannot_read(error)
+        except (NoMatches, NoScreen):
+            if not has_left(cast("DOMNode", self)):
+                raise
+
+
+class Dialog(Hosted):
+    """Mixed into screens that are opened over others and left once."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Leave it. What comes too late, a second click or key, leaves nothing: Textual would leave what is below."""
+        if not self.is_active:  # type: ignore[attr-defined]  # every screen has it
+            return AwaitComplete()
+        return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
+
+
+class Actor(Hosted):
+    """Mixed into widgets, screens and the App: offers the actions of its scopes and does them.
+
+    A class that names `SCOPES` gives `BINDINGS = bindings(*SCOPES)` too.
+    """
+
+    SCOPES: ClassVar[tuple[str, ...]] = ()
+
+    def offers(self) -> list[Action]:
+        """Its actions, in the order of the table."""
+        return [
+            action
+            for action in ACTIONS.values()
+            if not action.scopes.isdisjoint(self.SCOPES) and hasattr(self, f"do_{action.id}")
+        ]
+
+    def why_not(self, action: Action) -> str | None:
+        """Return what keeps the action from being done now, for people, or None."""
+        return READ_ONLY if action.writes and self.host.bridge.read_only else None
+
+    def action_act(self, id: str) -> None:
+        """Do an action by its id, or say why it cannot be done."""
+        action = ACTIONS[id]
+        why = self.why_not(action)
+        if why is not None:
+            self.host.say(f"{action.title}: {why}")
+            return
+        done = getattr(self, f"do_{id}")()
+        if inspect.iscoroutine(done):
+            self.host.flow(done)

@@ -1,0 +1,147 @@
+"""Calls the human to a terminal that has no focus: the bell, the terminal's notification, a program of the human's.
+
+Imported when the focus goes for the first time. What was written by agents goes out as one safe line, in which no
+control character is left, behind words of ours: no sequence ends before its end, and no program takes it for an option.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from asyncio.subprocess import DEVNULL
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from textual.timer import Timer
+
+from tui_tasks.core.read import alerts
+from tui_tasks.core.read.alerts import Alert
+from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND, count
+from tui_tasks.tui.app.database_link import Changes
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+# Seconds: what comes in so soon after the first is told with it; and how long it is quiet after a call.
+GATHER: Final = 0.3
+HOLD: Final = 5.0
+# How long the human's program may take before it is ended.
+PATIENCE: Final = 10.0
+# No longer than this between two looks at what is overdue, as clocks are set and machines sleep.
+_LOOK: Final = 60.0
+_CELLS: Final = 120
+_WORDS: Final = {"task": "failed: ", "run": "job failed: ", "overdue": "overdue: "}
+
+
+def told(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
+    """One safe line for what there is to tell, `found` in its order: the first of it, and how many more there are."""
+    first = found[0]
+    who = safe_line(first.who, 24, ascii_only=ascii_only)
+    words = _WORDS.get(first.kind, f"{who} asks: ")
+    more = f" (and {count(len(found) - 1, 'more', 'more')})" if len(found) > 1 else ""
+    return f"tui-tasks: {words}{safe_line(first.text, _CELLS, ascii_only=ascii_only)}{more}"
+
+
+def sequence(text: str, kind: str, *, tmux: bool) -> str:
+    """The control sequence that makes a terminal notify; `text` is safe, `kind` a setting: osc9, osc777 or off.
+
+    tmux passes on what is wrapped for it (with `allow-passthrough on`), every escape in it doubled.
+    """
+    if kind == "off":
+        return ""
+    # Between title and text of OSC 777 stands a semicolon, and a terminal may look for more of them.
+    body = f"9;{text}" if kind == "osc9" else f"777;notify;tui-tasks;{text.replace(';', ',')}"
+    whole = f"\x1b]{body}\x1b\\"
+    return f"\x1bPtmux;{whole.replace(chr(27), chr(27) * 2)}\x1b\\" if tmux else whole
+
+
+class Alerts:
+    """Gathers while nobody looks. One call for all that comes in at once, and none while the last is fresh."""
+
+    def __init__(self, app: TaskApp) -> None:
+        self._app = app
+        self._found: list[Alert] = []
+        self._is_away = False
+        self._calling: Timer | None = None
+        self._looking: Timer | None = None
+        self._looked_at = 0
+        self._has_failed = False
+
+    def away(self, is_away: bool) -> None:
+        """The terminal has lost the focus, or has it again; what was overdue before has been seen."""
+        self._is_away = is_away
+        self._found.clear()
+        for timer in (self._calling, self._looking):
+            if timer is not None:
+                timer.stop()
+        self._calling = self._looking = None
+        if is_away:
+            self._looked_at = self._app.now() - ON_TIME
+            self._look_later()
+
+    def take(self, changes: Changes) -> None:
+        """See whether what was written needs the human."""
+        if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
+            self._tell(alerts.between(self._app.bridge.db, changes.since, changes.seq))
+        if changes.touches("job", "run"):
+            self.look()
+
+    def look(self) -> None:
+        """See whether a job has become overdue since the last look."""
+        upto = self._app.now() - ON_TIME
+        self._tell(alerts.overdue(self._app.bridge.db, self._looked_at, upto))
+        self._looked_at = max(self._looked_at, upto)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        if self._looking is not None:
+            self._looking.stop()
+        due = alerts.next_due(self._app.bridge.db, self._looked_at)
+        if due is not None:
+            wait = (due + ON_TIME - self._app.now()) / SECOND
+            self._looking = self._app.set_timer(min(max(wait, 0.1), _LOOK), self.look)
+
+    def _tell(self, found: Sequence[Alert]) -> None:
+        self._found += found
+        if self._found and self._calling is None:
+            self._calling = self._app.set_timer(GATHER, self._call)
+
+    def _call(self) -> None:
+        self._calling = None
+        if not self._found:
+            return
+        app, config = self._app, self._app.config
+        # A question waits for an answer; what failed has failed.
+        text = told(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=app.ascii_only)
+        self._found.clear()
+        if config.bell:
+            app.bell()
+        app.write_to_terminal(sequence(text, config.notify, tmux="TMUX" in os.environ))
+        if config.notify_command:
+            app.run_worker(self._run([*config.notify_command, text]), exit_on_error=False)
+        self._calling = app.set_timer(HOLD, self._call)
+
+    async def _run(self, command: list[str]) -> None:
+        """Run the human's program; it has nothing of the terminal. Its first failure is told."""
+        process, why = None, ""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+            )
+            status = await asyncio.wait_for(process.wait(), PATIENCE)
+            why = f"it ended with status {status}" if status else ""
+        except TimeoutError:
+            why = f"it was not done after {PATIENCE:g} s, and was ended"
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+        finally:
+            if process is not None and process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+        if why and not self._has_failed:
+            self._has_failed = True
+            self._app.say(f"notify_command {command[0]}: {why}")

@@ -1,0 +1,44 @@
+"""Which panes and screens there are. Each is imported, and made, at the first time it is shown."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+from textual.screen import Screen
+
+from tui_tasks.tui.widgets.pane import Pane
+
+PANES: Final = {
+    "list": "list_pane.ListPane",
+    "board": "board_pane.BoardPane",
+    "log": "log_pane.LogPane",
+    "schedule": "schedule_pane.SchedulePane",
+}
+"""By the name of the action that goes there, less `pane_`; in the order of their keys 1 to 4."""
+
+SCREENS: Final = {"asks": "inbox.Inbox", "agents": "agents.Agents", "stats": "stats.Stats"}
+"""By the name of the action that opens each: asks, agents, stats."""
+
+
+class Empty(Pane):
+    """Stands in for a pane that is not there yet."""
+
+    can_focus = True
+
+
+def pane(name: str) -> Pane:
+    """Make a pane."""
+    made: Pane = _found(PANES[name])(id=name)
+    return made
+
+
+def screen(name: str) -> Screen[Any]:
+    """Make a screen."""
+    made: Screen[Any] = _found(SCREENS[name])()
+    return made
+
+
+def _found(path: str) -> Any:
+    module, name = path.split(".")
+    return getattr(importlib.import_module(f"tui_tasks.tui.{module}"), name)

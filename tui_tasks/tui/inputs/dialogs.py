@@ -1,0 +1,132 @@
+"""Questions to the human at the foot of the screen: a menu of keys, a line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui_tasks.tui.app.actions import Dialog
+from tui_tasks.tui.inputs.text_line import AnswerLine
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine, Rule
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to go on; `why_not` keeps it from being chosen and is told."""
+
+    key: str
+    word: str
+    style: str = ""
+    why_not: str = ""
+
+
+class Menu(Dialog, ModalScreen[str | None]):
+    """Choices by one key each, or by a click. Result: the key, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+
+    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+
+    def compose(self) -> ComposeResult:
+        """A title and the choices, at the foot."""
+        with Vertical(classes="foot"):
+            yield Rule()
+            yield Static(plain(self._title, "bold"))
+            for number, choice in enumerate(self._choices):
+                yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
+            yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Say how to leave."""
+        self.query_one(FootLine).hint(("Esc", "Back", ""))
+
+    @staticmethod
+    def _shown(choice: Choice) -> Content:
+        word = plain(choice.word, "$muted" if choice.why_not else choice.style)
+        return Content.assemble(plain(f"   {choice.key}  ", "$changed bold"), word)
+
+    def take_key(self, event: events.Key) -> bool:
+        """Take the key of a choice."""
+        chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
+        if chosen is not None:
+            self._choose(chosen)
+        return chosen is not None
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the choice that was clicked; outside of all of them, none."""
+        clicked = event.widget.id or "" if event.widget is not None else ""
+        if clicked.startswith("choice-"):
+            self._choose(self._choices[int(clicked.removeprefix("choice-"))])
+        elif event.widget is self:
+            self.dismiss(None)
+
+    def _choose(self, choice: Choice) -> None:
+        if choice.why_not:
+            self.host.say(f"{choice.word}: {choice.why_not}")
+        else:
+            self.dismiss(choice.key)
+
+    def action_leave(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)
+
+
+class Prompt(Dialog, ModalScreen[str | None]):
+    """One line of text. Result: what was typed, or None."""
+
+    AUTO_FOCUS = "AnswerLine"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+
+    def __init__(self, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._value = value
+        self._done = done
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        """A title and the line, at the foot."""
+        with Vertical(classes="foot"):
+            yield Rule()
+            yield Static(plain(self._title, "bold"))
+            yield AnswerLine(
+                self._value,
+                id="answer",
+                placeholder=self._hint,
+                keys={"enter": self.take, "escape": self.action_leave},
+            )
+            yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
+
+    def take(self) -> None:
+        """Take what was typed."""
+        self.dismiss(self.query_one(AnswerLine).value)
+
+    def action_leave(self) -> None:
+        """Take nothing."""
+        self.dismiss(None)
+
+
+async def confirm(app: TaskApp, question: str, yes: str, no: str = "no") -> bool:
+    """Ask once, from an action's coroutine; True where the human says so."""
+    key: str | None = await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", no)]))
+    return key == "y"

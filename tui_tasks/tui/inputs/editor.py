@@ -1,0 +1,128 @@
+"""Long texts in the human's own editor: the screen steps aside while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from textual.app import SuspendNotSupported
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+FALLBACKS: Final = ("sensible-editor", "nano", "vi")
+
+
+class NoEditor(Exception):
+    """No editor could be run; the message says what to do."""
+
+
+def command(environment: dict[str, str] | os._Environ[str] = os.environ) -> list[str]:
+    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually there.
+
+    Raises:
+        NoEditor: what is set is no command.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            words = shlex.split(environment.get(name, ""))
+        except ValueError as error:
+            raise NoEditor(f"${name} cannot be read: {error}") from error
+        if words:
+            return words
+    return [next((each for each in FALLBACKS if _is_there(each, environment.get("PATH", ""))), FALLBACKS[-1])]
+
+
+def _is_there(program: str, path: str) -> bool:
+    return any(os.access(Path(folder) / program, os.X_OK) for folder in path.split(os.pathsep) if folder)
+
+
+def edit(app: TaskApp, text: str) -> str | None:
+    """Let the human change a text; return it, or None where it was left as it was, or no editor could be run."""
+    try:
+        return _edited(app, text)
+    except NoEditor as none:
+        app.say(str(none))
+        return None
+
+
+def _edited(app: TaskApp, text: str) -> str | None:
+    """Return the changed text, or None.
+
+    Raises:
+        NoEditor: none could be run, or it ended with an error; nothing is changed.
+    """
+    argv = command()
+    with contextlib.ExitStack() as kept:
+        try:
+            file = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tui-tasks-"))) / "task.md"
+            # As bytes: what reads and writes text makes one of all ends of line.
+            file.write_bytes(text.encode())
+        except OSError as error:
+            raise NoEditor(f"cannot write a file for {argv[0]}: {error.strerror}") from error
+        _run(app, [*argv, str(file)])
+        try:
+            changed = file.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise NoEditor(f"what {argv[0]} left cannot be read: {error}") from error
+    return None if changed == text else changed
+
+
+def _run(app: TaskApp, argv: list[str]) -> None:
+    try:
+        with app.suspend():
+            status = _ran(argv)
+    except SuspendNotSupported:
+        raise NoEditor("the screen cannot step aside here") from None
+    except OSError as error:
+        raise NoEditor(f"cannot run {argv[0]}: {error.strerror}; set $EDITOR") from error
+    if status:
+        raise NoEditor(f"{argv[0]} ended with status {status}; nothing was changed")
+
+
+def _ran(argv: list[str]) -> int:
+    """Run a program that has the terminal, and return its status.
+
+    Ctrl+C and Ctrl+\\ are meant for it alone. What asks this program to end ends that one first.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        for process in running:
+            process.send_signal(number)
+        before = handlers[signal.Signals(number)]
+        if callable(before):
+            before(number, frame)
+
+    # Functions, and not SIG_IGN, which the program would inherit.
+    ours = dict.fromkeys((signal.SIGINT, signal.SIGQUIT), lambda _number, _frame: None)
+    ours |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
+    handlers = {number: signal.signal(number, handler) for number, handler in ours.items()}
+    try:
+        running.append(subprocess.Popen(argv))
+        return running[0].wait()
+    finally:
+        for number, before in handlers.items():
+            signal.signal(number, before)
+
+
+def as_document(name: str, description: str) -> str:
+    """Write a task as the editor shows it: the title, a blank line, the description."""
+    title = name.replace("\n", " ")
+    return f"{title}\n\n{description}" + ("" if description.endswith("\n") or not description else "\n")
+
+
+def from_document(text: str, description: str) -> tuple[str, str]:
+    """Read a title and a description back; the end of line that editors add is not part of it."""
+    title, _, rest = text.partition("\n")
+    rest = rest.removeprefix("\n")
+    if rest.endswith("\n") and not description.endswith("\n"):
+        rest = rest.removesuffix("\n")
+    return title.strip(), rest

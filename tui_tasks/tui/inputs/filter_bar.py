@@ -1,0 +1,185 @@
+"""The filter bar: ` / jwt status:open            2 of 9`. It tells its pane what is wanted with every letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Static
+
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import Line
+from tui_tasks.tui.widgets.styles import Part
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
+
+    from tui_tasks.tui.inputs.text_line import FilterWords
+
+HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
+
+
+class FilterCount(Line):
+    """How many match, or what means nothing."""
+
+    text = ""
+
+    def right(self, width: int) -> Sequence[Part]:
+        """How many match, or what means nothing."""
+        return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
+
+
+class FilterBar(Hosted, Horizontal):
+    """Shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
+
+    class Wanted(Message):
+        """The filter says something else."""
+
+        def __init__(self, parsed: Parsed) -> None:
+            super().__init__()
+            self.parsed = parsed
+
+    class Kept(Message):
+        """The typing is over, the filter stays."""
+
+    class Cleared(Message):
+        """There is no filter any more; `typing`: it was still being typed."""
+
+        def __init__(self, typing: bool) -> None:
+            super().__init__()
+            self.typing = typing
+
+    class Save(Message):
+        """The filter is to be kept under a name."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    DEFAULT_CSS = """
+    FilterBar { height: 1; display: none; }
+    FilterBar.-open { display: block; }
+    FilterBar > Static { width: 3; }
+    FilterBar > FilterWords { width: 2fr; }
+    FilterBar > FilterCount { width: 1fr; }
+    """
+
+    def __init__(
+        self, known: Callable[[], Mapping[str, Sequence[str]]], language: Language = OF_TASKS, *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._known = known
+        self._language = language
+        self._words: FilterWords | None = None
+        self._said: Parsed = Parsed()
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        return self._words.value if self._words is not None else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a filter, or one is being typed."""
+        return self.has_class("-open")
+
+    def open(self, text: str | None = None, *, kept: bool = False) -> None:
+        """Begin typing, or go on, or keep the words that are given. The first time it takes a moment."""
+        if self._words is not None:
+            self._begin(text, kept=kept)
+        else:
+            self.host.opening(self._make(text, kept=kept))
+
+    async def _make(self, text: str | None, *, kept: bool) -> None:
+        from tui_tasks.tui.inputs.text_line import FilterWords
+
+        if self._words is None:
+            keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
+            words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
+            await self.mount(Static(plain(" /", "$changed bold")), words, FilterCount())
+            self._words = words
+        self._begin(text, kept=kept)
+
+    def _begin(self, text: str | None, *, kept: bool) -> None:
+        assert self._words is not None
+        self.add_class("-open")
+        if text is not None:
+            self._words.value = text
+        self._words.focus()
+        self._words.action_end()
+        self._tell()
+        if kept:
+            self.keep()
+
+    def say(self, text: str) -> None:
+        """Show at the right how many match."""
+        if self._words is None:
+            return
+        found = self.query_one(FilterCount)
+        found.text = self._said.problem or text
+        found.again()
+
+    def complete(self) -> None:
+        """Take the last word as far as there is one way to go; show the ways where there are more."""
+        found = candidates(self.text, self._known(), self._language)
+        if self._words is not None:
+            self._words.value = complete(self.text, found)
+            self._words.action_end()
+        if len(found) > 1:
+            self.host.say("  ".join(found[:20]))
+
+    def clear(self) -> None:
+        """Take the filter away."""
+        # What is hidden loses the focus soon.
+        typing = self.has_focus_within
+        self.remove_class("-open")
+        if self._words is not None:
+            self._words.value = ""
+        self._take(Parsed())
+        self.say("")
+        self.post_message(self.Cleared(typing))
+
+    def keep(self) -> None:
+        """End the typing; an empty filter is none."""
+        if not self.text.strip():
+            self.clear()
+            return
+        self._tell(typing=False)
+        self.post_message(self.Kept())
+
+    def save(self) -> None:
+        """Keep the filter under a name."""
+        if self.text.strip():
+            self.post_message(self.Save(self.text.strip()))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what is wanted now."""
+        event.stop()
+        if self.is_open:
+            self._tell()
+
+    def on_descendant_focus(self) -> None:
+        """The footer tells of the keys here."""
+        # Views are kept of tasks alone.
+        self.host.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
+
+    def on_descendant_blur(self) -> None:
+        """The footer tells of the pane's keys again."""
+        self.host.hint()
+
+    def _tell(self, *, typing: bool = True) -> None:
+        parsed = parse(self.text, typing=typing, language=self._language)
+        if parsed != self._said:
+            self._take(parsed)
+            self.post_message(self.Wanted(parsed))
+
+    def _take(self, parsed: Parsed) -> None:
+        """Note what the filter says; the footer has room to tell in full what means nothing in it."""
+        if parsed.problem != self._said.problem:
+            self.host.say(parsed.problem)
+        self._said = parsed

@@ -1,0 +1,172 @@
+"""The words of a filter: `jwt status:open who:claude-1 -tag:later "two words"`. Pure.
+
+The signs of quick add mean the same here: `#tag`, `!priority`, `@agent`. Quotes, or a backslash before a sign, make any
+word plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.read.filter import Term
+
+STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
+_PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
+# Under these the human is known in `who:`.
+YOU: Final = ("you", "me", vocab.HUMAN)
+
+# Quick add's signs, and the fields that they stand for.
+SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
+
+_TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
+# What stands before a colon as a field does; an address such as http://x is a plain word.
+_FIELD = re.compile(r"([a-z]+):(?!//)")
+
+
+class Language(msgspec.Struct, frozen=True):
+    """The fields that a filter may name, and the values that some of them take alone."""
+
+    fields: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]]
+
+
+OF_TASKS: Final = Language(
+    ("status", "who", "list", "tag", "domain", "prio"), {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)}
+)
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """What a filter says; `problem` is the first thing in it that means nothing, for people."""
+
+    terms: tuple[Term, ...] = ()
+    problem: str = ""
+
+    @property
+    def of_tasks(self) -> tuple[Term, ...]:
+        """The terms less those that name lists."""
+        return tuple(term for term in self.terms if term.field != "list")
+
+    @property
+    def lists(self) -> tuple[Term, ...]:
+        """The terms that name lists."""
+        return tuple(term for term in self.terms if term.field == "list")
+
+
+def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> Parsed:
+    """Read the words of a filter. While `typing`, the last word may be the beginning of what is meant."""
+    terms: list[Term] = []
+    problem = ""
+    for token in _TOKEN.finditer(text):
+        term = _term(token[0], typing and token.end() == len(text), language)
+        if isinstance(term, Term):
+            terms.append(term)
+        problem = problem or (term if isinstance(term, str) else _unknown_field(token[0], language))
+    return Parsed(tuple(terms), problem)
+
+
+def _unknown_field(token: str, language: Language) -> str:
+    """What to tell of a word that looks like a field and is none; it is looked for as plain text all the same."""
+    found = _FIELD.match(token.removeprefix("-"))
+    if found is None or found[1] in language.fields:
+        return ""
+    return f"no filter word {found[0]!r}; there is {', '.join(f'{field}:' for field in language.fields)}"
+
+
+def _term(token: str, open_end: bool, language: Language) -> Term | str:
+    """Return the term of a word, or what is wrong with it; an unfinished word is nothing yet: empty."""
+    negated = token.startswith("-") and len(token) > 1
+    body = token[1:] if negated else token
+    field, value = _field_of(body, language)
+    if not field:
+        word = value.strip('"')
+        if open_end and word in SIGNS:
+            return ""
+        return Term("word", word[1:] if word[:1] == "\\" and word[1:2] in SIGNS else word, negated) if word else ""
+    is_sign = body[0] in SIGNS
+    value = value.strip('"')
+    if is_sign and field == "prio":
+        # As in quick add, the beginning of a priority's word or its number will do.
+        return (
+            _choice(field, _PRIORITIES.get(value, value), language.values[field], negated, True) or "! wants a priority"
+        )
+    if not value:
+        return "" if open_end else f"{field}: wants a value"
+    if field in language.values:
+        return _choice(field, value.replace("-", "_"), language.values[field], negated, open_end)
+    if field == "who" and value.casefold() in YOU:
+        value = vocab.HUMAN
+    return Term(field, value, negated, prefix=open_end)
+
+
+def _field_of(body: str, language: Language) -> tuple[str, str]:
+    """The field that a word names, empty where it is plain text, and what it says of it."""
+    sign = SIGNS.get(body[:1], "")
+    # A bare number behind # is no tag in quick add either.
+    if sign in language.fields and len(body) > 1 and not (sign == "tag" and body[1:].isdigit()):
+        return sign, body[1:]
+    field, colon, value = body.partition(":")
+    return (field, value) if colon and field in language.fields else ("", body)
+
+
+def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_end: bool) -> Term | str:
+    value = value.casefold()
+    if value in known:
+        return Term(field, value, negated)
+    begun = [each for each in known if each.startswith(value)]
+    if open_end and len(begun) == 1:
+        return Term(field, begun[0], negated)
+    if open_end and begun:
+        return ""
+    return f"no {field} {value!r}; there is {', '.join(known)}"
+
+
+def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:
+    """Return what the last word of `text` may become, in full; `known` has values by field, beyond the fixed ones."""
+    word = _last_word(text)
+    minus, body = ("-", word[1:]) if word.startswith("-") else ("", word)
+    field, colon, value = body.partition(":")
+    head = f"{minus}{field}:"
+    if SIGNS.get(body[:1]) in language.fields:
+        field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
+    elif not colon:
+        return [f"{minus}{each}:" for each in language.fields if each.startswith(body)]
+    values = language.values.get(field, known.get(field, ()))
+    begun = value.strip('"').casefold()
+    fitting = [quoted(each) for each in values if each.casefold().startswith(begun)]
+    return [f"{head}{each}" for each in fitting if each != value]
+
+
+def quoted(value: str) -> str:
+    """Return a value as it stands behind its field: in quotes where it has spaces."""
+    return f'"{value}"' if any(letter.isspace() for letter in value) else value
+
+
+def _last_word(text: str) -> str:
+    """The word that is being typed; quotes that are open hold its spaces."""
+    for found in _TOKEN.finditer(text):
+        if found.end() == len(text):
+            return found[0]
+    return ""
+
+
+def _common(words: Sequence[str]) -> str:
+    """What all of the words begin with."""
+    first, last = min(words), max(words)
+    return next((first[:at] for at, letter in enumerate(first) if last[at : at + 1] != letter), first)
+
+
+def complete(text: str, found: Sequence[str]) -> str:
+    """Return `text` with its last word taken as far as all that was `found` agrees."""
+    if not found:
+        return text
+    head = text.removesuffix(_last_word(text))
+    common = _common(found)
+    whole = head + common
+    if len(found) == 1 and not common.endswith(":"):
+        whole += " "
+    return whole if len(whole) > len(text) else text

@@ -1,0 +1,130 @@
+"""The line on which an answer is typed. It belongs to one question, whatever comes in meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.widgets.content import plain
+
+_MOST: Final = 100_000
+
+
+class ReplyLine(WordLine):
+    """The line itself."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.max_length = _MOST
+        self.select_on_focus = False
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Enter hands it over, Esc keeps the text and closes."""
+        reply = self.query_ancestor(Reply)
+        return {"enter": reply.give, "escape": reply.close}.get(key)
+
+
+class Reply(Hosted, Vertical):
+    """Hidden until it is opened. `drafts` are what was typed and not sent: (kind, text) by question."""
+
+    DEFAULT_CSS = """
+    Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
+    Reply.-open { display: block; }
+    Reply Static { height: 1; }
+    """
+
+    class Given(Message):
+        """Enter was pressed. `kind` is reply or deny; `text` may be empty."""
+
+        def __init__(self, uid: str, kind: str, text: str) -> None:
+            super().__init__()
+            self.uid = uid
+            self.kind = kind
+            self.text = text
+
+    class Closed(Message):
+        """The line is gone; what was typed is kept as a draft."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.drafts: dict[str, tuple[str, str]] = {}
+        self._of: Ask | None = None
+        self._kind = "reply"
+
+    def compose(self) -> ComposeResult:
+        """What it is for, and the line."""
+        yield Static(id="reply-title")
+        yield ReplyLine(id="reply-text")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer is being typed."""
+        return self._of is not None
+
+    @property
+    def uid(self) -> str | None:
+        """The question that is being answered."""
+        return self._of.uid if self._of is not None else None
+
+    @property
+    def hints(self) -> tuple[tuple[str, str, str], ...]:
+        """What the screen's last line tells meanwhile."""
+        return ("Enter", "Send", ""), ("Esc", "Keep for later", "")
+
+    def open(self, ask: Ask, kind: str) -> None:
+        """Begin to type an answer, or go on with one of the same kind."""
+        kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
+        self._of, self._kind = ask, kind
+        line = self.query_one(ReplyLine)
+        line.value = kept if kept_kind == kind else ""
+        line.cursor_position = len(line.value)
+        self.add_class("-open")
+        self._title(ask)
+        line.focus()
+
+    def told(self, ask: Ask | None) -> None:
+        """The question may be closed by now: say so, and keep what was typed."""
+        if self._of is not None and ask is not None and ask.uid == self._of.uid:
+            self._title(ask)
+
+    def _title(self, ask: Ask) -> None:
+        who = safe_line(ask.agent, 20)
+        if ask.state != "open":
+            text = f"{agent_text.closed(ask, self.host.now())}. Enter sends this as a message."
+            self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
+        else:
+            text = f"Reply to {who}" if self._kind == "reply" else f"Deny; tell {who} why, or nothing"
+            self.query_one("#reply-title", Static).update(plain(text, "bold"))
+
+    def close(self) -> None:
+        """Stop typing; keep what there is."""
+        if self._of is not None:
+            text = self.query_one(ReplyLine).value
+            self.drafts.pop(self._of.uid, None)
+            if text.strip():
+                self.drafts[self._of.uid] = (self._kind, text)
+        self._hide()
+
+    def _hide(self) -> None:
+        self._of = None
+        self.remove_class("-open")
+        self.post_message(self.Closed())
+
+    def give(self) -> None:
+        """Hand it over; an empty reply is none."""
+        if self._of is None:
+            return
+        text = self.query_one(ReplyLine).value.strip()
+        if text or self._kind != "reply":
+            self.post_message(self.Given(self._of.uid, self._kind, text))
+            self._hide()

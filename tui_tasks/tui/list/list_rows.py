@@ -1,0 +1,191 @@
+"""What the list pane is drawn with: its rows, and the lines around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.text.glyphs import bar, look, sign
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import DAY, age, age_lasts, count
+from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.tasks.task_note import notes
+from tui_tasks.tui.widgets.frame import Line, Rule
+from tui_tasks.tui.widgets.styles import Part
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+# More lists than this are not counted.
+_MOST_OTHERS = 99
+# A name has so many cells to itself before anything else is told on its line, which takes so many at least.
+NAME = 44
+LEAST_NOTE = 12
+# Of the width, where list and detail stand side by side.
+SIDE = 5 / 12
+
+
+def side_width(app: TaskApp, width: int) -> int:
+    """How wide the detail is where it stands beside the list; 0 where it does not."""
+    found = app.current_list
+    return round(width * SIDE) if app.is_wide and found is not None and found.total else 0
+
+
+class TaskWindow(RowWindow[TaskLine]):
+    """Tasks, a line each."""
+
+    filtered = False
+
+    def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """`>•◐  5  Ship auth flow                    claude-1  40s`."""
+        host, width = self.host, look_.width
+        now, ascii_only, seen = host.now(), host.ascii_only, host.situation
+        state = look(seen.status_of(row))
+        place = look_.place or host.place(row)
+        self.lasts(age_lasts(row.updated_at, now))
+        cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
+        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
+        head = f"{place:>3}  "
+        tail = f" {age(row.updated_at, now):>4} "
+        if width >= 50:
+            tail = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}{tail}"
+        room = max(1, width - 3 - len(head) - len(tail))
+        quiet = row.status in ("done", "skipped", "cancelled")
+        under = " underline" if look_.drop else ""
+        return (
+            (cursor, "$primary bold" if look_.focused else "$muted"),
+            (flag, "$changed"),
+            (state.mark(ascii_only=ascii_only), state.color),
+            (head, "$muted"),
+            *self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under),
+            (tail, "$muted"),
+        )
+
+    def _titled(self, row: TaskLine, room: int, ink: str) -> list[Part]:
+        """The name, and behind it, where that leaves room, what else there is to tell: one below the other."""
+        ascii_only = self.host.ascii_only
+        column = min(NAME, room // 2)
+        name = safe_line(row.name, room, ascii_only=ascii_only)
+        left = room - max(column, cell_len(name)) - 2
+        found = notes(self.host, row, self.host.situation.status_of(row)) if left >= LEAST_NOTE else []
+        if not found:
+            return [(fit(row.name, room, ascii_only=ascii_only), ink)]
+        parts: list[Part] = [(fit(row.name, room - left - 2, ascii_only=ascii_only), ink)]
+        for text, its_ink in found:
+            gap = 2 if len(parts) == 1 else 1
+            if left + 2 - gap < min(cell_len(text), LEAST_NOTE):
+                break
+            shown = safe_line(text, left + 2 - gap, ascii_only=ascii_only)
+            parts += [(" " * gap, ""), (shown, its_ink)]
+            left -= cell_len(shown) + gap
+        return [*parts, (" " * (left + 2), "")]
+
+    def _who(self, row: TaskLine) -> str:
+        if row.blocked and row.depends_on:
+            number = next((number for uid in row.depends_on if (number := self.host.number_here(uid))), 0)
+            return f"after {number}" if number else "blocked"
+        return agent_text.who(row.who)
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """What to do next."""
+        if self.filtered:
+            return [("   Nothing matches.", "$muted")] if line == 1 else ()
+        host = self.host
+        new, palette = host.key_of("new"), host.key_of("palette")
+        ways = [
+            (new, "add one"),
+            (f"{palette} list", "another list"),
+            ("tui-tasks demo", "look around"),
+            ("tui-tasks setup claude", "let agents in"),
+        ]
+        if host.bridge.read_only:
+            ways = [(f"{palette} list", "another list")]
+        lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
+        lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
+        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.path), 60), "$muted")]]
+        return lines[line] if line < len(lines) else ()
+
+
+class ListRule(Rule):
+    """The rule above the list, with a tee where the detail begins."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """The rule."""
+        rule = sign("rule", ascii_only=self.host.ascii_only)
+        side = side_width(self.host, width)
+        if not side:
+            return [(rule * width, "$rule")]
+        tee = sign("tee", ascii_only=self.host.ascii_only)
+        return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
+
+
+class ListHead(Line):
+    """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """Name and number of tasks, and where there is room that there are other lists, with the keys to them."""
+        host = self.host
+        found = host.current_list
+        if found is None:
+            return ()
+        name = safe_line(found.name, max(8, width - 44))
+        archived = "   archived" if found.archived else ""
+        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
+        others = host.situation.others(host.list_id, _MOST_OTHERS + 1)
+        if others and width >= cell_len(name) + 60:
+            told = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")
+            keys = f"{host.key_of('previous_list')} {host.key_of('next_list')}"
+            parts += [(f"   {keys}", "$changed"), (f" {told}", "$muted")]
+        return parts
+
+    def right(self, width: int) -> Sequence[Part]:
+        """What is new to the human."""
+        host = self.host
+        new = host.situation.new_in(host.list_id)
+        mark = sign("changed", ascii_only=host.ascii_only)
+        # At midnight it is told with its day.
+        self.lasts(DAY)
+        since = f" since {host.time_of(host.situation.looked.at)}" if new and width >= 50 else ""
+        return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
+
+
+class ListFoot(Line):
+    """Progress, or on a small screen how many tasks there are."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """` progress ███████░░░░░  2/9 done · 1 failed`."""
+        found, ascii_only = self.host.current_list, self.host.ascii_only
+        if found is None or not found.total:
+            return ()
+        if self.host.is_compact:
+            return [(f" {count(found.total, 'task')}", "$muted")]
+        ended = found.done + found.skipped + found.cancelled
+        parts: list[Part] = [
+            (" progress ", "$muted"),
+            (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
+            (f"  {found.done}/{found.total} done", "$muted"),
+        ]
+        return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
+
+    def right(self, width: int) -> Sequence[Part]:
+        """What is new, where there is no head to tell."""
+        new = self.host.situation.new_in(self.host.list_id)
+        return [(f"{new} changed ", "$changed")] if new and self.host.is_compact else ()
+
+
+class SideFoot(Line):
+    """The rule that ends the detail."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """`┴─────`."""
+        ascii_only = self.host.ascii_only
+        return [(sign("foot", ascii_only=ascii_only) + sign("rule", ascii_only=ascii_only) * (width - 1), "$rule")]
+
+
+def _short_path(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(home + "/") else path

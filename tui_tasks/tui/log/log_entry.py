@@ -1,0 +1,175 @@
+"""One journal entry in full: what it says, what was and what became, and why the agent did it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, VerticalScroll
+
+from tui_tasks.core.errors import CursorExpired
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import log_pages
+from tui_tasks.core.read.log_pages import LogLine
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import clock as time_of_day
+from tui_tasks.text.times import moment
+from tui_tasks.tui.app.actions import Actor, bindings
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.widgets.scrolling import KeyScrolling
+from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+
+# The parts of an agent's reasoning, in the order in which they are told (contract, section 2).
+_WHY: Final = ("topic", "observations", "thoughts", "reflection")
+_SAYS: Final = ("message", "question", "answer", "text")
+# What stands beside what was meant, or is told otherwise.
+_KEPT: Final = frozenset(
+    {"status", "priority", "agent", "domain", "deleted", "enabled", "outcome", "state", "rank", "list_id", "name_key"}
+    | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
+)
+_MOST_LINES: Final = 200
+
+
+class EntryText(Lines):
+    """The text of one entry."""
+
+    line: LogLine | None = None
+    entry: Entry | None = None
+    run: Sequence[tuple[int, str]] = ()
+
+    def lines(self, width: int) -> list[Drawn]:
+        """Head, text, fields, reasoning."""
+        line, entry = self.line, self.entry
+        if line is None:
+            return []
+        ascii_only, zone = self.host.ascii_only, self.host.zone
+        assert zone is not None
+        mark, ink = mark_of(line, ascii_only=ascii_only)
+        name = f"  {safe_line(line.name, max(8, width - 34))}" if line.task is not None and line.name else ""
+        told = moment(line.at, zone) if width >= 60 else self.host.time_of(line.at)
+        head: list[Part] = [(f" {mark} {line.word} ", ink), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
+        shown: list[Drawn] = [[*head, (f"  {told}", "$muted")]]
+        if line.word == SEEN:
+            return [*shown, [(" What is below has happened since.", "")]]
+        if line.word == EARLIER:
+            return [*shown, [(" What happened before is kept no longer: the journal was compacted.", "")]]
+        if len(self.run) > 1:
+            return [*shown, *self._run_of_words(width)]
+        values = (entry.new if entry is not None else line.new) or {}
+        said = [str(values[name]) for name in _SAYS if isinstance(values.get(name), str)]
+        for text in said or [text_of(line)]:
+            shown += self._block(text, width)
+        if entry is not None and entry.why is not None:
+            shown += self._why(entry.why, width)
+        if entry is not None and entry.old is not None and not said:
+            shown += self._changes(entry, width)
+        return shown[:_MOST_LINES]
+
+    def _run_of_words(self, width: int) -> list[Drawn]:
+        """Each word of progress with its time, the newest first."""
+        zone = self.host.zone
+        shown: list[Drawn] = []
+        for at, text in self.run:
+            when = time_of_day(at, zone, seconds=True)
+            first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.host.ascii_only) or [""]
+            shown.append([(f" {when}  ", "$muted"), (first, "")])
+            shown += [[(" " * 11 + line, "")] for line in rest]
+        return shown[:_MOST_LINES]
+
+    def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
+        room = width - indent - 1
+        return [[(" " * indent + line, ink)] for line in wrapped(text, room, ascii_only=self.host.ascii_only)]
+
+    def _changes(self, entry: Entry, width: int) -> list[Drawn]:
+        """What each field was and what it became, where the head has not said it all."""
+        shown: list[Drawn] = []
+        for name, (was, became) in entry.changes.items():
+            if name in _KEPT:
+                continue
+            shown += [[], [(f" {name.replace('_', ' ')}", "$muted")]]
+            shown += self._block(_plain(became), width, indent=3)
+            if was not in (None, "", [], {}):
+                shown += self._block(f"was: {_plain(was)}", width, "$muted", indent=3)
+        return shown
+
+    def _why(self, why: Mapping[str, Any], width: int) -> list[Drawn]:
+        """The agent's reasoning."""
+        shown: list[Drawn] = []
+        for name in [*(each for each in _WHY if each in why), *(each for each in why if each not in _WHY)]:
+            shown += [[], [(f" {safe_line(name, 30)}", "$muted")]]
+            for item in _items(why[name]):
+                shown += self._block(item, width, indent=3)
+        return shown
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _items(value: Any) -> Iterable[str]:
+    return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
+
+
+class EntryDetail(KeyScrolling, Actor, Horizontal):
+    """The entry under the cursor, and where there is room beside it the task that it is about."""
+
+    SCOPES = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
+    DEFAULT_CSS = """
+    EntryDetail { height: 1fr; }
+    EntryDetail #entry-scroll { height: 1fr; width: 7fr; }
+    EntryDetail Detail { height: 1fr; width: 5fr; border-left: solid $rule; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Entry, task."""
+        with VerticalScroll(id="entry-scroll"):
+            yield EntryText()
+        yield Detail()
+
+    def show(self, line: LogLine | None) -> None:
+        """Show another entry."""
+        text = self.query_one(EntryText)
+        if text.line == line and line is not None:
+            return
+        text.line, text.entry = line, self._read(line)
+        text.run = log_pages.run_of(self.host.bridge.db, line) if line is not None and line.words > 1 else ()
+        text.again()
+        self.query_one("#entry-scroll").scroll_home(animate=False)
+        detail = self.query_one(Detail)
+        has_task = line is not None and line.task is not None and not line.gone
+        detail.display = has_task and self.host.is_wide
+        detail.show(line.task if line is not None else None)
+
+    def changed(self, changes: Changes) -> None:
+        """See to the task, where it was touched."""
+        self.query_one(Detail).changed(changes)
+
+    def _read(self, line: LogLine | None) -> Entry | None:
+        if line is None or line.word in MARKS:
+            return None
+        try:
+            found = journal.since(self.host.bridge.db, line.seq - 1, 1)
+        except CursorExpired:
+            return None
+        return found[0] if found and found[0].seq == line.seq else None
+
+    def focus_text(self) -> None:
+        """Give the keys to the text, to scroll it."""
+        self.screen.set_focus(self.query_one("#entry-scroll"))
+
+    @property
+    def page_rows(self) -> int:
+        """Two lines of the page before stay in sight."""
+        return self.size.height - 2
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll the entry's text."""
+        self.query_one("#entry-scroll").scroll_relative(y=by, animate=False)

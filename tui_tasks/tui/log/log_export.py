@@ -1,0 +1,121 @@
+"""The log in a file: Markdown for people, or JSON lines as the channel sends them (contract, section 7)."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import log_pages
+from tui_tasks.core.read.filter import ALL, Filter
+from tui_tasks.core.read.log_pages import LogLine
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.events import event
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import clock, moment
+from tui_tasks.tui.log.log_text import text_of, who_of
+
+MARKDOWN: Final = "md"
+JSON_LINES: Final = "jsonl"
+_AT_ONCE: Final = 500
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+class Stopped(Exception):
+    """The human has ended the export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What is written and where to. `form` is `MARKDOWN` or `JSON_LINES`."""
+
+    file: Path
+    database: str
+    form: str
+    zone: tzinfo
+    only: Filter = ALL
+
+    def run(self, told: Callable[[int], None], stop: threading.Event) -> int:
+        """Write the file, which must not be there yet; tell now and then how many entries are in it; return how many.
+
+        Raises:
+            OSError: it cannot be written, or is there already; no half of it is left.
+            Stopped: `stop` was set; nothing of it is left.
+        """
+        handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        os.fchmod(handle, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
+                with Store(self.database, read_only=True) as store:
+                    lines = self._markdown(store.db) if self.form == MARKDOWN else self._json(store.db)
+                    written = 0
+                    for line, entries in lines:
+                        out.write(line)
+                        written += entries
+                        if written % _AT_ONCE == 0:
+                            told(written)
+                        if stop.is_set():
+                            raise Stopped
+                out.flush()
+                os.fsync(out.fileno())
+        except BaseException:
+            self.file.unlink(missing_ok=True)
+            raise
+        return written
+
+    def _json(self, db: Database) -> Iterator[tuple[str, int]]:
+        """Each entry as the event that told of it; without a filter those too that a line would not be worth."""
+        for seq in self._seqs(db):
+            for entry in journal.since(db, seq - 1, 1):
+                yield msgspec.json.encode(event(db, entry)).decode() + "\n", 1
+
+    def _seqs(self, db: Database) -> Iterator[int]:
+        if self.only:
+            yield from (line.seq for line in self._found(db))
+        else:
+            oldest, newest = log_pages.edges(db)
+            yield from range(oldest, newest + 1)
+
+    def _markdown(self, db: Database) -> Iterator[tuple[str, int]]:
+        """A list item an entry, under the day it was on."""
+        yield f"# {_literal(Path(self.database).name)}: log\n", 0
+        day = ""
+        for line in self._found(db):
+            today = moment(line.at, self.zone)[:-6]
+            if today != day:
+                day = today
+                yield f"\n## {day}\n\n", 0
+            yield self._item(line), 1
+
+    def _item(self, line: LogLine) -> str:
+        name = f" _{_literal(line.name)}_" if line.task is not None and line.name else ""
+        at = clock(line.at, self.zone, seconds=True)
+        return f"- {at} **{line.word}** {_literal(who_of(line))}{name}: {_literal(text_of(line))}\n"
+
+    def _found(self, db: Database) -> Iterator[LogLine]:
+        """What is shown, up to the newest entry that there is now."""
+        _, newest = log_pages.edges(db)
+        at = log_pages.FIRST
+        while True:
+            page = log_pages.page(db, at, _AT_ONCE, self.only)
+            for line in page:
+                if line.seq > newest:
+                    return
+                yield line
+            if page.reached is None and len(page) < _AT_ONCE:
+                return
+            at = page.reached if page.reached is not None else page[-1].seq
+
+
+def _literal(text: str) -> str:
+    """A text of an agent in Markdown: harmless in a terminal, and nothing of it is markup."""
+    return _SPECIAL.sub(r"\\\1", safe_line(text))

@@ -1,0 +1,298 @@
+"""The lines of the log: where they come from, and the window that shows them, newest last."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, tzinfo
+from typing import Final
+
+from textual.message import Message
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import log_pages
+from tui_tasks.core.read.filter import ALL, Filter
+from tui_tasks.core.read.log_pages import FIRST, LAST, LogLine
+from tui_tasks.core.read.log_places import PlacesThen
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import DAY, SECOND, moment
+from tui_tasks.text.times import clock as time_of_day
+from tui_tasks.tui.app.app_state import Situation
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
+from tui_tasks.tui.rows.row_cache import Page
+from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.widgets.styles import Part
+
+# The most cells that the name of a task has, and about how many stand before it.
+_NAME: Final = 28
+_BEFORE_NAME: Final = 36
+# So many numbers are kept.
+_MOST_NUMBERS: Final = 10_000
+
+
+class EntriesOfJournal:
+    """The entries that are wanted, with marks: where the human last looked, and that there was more once.
+
+    A `Source` of rows.
+    """
+
+    def __init__(self, db: Database, seen: Situation, only: Filter = ALL) -> None:
+        self._db = db
+        self._seen = seen
+        self.only = only
+        # Up to this entry, an agent's progress on a task is one line; None: each word is one, as a filter shows them.
+        self.fold = None if only else LAST
+        self._reached: dict[tuple[int, bool], int] = {}
+
+    def first(self, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read((FIRST, False), limit, backwards=False)
+
+    def last(self, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read((LAST, False), limit, backwards=True)
+
+    def after(self, row: LogLine, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read(self.order(row), limit, backwards=False)
+
+    def before(self, row: LogLine, limit: int) -> Page[LogLine]:
+        """See `Source`."""
+        return self._read(self.order(row), limit, backwards=True)
+
+    def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> Page[LogLine]:
+        """Read on from a place: the number of an entry, and whether it is the mark behind that entry."""
+        start = place[0] + (backwards and place[1])
+        begin = self._reached.pop((start, backwards), start)
+        found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
+        page: Page[LogLine] = Page(found)
+        edge = found[0 if backwards else -1].seq if found else start
+        if found.reached is not None:
+            # Asked again from the last entry that was found, it goes on from where it was broken off.
+            self._reached[edge, backwards] = edge = found.reached
+            page.cut = True
+        elif len(found) < limit:
+            edge = FIRST - 1 if backwards else LAST
+        low, high = sorted((place, (edge, False)))
+        for mark in self.marks():
+            if low < self.order(mark) < high:
+                insort(page, mark, key=self.order)
+        return page
+
+    def marks(self) -> Iterator[LogLine]:
+        """Where the human last looked, once something has happened since; and where entries were compacted away."""
+        looked = self._seen.looked
+        if FIRST < looked.seq < journal.newest(self._db):
+            yield _mark(SEEN, looked.seq, looked.at)
+        if not self.only and journal.oldest(self._db) > FIRST + 1:
+            kept = log_pages.page(self._db, FIRST, 1)
+            yield _mark(EARLIER, FIRST, kept[0].at if kept else self._seen.looked.at)
+
+    @property
+    def reached(self) -> int | None:
+        """How far back was looked for what is wanted, where that was broken off."""
+        return min((reached for (_, backwards), reached in self._reached.items() if backwards), default=None)
+
+    def find(self, keys: Collection[str]) -> dict[str, LogLine]:
+        """See `Source`."""
+        found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only, self.fold)
+        rows = {str(seq): line for seq, line in found.items()}
+        if not MARKS.keys().isdisjoint(keys):
+            rows |= {mark.word: mark for mark in self.marks() if mark.word in keys}
+        return rows
+
+    def key(self, row: LogLine) -> str:
+        """See `Source`."""
+        return row.word if row.word in MARKS else str(row.seq)
+
+    def order(self, row: LogLine) -> tuple[int, bool]:
+        """See `Source`."""
+        return row.seq, row.word in MARKS
+
+    def place(self, row: LogLine) -> int:
+        """See `Source`; it would have to be counted."""
+        return -1
+
+    def total(self) -> int:
+        """See `Source`."""
+        return -1
+
+
+def _mark(word: str, seq: int, at: int) -> LogLine:
+    """The line that stands behind the entry of a number and is none itself."""
+    return LogLine(
+        seq=seq, at=at, actor=HUMAN, kind=word, word=word, entity="", uid="", task=None, undoes=None,
+        old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
+    )  # fmt: skip
+
+
+class LogWindow(RowWindow[LogLine]):
+    """Entries, a line each. While it is `following`, the newest has the cursor."""
+
+    class Scrolled(Message):
+        """What is on screen was moved by the human."""
+
+    class Searched(Message):
+        """What is wanted was looked for a little further."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.label = 4
+        self._numbers: dict[str, int] = {}
+        self._then: dict[int, int | None] = {}
+        self._places_then: PlacesThen | None = None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the newest entry is on screen."""
+        return self._held.at_end
+
+    @property
+    def on_last(self) -> bool:
+        """Whether the newest entry has the cursor."""
+        return self.at_end and bool(self._held.rows) and self.cursor == self._held.key(self._held.rows[-1])
+
+    def scroll_rows(self, by: int) -> None:
+        """As ever; the pane is told."""
+        super().scroll_rows(by)
+        self.post_message(self.Scrolled())
+
+    @property
+    def reached(self) -> int | None:
+        """The number of the entry that was reached in looking for what is wanted; None where nothing is looked for."""
+        source = self.source
+        return source.reached if self._held.pending and isinstance(source, EntriesOfJournal) else None
+
+    def _go_on(self) -> None:
+        super()._go_on()
+        self.post_message(self.Searched())
+
+    def hold_still(self, until: int) -> None:
+        """Fold no line that is shown into one that comes in after the entry `until`."""
+        if isinstance(self.source, EntriesOfJournal) and self.source.fold == LAST:
+            self.source.fold = until
+
+    def fold_again(self) -> None:
+        """Fold all that there is."""
+        if isinstance(self.source, EntriesOfJournal) and self.source.fold not in (None, LAST):
+            self.source.fold = LAST
+            self.reload()
+
+    def folded_by(self, changes: Changes) -> list[str]:
+        """The keys of the lines that may be folded into what came in."""
+        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
+        rows = self._held.rows if said else ()
+        return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
+
+    def number_jobs(self, uids: Sequence[str]) -> None:
+        """Take the jobs in their order: their numbers are their places in it."""
+        self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
+
+    def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """`20:15:02  · log    claude-1   #5 Ship auth flow   running tests 14/22`."""
+        ascii_only, width = self.host.ascii_only, look_.width
+        mark, ink = mark_of(row, ascii_only=ascii_only)
+        strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
+        told = strong if row.word in MARKS else ""
+        cursor = ">" if look_.cursor else " "
+        parts: list[Part] = [(cursor, "$primary bold" if look_.focused else "$muted")]
+        if width < 60:
+            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            parts += [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink), (label, "$muted")]
+        else:
+            who = fit(who_of(row), 10, ascii_only=ascii_only)
+            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
+            parts += [(f"{who} ", "$muted"), (label, "$muted")]
+            if names_task(row):
+                # A column of its own, so that what happened stands below what happened.
+                name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
+                parts += [(name, ""), ("  ", "")]
+        where = self._where(row) if width >= 80 else ""
+        if row.words > 1:
+            if width >= 60:
+                many = f"{row.words - 1}+" if row.words == log_pages.MOST_WORDS else f"{row.words}"
+                parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
+            where += " >" if ascii_only else " ▸"
+        room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
+        return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]
+
+    def _label(self, row: LogLine) -> str:
+        """`#5` or `S2`: a task by the number that it had then, a job by its own."""
+        if row.job is not None:
+            number = self._numbers.get(row.job, 0)
+            return f"S{number}" if number else "S"
+        if row.list_id is None or row.rank is None or row.task is None:
+            return ""
+        places = self.host.situation.places
+        if not places.is_quick(row.list_id):
+            self.call_later(self._go_through, row.list_id)
+            return "#"
+        then = self._number_then(row.seq, row.task, row.list_id, row.rank)
+        return "" if then is None else f"#{then}"
+
+    def _number_then(self, seq: int, task: str, list_id: int, rank: str) -> int | None:
+        """The number that a task had after an entry: it never changes, so it is reckoned once."""
+        if seq in self._then:
+            return self._then[seq]
+        bridge = self.host.bridge
+        with bridge.db.transaction(write=False):
+            newest = journal.newest(bridge.db)
+            if self._places_then is None or self._places_then.newest != newest:
+                self._places_then = PlacesThen(bridge.db, newest)
+            number = self._places_then.number(self.host.situation.places.ahead, seq, task, list_id, rank)
+        # What the screen has not taken in yet is not in its counts of long lists either.
+        if newest == bridge.seq:
+            if len(self._then) >= _MOST_NUMBERS:
+                self._then.clear()
+            self._then[seq] = number
+        return number
+
+    def _go_through(self, list_id: int) -> None:
+        """Go through a long list, once, so that its numbers are at hand."""
+        if not self.host.situation.places.is_quick(list_id):
+            self.host.situation.places.go_through(list_id)
+            self.again()
+
+    def _where(self, row: LogLine) -> str:
+        """The name of the list, where that is not the one that the list and the board show."""
+        if row.list_id in (None, self.host.list_id):
+            return ""
+        found = self.host.situation.lists.get(row.list_id or 0)
+        return f"  {safe_line(found.name, 14, ascii_only=self.host.ascii_only)}" if found is not None else ""
+
+    def _when(self, row: LogLine, cells: int) -> str:
+        zone = self.host.zone
+        assert zone is not None
+        # At midnight it is told with its day.
+        self.lasts(DAY)
+        return when(row.at, self.host.now(), zone, cells)
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """Say so."""
+        source = self.source
+        searching = self._held.pending
+        if isinstance(source, EntriesOfJournal) and source.only:
+            words = "   Looking further back..." if searching else "   Nothing matches."
+        else:
+            words = "   Nothing has happened yet."
+        return [(words, "$muted")] if line == 1 else ()
+
+
+def when(at: int, now: int, zone: tzinfo, cells: int) -> str:
+    """When it was, in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`)."""
+    told, today = moment(at, zone), moment(now, zone)
+    day = told[:-6]
+    if day == today[:-6] and abs(now - at) < 2 * DAY:
+        return time_of_day(at, zone, seconds=cells >= 9)
+    if 0 <= now - at < 6 * DAY:
+        return f"{day[:3]} {told[-5:]}" if cells >= 9 else day[:3]
+    date = day[4:]
+    if cells >= 9:
+        year = datetime.fromtimestamp(at // SECOND, zone).year if told != "--" else 0
+        return date if year == datetime.fromtimestamp(now // SECOND, zone).year else f"{date} {year % 100:02}"
+    return date.replace(" ", "")

@@ -1,0 +1,172 @@
+"""What a journal entry is in words: sign, kind, who, and what happened. Pure; no text here is safe to draw yet."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from tui_tasks.core import vocab
+from tui_tasks.core.read.log_pages import LogLine
+from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.times import duration
+from tui_tasks.tui.screens import agent_text
+
+SEEN: Final = "seen"
+EARLIER: Final = "before"
+MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entries were compacted away ---"}
+"""What stands among the entries and is none: the words of such lines, with their texts."""
+
+
+class Sign(NamedTuple):
+    """How a kind is marked: a sign of its own (or `format.SIGNS`, `format.LOOKS`), and its ink."""
+
+    mark: str
+    ink: str = "$muted"
+
+
+_MARKS: Final[dict[str, Sign]] = {
+    "new": Sign("+"),
+    "log": Sign("log"),
+    "edit": Sign("~"),
+    "move": Sign("~"),
+    "delete": Sign("x"),
+    "back": Sign("+"),
+    "link": Sign("~"),
+    "save": Sign("~"),
+    "ask": Sign("needs_you", "$state-needs-you"),
+    "answer": Sign("="),
+    "claim": Sign("~"),
+    "run": Sign("scheduled"),
+    "fail": Sign("failed", "$state-failed"),
+    "status": Sign("status"),
+    "tell": Sign("=", "$changed"),
+    "pause": Sign("overdue", "$state-overdue"),
+    "resume": Sign("=", "$changed"),
+    "refuse": Sign("overdue", "$state-overdue"),
+    SEEN: Sign("rule", "$changed"),
+    EARLIER: Sign("rule"),
+}
+_WORDS_OF_FIELDS: Final = {
+    "depends_on": "what it waits for",
+    "node_ids": "links",
+    "dedicated_context": "where it runs",
+    "system_prompt": "system prompt",
+}
+_PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
+
+
+def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
+    """The sign of an entry, one cell, and its ink; a new status has the colour of that status."""
+    found = _MARKS.get(line.word, Sign("log"))
+    ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
+    if len(found.mark) == 1:
+        return found.mark, ink
+    if found.mark in ("needs_you", "failed", "overdue"):
+        return look(found.mark).mark(ascii_only=ascii_only), ink
+    return sign(found.mark, ascii_only=ascii_only), ink
+
+
+def who_of(line: LogLine) -> str:
+    """Who did it."""
+    return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
+
+
+def text_of(line: LogLine) -> str:
+    """What happened, in one phrase; texts of agents stand in it as they were written, long ones cut."""
+    told = _told(line)
+    if line.undoes is None:
+        return told
+    return f"{'redo' if line.is_redo else 'undo'}: {told}"
+
+
+def names_task(line: LogLine) -> bool:
+    """Whether the name of its task is to stand before what happened: it is about one, and does not say it anyway."""
+    says_it = line.word in ("new", "delete", "back")
+    return line.task is not None and bool(line.name) and not says_it
+
+
+def _told(line: LogLine) -> str:
+    new, old, name = line.new, line.old, line.name or ""
+    if line.word in MARKS:
+        return MARKS[line.word]
+    if line.entity in ("run", "job"):
+        return _of_job(line)
+    if line.word in ("status", "fail"):
+        step = f"{old.get('status')} -> {new.get('status')}"
+        return line.reason or step if line.word == "fail" else f"{step}: {line.reason}" if line.reason else step
+    if line.word == "log":
+        return str(new.get("message", ""))
+    if line.word in ("new", "delete", "back"):
+        return f"list {name}" if line.entity == "list" else str(new.get("name") or name)
+    if line.word in ("edit", "link"):
+        return _edit(line)
+    return _of_people(line)
+
+
+def _of_people(line: LogLine) -> str:
+    """Questions, messages, claims, and the rest that is neither a task's nor a job's own."""
+    new = line.new
+    if line.kind == "message":
+        return f"to {new.get('to')}: {new.get('text')}"
+    if line.kind.startswith("ask."):
+        return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
+    if line.kind.startswith("agent."):
+        words = (str(new[part]) for part in ("tool", "message") if new.get(part))
+        return ": ".join([line.uid, *words] if line.word in ("pause", "resume") else words)
+    if line.kind == "claim.taken":
+        return f"claimed for {duration(int(new.get('lease') or 0))}"
+    if line.kind == "task.moved":
+        return "moved to this list" if "list_id" in new else "moved in the list"
+    if line.kind == "journal.compacted":
+        return f"earlier entries, up to {new.get('last'):,}, were compacted away"
+    what = {"state.saved": "its state, to go on from", "memory.saved": "its result, as a memory"}
+    return what.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
+
+
+def _edit(line: LogLine) -> str:
+    """Which fields were changed, and the short ones to what."""
+    if line.entity == "log":
+        return "a log entry taken back" if line.new.get("deleted") else "a log entry put back"
+    parts = []
+    for field, value in line.new.items():
+        was = line.old.get(field)
+        if field in ("list_id", "rank", "deleted"):
+            continue
+        if field == "name":
+            parts.append(f"was called {was}")
+        elif field == "one_in_progress":
+            parts.append("one task at a time" if value else "any number of tasks at a time")
+        elif field == "archived":
+            parts.append("archived" if value else "taken out of the archive")
+        elif field in ("priority", "agent", "domain"):
+            parts.append(f"{field} {_word(field, was)} -> {_word(field, value)}")
+        else:
+            parts.append(_WORDS_OF_FIELDS.get(field, field))
+    head = f"list {line.name}: " if line.entity == "list" else ""
+    return head + (", ".join(parts) or line.kind.partition(".")[2])
+
+
+def _word(field: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    return _PRIORITIES.get(value, str(value)) if field == "priority" else str(value)
+
+
+def _of_job(line: LogLine) -> str:
+    name, new = line.name or "job", line.new
+    if line.kind == "run.finished":
+        took = f" {duration(line.took)}" if line.took is not None else ""
+        if new.get("outcome") == "success":
+            return f"{name}  ok{took}"
+        reason = line.reason or new.get("reason") or new.get("outcome")
+        return f"{name}: {reason}"
+    if line.kind == "job.decided":
+        times = len(new.get("times") or ())
+        reason = f": {new['reason']}" if new.get("reason") else ""
+        return f"{name}  {times} due time{'' if times == 1 else 's'} {new.get('decision')}{reason}"
+    if line.kind in ("run.started", "run.requested"):
+        return f"{name}  {line.kind.partition('.')[2]}"
+    if line.kind == "job.updated":
+        if set(new) == {"enabled"}:
+            return f"{name}  switched {'on' if new['enabled'] else 'off'}"
+        return f"{name}  {', '.join(_WORDS_OF_FIELDS.get(field, field) for field in new if field != 'name_key')}"
+    return f"job {name}"

@@ -1,0 +1,1 @@
+"""The schedule pane, and the form of a job."""

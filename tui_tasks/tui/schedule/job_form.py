@@ -1,0 +1,338 @@
+"""The form of a job: one line for its times, with what was understood and the next five of them as one types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Static
+
+from tui_tasks.core.errors import NotFound, Refusal
+from tui_tasks.core.operations_jobs import CreateJob, EditJob
+from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.schedule.cron import ScheduleError
+from tui_tasks.core.schedule.schedule import system_zone, zone_of
+from tui_tasks.core.snapshots import Job
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.text_area import LongText
+from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.schedule import job_syntax, job_text
+from tui_tasks.tui.schedule.job_syntax import Times
+from tui_tasks.tui.screens.form_screen import FormScreen
+from tui_tasks.tui.tasks.task_form import ConflictScreen
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+
+_LABELS: Final = {
+    "name": "Name",
+    "times": "When",
+    "timezone": "Zone",
+    "runs": "Runs in",
+    "settings": "Settings",
+    "system_prompt": "System",
+    "prompt": "Prompt",
+}
+_HINTS: Final = {
+    "times": "0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
+    "settings": "such as timeout=600 retries=2 overlap=queue",
+}
+# Told in place of the preview while the field has the cursor.
+_TOLD: Final = {
+    "runs": "runner: a process of its own, by the command of the configuration\n"
+    "conversation: the agents that listen are asked (run.requested)",
+    "settings": f"of these, at their default where they are left out: {', '.join(job_syntax.SETTINGS)}",
+}
+_LONG: Final = ("system_prompt", "prompt")
+RUNNER, CONVERSATION = "runner", "conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What stands in the form."""
+
+    name: str = ""
+    times: str = ""
+    timezone: str = ""
+    runs: str = RUNNER
+    settings: str = ""
+    system_prompt: str = ""
+    prompt: str = ""
+
+
+def form_of(job: Job) -> Typed:
+    """The form of a job as it is. Controls are pictures in its lines; the long texts only show them so."""
+    return Typed(
+        name=safe_line(job.name, None),
+        times=job_syntax.written(job),
+        timezone=safe_line(job.timezone, None),
+        runs=RUNNER if job.dedicated_context else CONVERSATION,
+        settings=safe_line(job_syntax.written_settings(job), None),
+        system_prompt=job.system_prompt,
+        prompt=job.prompt,
+    )
+
+
+class Preview(Lines):
+    """What was understood of the times, and the next five."""
+
+    DEFAULT_CSS = "Preview { height: 3; }"
+    text = ""
+    wrong = False
+
+    def lines(self, width: int) -> list[Drawn]:
+        """Words, then dates."""
+        ink = "$state-failed" if self.wrong else "$changed"
+        told = wrapped(self.text, max(8, width - 2))
+        lines: list[Drawn] = [[(f" {line}", ink)] for line in told]
+        return lines[: max(1, self.size.height)]
+
+    def say(self, text: str, *, wrong: bool = False) -> None:
+        """Show another text."""
+        self.text, self.wrong = text, wrong
+        self.again()
+
+
+class FormLine(WordLine):
+    """A field of one line."""
+
+    def does(self, key: str) -> Callable[[], object] | None:
+        """Tab and Enter go on to the next field."""
+        screen = self.screen
+        onwards, back = screen.focus_next, screen.focus_previous
+        return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
+
+
+class JobForm(FormScreen[str]):
+    """Makes a job, or changes the one that it is given. Result: the job's uid once it is saved; None: left."""
+
+    AUTO_FOCUS = "FormLine"
+    DEFAULT_CSS = """
+    JobForm #job-head { height: 1; }
+    JobForm #job-fields { height: 1fr; }
+    JobForm TextArea { height: 1fr; min-height: 3; width: 1fr; }
+    JobForm #system_prompt { height: 3; }
+    JobForm .long { height: auto; }
+    JobForm .long.main { height: 1fr; min-height: 3; }
+    JobForm .long Static { width: auto; }
+    JobForm.-narrow Preview, JobForm.-short Preview { height: 2; }
+    """
+
+    def __init__(self, job: Job | None = None) -> None:
+        super().__init__()
+        self._job = job
+        self._was = form_of(job) if job is not None else Typed()
+
+    def compose(self) -> ComposeResult:
+        """A line for each field, the prompts below, then the preview."""
+        with Vertical(classes="whole"):
+            yield Static(plain(f" {self._title}", "bold"), id="job-head")
+            yield Rule()
+            with VerticalScroll(id="job-fields", can_focus=False):
+                for name, label in _LABELS.items():
+                    kind = "long main" if name == "prompt" else "long" if name in _LONG else "field"
+                    with Horizontal(classes=kind):
+                        yield Static(plain(f" {label:<9}", "$muted"))
+                        yield self._field(name)
+            yield Rule()
+            yield Preview(id="preview")
+            yield FootLine(id="foot")
+
+    def _field(self, name: str) -> FormLine | LongText:
+        value = getattr(self._was, name)
+        if name in _LONG:
+            return LongText(value, id=name)
+        return FormLine(value, id=name, placeholder=_HINTS.get(name, ""))
+
+    @property
+    def _title(self) -> str:
+        return f"Edit {safe_line(self._job.name, 60)}" if self._job is not None else "New job"
+
+    def on_mount(self) -> None:
+        """Fill in where one is, and say what the keys are."""
+        if self._job is None:
+            zone = getattr(self.host.zone, "key", None) or system_zone()
+            self.query_one("#timezone", FormLine).value = zone
+            self._was = Typed(timezone=zone)
+        self.set_focus(self.query_one("#name"))
+        foot = ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
+        self.query_one(FootLine).hint(*foot)
+        self._preview()
+
+    @property
+    def typed(self) -> Typed:
+        """What is typed now."""
+        return Typed(**{each.name: self._value(each.name) for each in fields(Typed)})
+
+    def _value(self, name: str) -> str:
+        if name in _LONG:
+            return self.query_one(f"#{name}", LongText).value
+        return self.query_one(f"#{name}", FormLine).value
+
+    # The preview
+
+    def on_input_changed(self) -> None:
+        """Show at once what it means."""
+        self._preview()
+
+    def on_descendant_focus(self) -> None:
+        """Some fields have something to tell."""
+        self._preview()
+
+    def _preview(self) -> None:
+        preview = self.query_one(Preview)
+        focused = self.focused.id if self.focused is not None else None
+        if focused in _TOLD:
+            preview.say(_TOLD[focused])
+            return
+        zone = self._value("timezone").strip()
+        now = self.host.now()
+        try:
+            words, instants = job_syntax.preview(self._times(), zone, now)
+        except ScheduleError as wrong:
+            preview.say(str(wrong), wrong=True)
+            return
+        place = zone_of(zone)
+        dates = job_text.dates(instants, place, now)
+        raw = self._times().schedule
+        shown = f"{words}  ({' '.join(raw.values())})" if raw and " ".join(raw.values()) != self._was_typed else words
+        preview.say(f"{shown}\nnext: {dates} ({zone})" if dates else shown)
+
+    @property
+    def _was_typed(self) -> str:
+        return " ".join(self._value("times").split())
+
+    def _times(self) -> Times:
+        kind = self._job.type if self._job is not None else ""
+        return job_syntax.read_times(self._value("times"), self._value("timezone").strip(), self.host.now(), kind)
+
+    # What happens meanwhile
+
+    def changed(self, changes: Changes) -> None:
+        """Say so when the job is changed by somebody else meanwhile; what is typed stays."""
+        job = self._job
+        if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
+            return
+        now = queries_jobs.any_job(self.host.bridge.db, job.uid)
+        if now is None or now.deleted:
+            self._warn("deleted meanwhile")
+        elif form_of(now) != form_of(job):
+            self._warn("changed meanwhile")
+
+    def _warn(self, text: str) -> None:
+        head = plain(f" {self._title}   ", "bold") + plain(f"! {text}", "$state-overdue")
+        self.query_one("#job-head", Static).update(head)
+
+    # Ends
+
+    def action_save(self) -> None:
+        """Save what was changed; what is wrong is told, and the form stays."""
+        self.host.flow(self._save())
+
+    async def _save(self) -> None:
+        typed = self.typed
+        try:
+            uid = await (self._make(typed) if self._job is None else self._change(self._job, typed))
+        except ScheduleError as wrong:
+            self.query_one("#times", FormLine).focus()
+            self.host.say(str(wrong))
+        except Refusal as refusal:
+            self.host.say(refusal.message)
+        else:
+            if uid is not None:
+                self.dismiss(uid)
+
+    async def _make(self, typed: Typed) -> str | None:
+        if self._wrong(typed):
+            return None
+        times = self._times()
+        (job,) = await self.host.bridge.commit(
+            CreateJob(
+                typed.name.strip(),
+                times.kind,
+                typed.system_prompt,
+                typed.prompt,
+                typed.timezone.strip(),
+                schedule=times.schedule,
+                plan=times.plan,
+                dedicated_context=_dedicated(typed.runs),
+                settings=job_syntax.read_settings(typed.settings),
+            )
+        )
+        uid: str = job.uid
+        return uid
+
+    def _wrong(self, typed: Typed) -> bool:
+        """Tell what is missing, with the cursor there."""
+        for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt: what is to be done")):
+            if not getattr(typed, name).strip():
+                self.set_focus(self.query_one(f"#{name}"))
+                self.host.say(text)
+                return True
+        if typed.runs.strip() not in (RUNNER, CONVERSATION):
+            self.query_one("#runs").focus()
+            self.host.say(f"it runs in the {RUNNER} or in the {CONVERSATION}")
+            return True
+        return False
+
+    async def _change(self, base: Job, typed: Typed) -> str | None:
+        """Save the fields that the human changed, and nothing else."""
+        if self._wrong(typed):
+            return None
+        names = [each.name for each in fields(Typed) if getattr(typed, each.name) != getattr(self._was, each.name)]
+        settled = await self._settled(base, typed, names)
+        if settled is None:
+            return None
+        names = settled
+        changes: dict[str, Any] = {name: getattr(typed, name) for name in ("system_prompt", "prompt") if name in names}
+        changes |= {name: getattr(typed, name).strip() for name in ("name", "timezone") if name in names}
+        if "times" in names:
+            times = self._times()
+            changes |= {"schedule": times.schedule} if times.schedule is not None else {"plan": times.plan}
+        if "runs" in names:
+            changes["dedicated_context"] = _dedicated(typed.runs)
+        settings: dict[str, Any] = {}
+        if "settings" in names:
+            settings = job_syntax.changed_settings(base, job_syntax.read_settings(typed.settings))
+        if changes or settings:
+            await self.host.bridge.commit(EditJob(base.uid, changes, settings))
+        return base.uid
+
+    async def _settled(self, base: Job, typed: Typed, names: list[str]) -> list[str] | None:
+        """Of the changed fields those to save: where somebody else has changed one too, the human chooses."""
+        now = queries_jobs.any_job(self.host.bridge.db, base.uid)
+        if now is None or now.deleted:
+            raise NotFound("job", base.uid)
+        theirs = form_of(now)
+        both = [name for name in names if getattr(theirs, name) not in (getattr(self._was, name), getattr(typed, name))]
+        if not both:
+            return names
+        title = f"{safe_line(base.name, 40)} was changed while you were typing"
+        mine = {_LABELS[name]: getattr(typed, name) or "—" for name in both}
+        other = {_LABELS[name]: getattr(theirs, name) or "—" for name in both}
+        choice = await self.app.push_screen_wait(ConflictScreen(title, "Somebody else", mine, other))
+        if choice is None:
+            return None
+        return names if choice == "mine" else [name for name in names if name not in both]
+
+    def action_outside(self) -> None:
+        """Write the prompt that has the cursor elsewhere, else the prompt."""
+        focused = self.focused
+        area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
+        text = editor.edit(self.host, area.value)
+        if text is not None:
+            area.value = text
+
+    @property
+    def has_changes(self) -> bool:
+        """As `FormScreen.has_changes`."""
+        return self.typed != self._was
+
+
+def _dedicated(runs: str) -> bool:
+    return runs.strip() == RUNNER

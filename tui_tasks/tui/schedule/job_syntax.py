@@ -1,0 +1,200 @@
+"""What is typed for a job's times and settings, read and written. Pure; instants are microseconds, UTC.
+
+One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. Common words are taken
+for what they mean: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English
+such as `next friday 9:00` (dateparser). None of this is understood on the channel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.schedule import due, job_settings
+from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, describe
+from tui_tasks.core.schedule.job_settings import Settings
+from tui_tasks.core.schedule.schedule import fires_between, parse_plan, zone_of
+from tui_tasks.core.snapshots import Job
+from tui_tasks.text.times import SECOND, YEAR, count
+
+PREVIEWED: Final = 5
+SETTINGS: Final = tuple(field.name for field in msgspec.structs.fields(Settings))
+_EVERY: Final = re.compile(r"every\s+(\d{1,2})?\s*(m|min|minutes?|h|hours?)")
+_DAILY: Final = re.compile(r"(?:daily\s+)?(\d{1,2}):(\d{2})(?:\s+(daily|weekdays|weekends|[a-z]{3}(?:[-,][a-z]{3})*))?")
+_IN: Final = re.compile(r"in\s+(\d{1,4})\s*(m|min|minutes?|h|hours?|d|days?)")
+_DAY: Final = re.compile(r"(today|tomorrow)\s+(\d{1,2}):(\d{2})")
+_NICKNAMES: Final = {
+    "@hourly": Cron("0", "*", "*", "*", "*"),
+    "@daily": Cron("0", "0", "*", "*", "*"),
+    "@midnight": Cron("0", "0", "*", "*", "*"),
+    "@weekly": Cron("0", "0", "*", "*", "0"),
+    "@monthly": Cron("0", "0", "1", "*", "*"),
+    "@yearly": Cron("0", "0", "1", "1", "*"),
+    "@annually": Cron("0", "0", "1", "1", "*"),
+}
+_CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "0:00"}
+_CRON_FIELD: Final = re.compile(r"[\d*/,-]+")
+_DAYS: Final = {"daily": "*", "weekdays": "mon-fri", "weekends": "sat,sun", None: "*"}
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a job is to run. `kind` is scheduled, planned or adhoc; `plan` are ISO 8601 texts."""
+
+    kind: str
+    schedule: Mapping[str, str] | None = None
+    plan: tuple[str, ...] | None = None
+
+
+def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
+    """Read what was typed for the times of a job, of a kind where it has one already.
+
+    Raises:
+        ScheduleError: it cannot be meant, or the job is of another kind. The text is for people.
+    """
+    words = " ".join(text.split())
+    place = zone_of(zone)
+    if not words:
+        times = Times("adhoc")
+    elif cron := _cron(words):
+        times = Times("scheduled", schedule={name: getattr(cron, name) for name in FIELDS})
+    else:
+        times = Times(
+            "planned", plan=tuple(_date(part.strip(), place, now) for part in re.split(r"[,;]", words) if part)
+        )
+    if kind and times.kind != kind:
+        needs = {"scheduled": "a cron of five fields", "planned": "dates", "adhoc": "no times: it is run by hand"}[kind]
+        raise ScheduleError(f"this job is {kind} and takes {needs}")
+    if times.plan is not None and not kind:
+        parse_plan(times.plan, zone, now)
+    return times
+
+
+def _cron(words: str) -> Cron | None:
+    """The cron that is meant, None where dates seem to be."""
+    lower = words.lower()
+    if lower.startswith("@"):
+        if lower not in _NICKNAMES:
+            raise ScheduleError(f"no schedule is called {words[:40]!r}; there is {', '.join(_NICKNAMES)}")
+        return _NICKNAMES[lower]
+    if match := _EVERY.fullmatch(lower):
+        number, unit = int(match[1] or 1), match[2][0]
+        step = "*" if number == 1 else f"*/{number}"
+        return Cron(step, "*", "*", "*", "*") if unit == "m" else Cron("0", step, "*", "*", "*")
+    if match := _DAILY.fullmatch(_with_clock_times(lower)):
+        return Cron(str(int(match[2])), str(int(match[1])), "*", "*", _DAYS.get(match[3], match[3]))
+    fields = words.split()
+    # The date "24 december at 9 am" has five words too, but a cron's minutes and hours have no letters.
+    if len(fields) == len(FIELDS) and all(_CRON_FIELD.fullmatch(field) for field in fields[:2]):
+        return Cron(*fields)
+    return None
+
+
+def _with_clock_times(words: str) -> str:
+    """The words with `noon` and `midnight` as times of day."""
+    return re.sub(r"\b(noon|midnight)\b", lambda word: _CLOCK_WORDS[word[1]], words)
+
+
+def _date(text: str, place: ZoneInfo, now: int) -> str:
+    """A date as ISO 8601, naive where it is meant in the job's zone.
+
+    Raises:
+        ScheduleError: it is no date.
+    """
+    here = datetime.fromtimestamp(now // SECOND, place)
+    lower = _with_clock_times(text.lower())
+    if match := _IN.fullmatch(lower):
+        ahead = timedelta(**{_UNITS[match[2][0]]: int(match[1])})
+        return (datetime.fromtimestamp(now // SECOND, zone_of("UTC")) + ahead).isoformat()
+    if match := _DAY.fullmatch(lower):
+        day = here.date() + timedelta(days=match[1] == "tomorrow")
+        return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
+    if re.match(r"\d{4}", text):
+        return text
+    # A number or a letter alone would be taken for a month.
+    found = _spoken_date(lower, here.replace(tzinfo=None)) if re.search(r"[a-z]{3}", lower) else None
+    if found is None:
+        raise ScheduleError(
+            "five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, or 9:00 mon-fri; "
+            f"not {text[:40]!r}"
+        )
+    return found.isoformat(timespec="minutes")
+
+
+def _spoken_date(words: str, base: datetime) -> datetime | None:
+    """The next date after `base` that English words mean, both by the clock of the job's zone, or None."""
+    # It takes 0.15 s to import and use for the first time, and few ever type such a date.
+    import dateparser
+
+    settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": base}
+    found: datetime | None = dateparser.parse(words, languages=["en"], settings=settings)
+    return found
+
+
+def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
+    """A job's times in words, and the next five of them.
+
+    Raises:
+        ScheduleError: they cannot be meant.
+    """
+    if times.schedule is not None:
+        cron = Cron.parse(times.schedule)
+        return describe(cron), fires_between(cron, zone, now, now + 100 * YEAR, PREVIEWED)
+    if times.plan is not None:
+        instants = parse_plan(times.plan, zone, -(2**62))
+        return count(len(instants), "date"), [instant for instant in instants if instant >= now][:PREVIEWED]
+    return "run by hand", []
+
+
+def written(job: Job) -> str:
+    """A job's times as they are typed."""
+    cron = due.cron_of(job)
+    if cron is not None:
+        return str(cron)
+    zone = zone_of(job.timezone)
+    return ", ".join(_iso(instant, zone) for instant in job.plan or ())
+
+
+def _iso(instant: int, zone: ZoneInfo) -> str:
+    at = datetime.fromtimestamp(instant // SECOND, zone).replace(microsecond=instant % SECOND)
+    text = at.isoformat(sep=" ", timespec="auto")
+    # Where the clock reads the same twice, or anything but minutes is meant, the offset or the seconds stay.
+    naive = at.replace(tzinfo=None).isoformat(sep=" ")
+    short = naive.removesuffix(":00")
+    return short if parse_plan([naive.replace(" ", "T")], zone.key, -(2**62)) == (instant,) else text
+
+
+def read_settings(text: str) -> dict[str, Any]:
+    """Read `timeout=300 retries=2` into settings by name.
+
+    Raises:
+        InvalidArgument: one is none, or has a value that it does not take.
+    """
+    found: dict[str, Any] = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not equals or name not in SETTINGS:
+            raise InvalidArgument(name, f"{name[:30]}: settings are {', '.join(SETTINGS)}")
+        found[name] = int(value) if re.fullmatch(r"-?\d{1,15}", value) and name != "runner" else value
+    job_settings.changed({}, found)
+    return found
+
+
+def written_settings(job: Job) -> str:
+    """The settings that are not at their default, as they are typed."""
+    return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "")
+
+
+def changed_settings(job: Job | None, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What to set so that a job has the typed settings and all others at their default."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
+    dropped = {name: defaults[name] for name in (job.settings if job is not None else ()) if name not in typed}
+    return {**dropped, **typed}

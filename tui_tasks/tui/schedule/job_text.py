@@ -1,0 +1,226 @@
+"""What is told of jobs and runs: states, schedules and times in words. Pure; instants are microseconds, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Final
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.read.job_rows import JobLine, RunLine
+from tui_tasks.core.schedule import due, job_settings
+from tui_tasks.core.schedule.cron import ScheduleError, describe
+from tui_tasks.core.schedule.schedule import ON_TIME, zone_of
+from tui_tasks.core.snapshots import Job
+from tui_tasks.text.glyphs import LOOKS, Look, look, sign
+from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment
+from tui_tasks.text.times import due as due_words
+
+_BY_HAND: Final = LOOKS["skipped"]._replace(word="by hand", letter="-")
+_OVER: Final = LOOKS["done"]._replace(word="over")
+_LOOKS: Final = {
+    "adhoc": _BY_HAND,
+    "over": _OVER,
+    "waits": LOOKS["running"]._replace(word="waits to start"),
+    "missed": LOOKS["skipped"]._replace(word="missed", letter="m"),
+    "skipped": LOOKS["skipped"],
+    "coalesced": LOOKS["skipped"]._replace(glyph="·", word="coalesced", letter="."),
+}
+_FAR: Final = 100 * YEAR
+
+
+def is_overdue(job: Job, now: int) -> bool:
+    """Whether it should have been started, and so long ago that nobody seems to start jobs."""
+    return job.next_run is not None and now - job.next_run >= ON_TIME
+
+
+def state(line: JobLine, now: int) -> str:
+    """One word for a job: running, waits, overdue, disabled, error, adhoc, over (no date is left) or idle."""
+    job = line.job
+    if line.running is not None:
+        return "running" if line.running.state == "running" else "waits"
+    if not job.enabled:
+        return "disabled"
+    if is_overdue(job, now):
+        return "overdue"
+    if job.state == "error":
+        return "error"
+    if job.type == "adhoc":
+        return "adhoc"
+    return "over" if job.next_run is None else "idle"
+
+
+def job_look(state: str) -> Look:
+    """How a job's state is shown."""
+    return _LOOKS.get(state) or look(state)
+
+
+def run_state(run: RunLine) -> str:
+    """One word for a run: how it ended, that it runs or waits, or why there was none."""
+    if run.decision != "ran":
+        return run.decision
+    return run.outcome or ("running" if run.state == "running" else "waits")
+
+
+def run_look(run: RunLine) -> Look:
+    """How a run is shown."""
+    return job_look(run_state(run))
+
+
+def went(run: RunLine, now: int) -> str:
+    """How a run went in a few words: `ok in 41s`, `failed after 3s`, `running for 2m`, `missed`."""
+    word = run_look(run).word
+    if run.started_at is not None and run.ended_at is None:
+        return f"{word} for {duration(now - run.started_at, 1)}"
+    if run.took is None:
+        return word
+    return f"{word} {'in' if run.outcome == 'success' else 'after'} {duration(run.took, 1)}"
+
+
+def when(job: Job) -> str:
+    """A job's schedule in words: `09:00 Mon–Fri`, `3 dates`, `run by hand`."""
+    cron = due.cron_of(job)
+    if cron is not None:
+        return describe(cron)
+    if job.type == "adhoc":
+        return "run by hand"
+    plan = job.plan or ()
+    return count(len(plan), "date")
+
+
+def last(line: JobLine, now: int) -> str:
+    """How it went last: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`."""
+    run = line.running
+    if run is not None:
+        if run.state == "running" and run.started_at is not None:
+            return f"now {duration(now - run.started_at, 1)}" if now - run.started_at >= 1_000_000 else "now"
+        if run.not_before is not None and run.not_before > now:
+            return f"starts {age(run.not_before, now)}"
+        return "waits to start"
+    ended = line.last
+    if ended is None or ended.ended_at is None:
+        return "never"
+    if ended.outcome == "success":
+        took = f" {duration(ended.took)}" if ended.took is not None and ended.took >= 1_000_000 else ""
+        return f"{ago(ended.ended_at, now)} ok{took}"
+    return f"{look(ended.outcome or '').word} {ago(ended.ended_at, now)}"
+
+
+def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
+    """When it runs next: `in 9m`, `now`, `overdue 25m`, `off`, `—`."""
+    if not job.enabled:
+        return "off"
+    if job.next_run is None:
+        return sign("none", ascii_only=ascii_only)
+    return due_words(job.next_run, now) if job.next_run > now or is_overdue(job, now) else "now"
+
+
+def lasts(line: JobLine, now: int) -> int:
+    """For how many microseconds the words above stay true."""
+    job, run = line.job, line.running
+    spans = [DAY]
+    if job.enabled and job.next_run is not None:
+        late = job.next_run <= now < job.next_run + ON_TIME
+        spans.append(job.next_run + ON_TIME - now if late else age_lasts(job.next_run, now))
+    if run is not None and run.started_at is not None:
+        spans.append(age_lasts(run.started_at, now))
+    elif run is not None and run.not_before is not None:
+        spans.append(age_lasts(run.not_before, now))
+    elif line.last is not None and line.last.ended_at is not None:
+        spans.append(age_lasts(line.last.ended_at, now))
+    return min(spans)
+
+
+def upcoming(job: Job, now: int, most: int) -> list[int]:
+    """The next instants at which a job is due, that are not past; none where it is off."""
+    return due.due_between(job, max(now, job.decided_until), now + _FAR, most) if job.enabled else []
+
+
+def place(job: Job) -> tzinfo:
+    """The zone that a job's times are told in."""
+    return zone_of(job.timezone)
+
+
+def date(instant: int, zone: tzinfo, now: int) -> str:
+    """`Sun 22 Nov 08:00`, with the year where it is far off."""
+    told = moment(instant, zone)
+    if abs(instant - now) < YEAR - 30 * DAY:
+        return told
+    from datetime import datetime
+
+    try:
+        return f"{told[:-6]} {datetime.fromtimestamp(instant // 1_000_000, zone):%Y %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return told
+
+
+def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
+    """`Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00`: each day once."""
+    told: list[str] = []
+    day = ""
+    for instant in instants:
+        full = date(instant, zone, now)
+        on, time = full[:-5], full[-5:]
+        told.append(time if on == day else full)
+        day = on
+    return ", ".join(told)
+
+
+def next_words(job: Job, now: int, most: int) -> str:
+    """`next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
+    if not job.enabled:
+        return "off: it runs at none of its times"
+    if job.type == "adhoc":
+        return ""
+    try:
+        times = dates(upcoming(job, now, most), place(job), now)
+    except (ScheduleError, Refusal):
+        return f"next: unknown, there is no zone {job.timezone}"
+    return f"next: {times} ({job.timezone})" if times else "no date is left"
+
+
+def raw(job: Job) -> str:
+    """The schedule as it was written: `cron 0 8 * * *`."""
+    cron = due.cron_of(job)
+    return "" if cron is None else f"cron {cron}"
+
+
+def settings(job: Job) -> str:
+    """The settings that are not at their default, as they are typed: `retries=2 timeout=300`."""
+    return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "") if job.settings else ""
+
+
+def story(line: JobLine, now: int) -> tuple[str, str]:
+    """How it is with a job in a sentence, and the state whose colour that has."""
+    now_state, failure = state(line, now), line.failure
+    if now_state == "running" and line.running is not None:
+        return _running(line.running, now), "running"
+    if now_state == "waits":
+        return f"{last(line, now)}; a scheduler starts it", "running"
+    if now_state == "overdue" and line.job.next_run is not None:
+        return f"{due_words(line.job.next_run, now)}: no scheduler has started it", "overdue"
+    if line.failing and failure is not None and failure.ended_at is not None:
+        in_a_row = f", {line.failing} in a row" if line.failing > 1 else ""
+        why = f":  {failure.why}" if failure.why else ""
+        word = look(failure.outcome or "error").word
+        return f"{word} {ago(failure.ended_at, now)}{in_a_row}{why}", "failed"
+    if line.last is None:
+        return f"{job_look(now_state).word}; it has never run", now_state
+    return f"{job_look(now_state).word}; last {last(line, now)}", now_state
+
+
+def _running(run: RunLine, now: int) -> str:
+    since = f" for {duration(now - run.started_at)}" if run.started_at is not None else ""
+    if run.stop_reason:
+        return f"is being ended: {run.stop_reason}"
+    if not run.dedicated:
+        until = f"; waits for the answer, {age(run.deadline, now)} at the most" if run.deadline is not None else ""
+        return f"asked of the conversation{since}{until.replace('in ', '')}"
+    return f"running{since}, {run.trigger}"
+
+
+def who_runs(job: Job) -> str:
+    """Who does what a job asks for."""
+    if not job.dedicated_context:
+        return f"in the conversation of {job.created_by}"
+    return f"by the runner {job_settings.read(job.settings).runner}".rstrip()

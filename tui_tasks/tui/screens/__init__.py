@@ -1,0 +1,1 @@
+"""Screens over the panes: inbox, agents, statistics, runs, palette and help, search."""

@@ -1,0 +1,37 @@
+"""A form that has the whole screen: it is saved, or left; what was typed is not given up by one key."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tui_tasks.tui.app.actions import Dialog
+
+R = TypeVar("R")
+
+
+class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
+    """Result: what came of it once it was saved; None: left. Subclasses do `action_save` and `action_outside`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", show=False, priority=True),
+        Binding("ctrl+e", "outside", "In $EDITOR", show=False, priority=True),
+        Binding("escape", "leave", "Back", show=False, priority=True),
+    ]
+
+    has_asked = False
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether something was typed that is not saved."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Leave; what was typed is given up at the second time."""
+        if self.has_changes and not self.has_asked:
+            self.has_asked = True
+            self.host.say("Esc again gives up what you typed; ^s saves it.")
+        else:
+            self.dismiss(None)

@@ -1,0 +1,347 @@
+"""The palette and the help: both list what can be done, are searched as one types, and do what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from tui_tasks.core.read import views
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, Dialog
+from tui_tasks.tui.inputs.text_line import PickerWords
+from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.styles import Part
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+MOST_LISTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out.
+
+    `beside` stands at the right, `key` before the title. A `heading` is passed over.
+    """
+
+    title: str
+    beside: str = ""
+    key: str = ""
+    heading: bool = False
+    why_not: str = ""
+    run: Callable[[], None] | None = None
+    look: Callable[[], None] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    number: int
+    entry: Entry
+
+
+class EntriesFound:
+    """The entries that hold all words that were typed, those first whose titles fit best: a `Source`."""
+
+    def __init__(self, entries: Sequence[Entry], text: str) -> None:
+        text = " ".join(text.casefold().split())
+        ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
+        found = sorted(pair for pair in ranked if pair[0] >= 0)
+        self._rows = [_Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
+
+    @staticmethod
+    def _rank(entry: Entry, text: str) -> int:
+        """How far a title is from what was typed, 0 being nothing else; -1 where a word is nowhere."""
+        title, words = entry.title.casefold(), text.split()
+        if title == text or not words:
+            return 0
+        if title.startswith(text):
+            return 1
+        if all(word in title for word in words):
+            whole = {each.strip(":,()") for each in title.split()}
+            if all(word.strip(":") in whole for word in words):
+                return 2
+            starts = f" {title}"
+            return 3 if title.startswith(words[0]) else 4 if all(f" {word}" in starts for word in words) else 5
+        everything = f"{title} {entry.key} {entry.beside} {entry.words}".casefold()
+        return 6 if all(word in everything for word in words) else -1
+
+    def first(self, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[:limit]
+
+    def last(self, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[-limit:]
+
+    def after(self, row: _Numbered, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[row.number + 1 : row.number + 1 + limit]
+
+    def before(self, row: _Numbered, limit: int) -> list[_Numbered]:
+        """See `Source`."""
+        return self._rows[max(0, row.number - limit) : row.number]
+
+    def find(self, keys: Collection[str]) -> dict[str, _Numbered]:
+        """See `Source`."""
+        return {key: self._rows[int(key)] for key in keys if int(key) < len(self._rows)}
+
+    def key(self, row: _Numbered) -> str:
+        """See `Source`."""
+        return str(row.number)
+
+    def order(self, row: _Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def place(self, row: _Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def total(self) -> int:
+        """See `Source`."""
+        return len(self._rows)
+
+
+class EntryWindow(RowWindow[_Numbered], can_focus=False):
+    """Entries, a line each: key, title, then what stands beside it or what is against it."""
+
+    keys_wide = 0
+    """What the longest of the keys takes."""
+
+    def draw(self, row: _Numbered, look: RowLook, line: int) -> Sequence[Part]:
+        """See `RowWindow`."""
+        entry = row.entry
+        if entry.heading:
+            return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
+        # Where there is not much room, the help does without the ids.
+        beside = entry.beside if look.width >= 60 or not self.keys_wide else ""
+        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
+        right = f"  {right}" if right else ""
+        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
+        room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
+        return (
+            (" > " if look.cursor else "   ", "$primary bold"),
+            (key, "$muted" if entry.why_not else "$changed"),
+            (fit(entry.title, room), "$muted" if entry.why_not else ""),
+            (right, "$muted" if entry.why_not or self.keys_wide else "$changed"),
+        )
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """See `RowWindow`."""
+        return [("   nothing by that name", "$muted")] if line == 1 else ()
+
+
+class Picker(Dialog, ModalScreen[None]):
+    """Entries under a line that searches them. What is chosen is done after the picker is gone."""
+
+    AUTO_FOCUS = "PickerWords"
+    WINDOW: ClassVar[type[EntryWindow]] = EntryWindow
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+
+    def __init__(self, sign: str, entries: Sequence[Entry], *, left: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self._sign = sign
+        self._entries = entries
+        self._undo_looks = left
+
+    def compose(self) -> ComposeResult:
+        """The line and the entries, below the Now line."""
+        with Vertical(classes="below"):
+            with Horizontal(classes="field"):
+                yield Static(plain(f" {self._sign}", "$changed bold"))
+                yield PickerWords(id="search", keys=self._keys())
+            yield Static("")
+            yield self.WINDOW(id="entries")
+            yield FootLine(id="foot")
+
+    def _keys(self) -> dict[str, Callable[[], object]]:
+        def move(by: int, page: bool = False) -> Callable[[], object]:
+            return lambda: self._move(by, page=page)
+
+        return {
+            "enter": self.choose,
+            "escape": self.action_leave,
+            **dict.fromkeys(("down", "ctrl+n", "tab"), move(1)),
+            **dict.fromkeys(("up", "ctrl+p", "shift+tab"), move(-1)),
+            "pagedown": move(1, page=True),
+            "pageup": move(-1, page=True),
+        }
+
+    def _move(self, by: int, *, page: bool = False) -> None:
+        """Move, on over a heading; where nothing is beyond that, back."""
+        window = self.query_one(EntryWindow)
+        (window.move_page if page else window.move)(by)
+        for step in (by, -by):
+            if window.row is not None and window.row.entry.heading:
+                window.move(step)
+
+    def on_mount(self) -> None:
+        """Show them all."""
+        self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
+        self._search("")
+
+    def _search(self, text: str) -> None:
+        window = self.query_one(EntryWindow)
+        window.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
+        window.show(EntriesFound(self._entries, text))
+        if window.row is not None and window.row.entry.heading:
+            window.move(1)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search."""
+        event.stop()
+        self._search(event.value)
+
+    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+        """Try the entry out, where it can be."""
+        event.stop()
+        row = self.query_one(EntryWindow).row
+        if row is not None and row.entry.look is not None:
+            row.entry.look()
+        elif self._undo_looks is not None:
+            self._undo_looks()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click does the entry; one outside leaves."""
+        if isinstance(event.widget, EntryWindow):
+            if event.widget.row_at(event.y) is not None:
+                self.choose()
+        elif event.widget is self:
+            self.action_leave()
+
+    def on_row_window_opened(self, event: RowMessage) -> None:
+        """The first click has done it."""
+        event.stop()
+
+    def choose(self) -> None:
+        """Do the entry that the cursor is on."""
+        row = self.query_one(EntryWindow).row if self.is_active else None
+        if row is None or row.entry.heading:
+            return
+        entry = row.entry
+        if entry.why_not:
+            self.host.say(f"{entry.title}: {entry.why_not}")
+            return
+        if entry.look is None and self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
+        if entry.run is not None:
+            entry.run()
+
+    def action_leave(self) -> None:
+        """Choose nothing."""
+        if self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
+
+
+def palette(app: TaskApp) -> Picker:
+    """Every action that can be done here, every theme, list and saved view."""
+    was = app.theme
+    actions = [replace(entry, beside=app.key_of(name)) for name, entry in _actions(app).items()]
+    entries = [*actions, *_themes(app), *_lists(app), *_views(app)]
+    return Picker(":", entries, left=lambda: setattr(app, "theme", was))
+
+
+# The groups of the help, by their scopes, in its order.
+_GROUPS: Final = {
+    "tasks": "Tasks",
+    "list": "List",
+    "board": "Board",
+    "rows": "Moving",
+    "app": "Everywhere",
+    "log": "Log",
+    "jobs": "Schedule",
+    "runs": "Runs of a job",
+    "asks": "What needs you",
+    "agents": "Agents",
+    "agent": "An agent",
+    "overlay": "Agents, stats and what needs you",
+}
+
+
+def help_screen(app: TaskApp) -> Picker:
+    """Every action there is, in groups, each with its keys and its id: groups that can be done here first."""
+    here = _actions(app)
+    groups: dict[str, list[Entry]] = {scope: [] for scope in _GROUPS}
+    for action in ACTIONS.values():
+        scope = next(scope for scope in _GROUPS if scope in action.scopes)
+        entry = here.get(action.id) or Entry(action.title, words=action.help, why_not=f"in the {_place(action)}")
+        groups[scope].append(replace(entry, key=app.keys_of(action.id), beside=action.id))
+    entries: list[Entry] = []
+    for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
+        if groups[scope]:
+            entries += [Entry(_GROUPS[scope], heading=True), *groups[scope]]
+    return Picker("?", entries)
+
+
+def _place(action: Action) -> str:
+    return min(action.scopes)
+
+
+def _actions(app: TaskApp) -> dict[str, Entry]:
+    """What the focus, and what it stands in, offers now, by the actions' ids."""
+    entries: dict[str, Entry] = {}
+    for actor in app.actors():
+        for action in actor.offers():
+            if action.id not in entries:
+                why = actor.why_not(action) or ""
+                words = f"{action.help} {action.id}"
+                entries[action.id] = Entry(action.title, why_not=why, run=_does(actor, action.id), words=words)
+    return {each: entries[each] for each in ACTIONS if each in entries}
+
+
+def _does(actor: Actor, id: str) -> Callable[[], None]:
+    def does() -> None:
+        actor.action_act(id)
+
+    return does
+
+
+def _themes(app: TaskApp) -> list[Entry]:
+    def wear(name: str) -> Callable[[], None]:
+        return lambda: setattr(app, "theme", name)
+
+    def keep(name: str) -> Callable[[], None]:
+        return lambda: app.flow(app.keep_theme(name))
+
+    names = {"ansi": "ansi (terminal colours)"}
+    return [Entry(f"Theme: {names.get(name, name)}", run=keep(name), look=wear(name)) for name in app.theme_names]
+
+
+def _lists(app: TaskApp) -> list[Entry]:
+    def go(list_id: int) -> Callable[[], None]:
+        return lambda: app.show_list(list_id)
+
+    found = list(app.situation.lists.values())[-MOST_LISTS:]
+    archived = {True: "archived, "}
+    return [
+        Entry(
+            f"List: {safe_line(each.name, 80)}",
+            archived.get(each.archived, "") + count(each.total, "task"),
+            run=go(each.id),
+        )
+        for each in sorted(found, key=lambda each: each.archived)
+    ]
+
+
+def _views(app: TaskApp) -> list[Entry]:
+    def use(text: str) -> Callable[[], None]:
+        return lambda: app.filter_by(text)
+
+    saved = dict(app.config.views) | views.filters(app.bridge.db)
+    return [Entry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()]

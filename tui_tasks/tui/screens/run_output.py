@@ -1,0 +1,112 @@
+"""What a run has printed, as it comes: lines drawn as they are needed, however long it is."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Final
+
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_tasks.core.schedule.run_logs import RunLog
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.widgets.scrolling import WheelScrolling
+from tui_tasks.tui.widgets.styles import Ink
+from tui_tasks.tui.widgets.text_lines import wrapped
+
+# What a program writes to colour its lines and to draw them anew is left out; the rest is shown as what it is.
+_STYLED: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B])")
+_KEPT: Final = 512 * 1024
+
+
+def readable(text: str) -> str:
+    """Return output as lines of text: without colours, and of a line that was drawn anew what stood there last."""
+    text = _STYLED.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return text
+
+
+class RunOutput(WheelScrolling, Hosted, Widget, can_focus=True):
+    """Output in lines as wide as there is room. It follows the end until somebody scrolls back."""
+
+    DEFAULT_CSS = "RunOutput { height: 1fr; width: 1fr; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = ""
+        self._rows: list[str] = []
+        self._width = 0
+        self._top = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.total = 0
+        self.following = True
+        self._note = ""
+
+    def show(self, log: RunLog, note: str = "") -> None:
+        """Show another run's output from its beginning; `note` where there is none."""
+        self._decoder.reset()
+        self._text, self.total, self._note = log.text, log.total, note
+        self._lay_out()
+        self._top = 0
+        if self.following:
+            self.scroll_rows(len(self._rows))
+        self.refresh()
+
+    def add(self, log: RunLog) -> bool:
+        """Show what has come since; False where too much was dropped between, and all must be shown anew."""
+        for start, data in log.pieces:
+            if start > self.total:
+                return False
+            fresh = data[self.total - start :]
+            self._text += self._decoder.decode(fresh)
+            self.total = start + len(data)
+        if len(self._text) > 3 * _KEPT:
+            return False
+        if log.pieces:
+            self._lay_out()
+            if self.following:
+                self._top = self._most_top
+            self.refresh()
+        return True
+
+    @property
+    def text(self) -> str:
+        """What is shown, without what terminals are told."""
+        return readable(self._text)
+
+    def _lay_out(self) -> None:
+        width = self.size.width
+        if not width:
+            return
+        self._width = width
+        text = readable(self._text).removesuffix("\n")
+        self._rows = wrapped(text, max(8, width - 1), len(text) + 1) if text else wrapped(self._note, max(8, width - 1))
+
+    @property
+    def _most_top(self) -> int:
+        return max(0, len(self._rows) - self.size.height)
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll; at the end it follows again."""
+        self._top = max(0, min(self._top + by, self._most_top))
+        self.following = self._top == self._most_top
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Lay it out anew; the end stays the end."""
+        if self._width != self.size.width:
+            self._lay_out()
+        self._top = self._most_top if self.following else min(self._top, self._most_top)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line."""
+        width, ink = self.size.width, Ink.of(self.app)
+        at = self._top + y
+        text = f" {self._rows[at]}" if at < len(self._rows) else ""
+        style = ink.style("" if self._text else "$muted")
+        return Strip([Segment(text, style), Segment(" " * max(0, width - cell_len(text)), style)]).crop(0, width)

@@ -1,0 +1,376 @@
+"""The runs of one job, and the times that were not run; what a run prints, as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.operations_jobs import StopRun
+from tui_tasks.core.read import job_rows, queries_jobs
+from tui_tasks.core.read.job_rows import RunLine
+from tui_tasks.text.glyphs import sign
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import age_lasts, count, size
+from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.screens.run_output import RunOutput
+from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.pane import RowActions
+from tui_tasks.tui.widgets.scrolling import FAR
+from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.text_lines import Divider
+
+# Output is no part of the journal, so it is asked for; nothing is painted where nothing has come.
+POLL: Final = 0.25
+
+
+class RunsOfJob:
+    """The runs of a job, newest first: a `Source` of rows."""
+
+    def __init__(self, db: Database, job_uid: str) -> None:
+        self._db = db
+        self._job = job_uid
+
+    def first(self, limit: int) -> list[RunLine]:
+        """See `Source`."""
+        return job_rows.older(self._db, self._job, limit)
+
+    def last(self, limit: int) -> list[RunLine]:
+        """See `Source`."""
+        return job_rows.newer(self._db, self._job, limit)
+
+    def after(self, row: RunLine, limit: int) -> list[RunLine]:
+        """See `Source`."""
+        return job_rows.older(self._db, self._job, limit, row.id)
+
+    def before(self, row: RunLine, limit: int) -> list[RunLine]:
+        """See `Source`."""
+        return job_rows.newer(self._db, self._job, limit, row.id)
+
+    def find(self, keys: Collection[str]) -> dict[str, RunLine]:
+        """See `Source`."""
+        found = (job_rows.run_line(self._db, key) for key in keys)
+        return {run.uid: run for run in found if run is not None and run.job_uid == self._job}
+
+    def key(self, row: RunLine) -> str:
+        """See `Source`."""
+        return row.uid
+
+    def order(self, row: RunLine) -> int:
+        """See `Source`."""
+        return -row.id
+
+    def place(self, row: RunLine) -> int:
+        """See `Source`; counting is not worth it."""
+        return -1
+
+    def total(self) -> int:
+        """See `Source`."""
+        return -1
+
+
+class RunWindow(RowWindow[RunLine]):
+    """Runs, a line each."""
+
+    def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """`>✗ Sat 21 Nov 08:00  schedule  failed 41s  exit 1  smtp: 535 ...`."""
+        host, width = self.host, look_.width
+        now, ascii_only = host.now(), host.ascii_only
+        shown = job_text.run_look(row)
+        at = host.time_of(row.at) if row.at is not None else "-"
+        if row.started_at is not None and row.ended_at is None:
+            self.lasts(age_lasts(row.started_at, now))
+        told = [job_text.went(row, now)] if width < 70 else [f"{row.trigger:<8}", job_text.went(row, now)]
+        if row.attempt > 1:
+            told.append(f"attempt {row.attempt}")
+        if row.exit_code and not (row.reason or "").startswith("exit"):
+            told.append(f"exit {row.exit_code}")
+        head = f" {at:>16}  {' '.join(told)}" if width >= 60 else f" {at}  {' '.join(told)}"
+        why = f"  {row.why}" if row.why else ""
+        room = max(0, width - 2 - cell_len(head) - 1)
+        return (
+            (
+                sign("cursor", ascii_only=ascii_only) if look_.cursor else " ",
+                "$primary bold" if look_.focused else "$muted",
+            ),
+            (shown.mark(ascii_only=ascii_only), shown.color),
+            (safe_line(head, width - 3), ""),
+            (fit(why, room) if room > 4 else "", "$muted"),
+        )
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """What to do next."""
+        text = "   It has never run."
+        return [(text, "$muted")] if line == 1 else ()
+
+
+class RunsHead(Line):
+    """` S4 Digest mail   08:00 daily`; at the right what runs."""
+
+    title = ""
+    told = ""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """Which job."""
+        return [(f" {safe_line(self.title, width - 2)}", "bold"), (f"   {self.told}", "$muted")]
+
+
+class OutputHead(Line):
+    """Of which run the output is, and how much of it there is."""
+
+    run: RunLine | None = None
+    total = 0
+    following = True
+
+    def left(self, width: int) -> Sequence[Part]:
+        """The run."""
+        run = self.run
+        if run is None:
+            return ()
+        shown = job_text.run_look(run)
+        at = self.host.time_of(run.at) if run.at is not None else ""
+        mark = shown.mark(ascii_only=self.host.ascii_only)
+        why = f" · {safe_line(run.why, max(1, width - 24))}" if run.why else ""
+        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (why, shown.color)]
+
+    def right(self, width: int) -> Sequence[Part]:
+        """How much, and whether its end is followed."""
+        if self.run is None or not self.total:
+            return ()
+        goes_on = self.run.state == "running"
+        follow = ("  following" if self.following else "  not following") if goes_on else ""
+        return [(f"{size(self.total)}{follow} ", "$muted")]
+
+
+class RunView(RowActions, Overlay):
+    """Runs above or beside, output of the one under the cursor below; on a small screen one of the two."""
+
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "runs")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    RunView #run-body { height: 1fr; layout: vertical; }
+    RunView RunWindow { height: 30%; min-height: 3; width: 1fr; }
+    RunView #run-side { height: 1fr; width: 1fr; }
+    RunView Divider { display: none; }
+    RunView.-wide.-tall #run-body { layout: horizontal; }
+    RunView.-wide.-tall RunWindow { height: 1fr; width: 4fr; }
+    RunView.-wide.-tall #run-side { width: 6fr; }
+    RunView.-wide.-tall #under-runs { display: none; }
+    RunView.-wide.-tall Divider { display: block; }
+    RunView.-narrow RunWindow, RunView.-short RunWindow { height: 1fr; }
+    RunView.-narrow #run-side, RunView.-short #run-side { display: none; }
+    RunView.-narrow #under-runs, RunView.-short #under-runs { display: none; }
+    RunView.-narrow.-output RunWindow, RunView.-short.-output RunWindow { display: none; }
+    RunView.-narrow.-output #run-side, RunView.-short.-output #run-side { display: block; }
+    """
+
+    window: RunWindow
+
+    def __init__(self, job_uid: str) -> None:
+        super().__init__()
+        self._job_uid = job_uid
+        self._shown: RunLine | None = None
+
+    def compose(self) -> ComposeResult:
+        """Head, runs, output."""
+        yield RunsHead(id="runs-head")
+        yield Rule()
+        with Container(id="run-body"):
+            self.window = RunWindow(id="runs")
+            yield self.window
+            yield Rule(id="under-runs")
+            yield Divider()
+            with Vertical(id="run-side"):
+                yield OutputHead(id="output-head")
+                yield RunOutput(id="output")
+        yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Read the runs; the newest is shown."""
+        self.window.show(RunsOfJob(self.host.bridge.db, self._job_uid))
+        self.window.focus()
+        self._read_job()
+        self.set_interval(POLL, self._poll)
+
+    @property
+    def output(self) -> RunOutput:
+        """What the run printed."""
+        return self.query_one(RunOutput)
+
+    @property
+    def run(self) -> RunLine | None:
+        """The run that keys are about."""
+        return self.window.row
+
+    def _read_job(self) -> None:
+        job = queries_jobs.any_job(self.host.bridge.db, self._job_uid)
+        head = self.query_one(RunsHead)
+        if job is not None:
+            place = [each.uid for each in queries_jobs.jobs(self.host.bridge.db)]
+            number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
+            head.title = f"{number}{job.name}"
+            head.told = "deleted" if job.deleted else job_text.when(job)
+        head.again()
+
+    def changed(self, changes: Changes) -> None:
+        """See to the runs that were touched."""
+        if changes.touches("job"):
+            self._read_job()
+        if changes.all or any(entry.kind in ("job.pruned", "job.decided") for entry in changes.entries):
+            self.window.reload()
+        else:
+            self.window.change({entry.uid for entry in changes.entries if entry.entity == "run"})
+        self._show()
+
+    def on_row_window_moved(self) -> None:
+        """Another run's output."""
+        self._show()
+
+    def on_row_window_opened(self, event: RowMessage) -> None:
+        """A double click does as Enter."""
+        self.do_run_output()
+
+    def on_resize(self) -> None:
+        """What the last line tells depends on the width."""
+        self._show()
+
+    def _show(self) -> None:
+        run = self.run
+        before, self._shown = self._shown, run
+        if run is None or before is None or before.uid != run.uid:
+            self.output.following = True
+        if run is not None and (before is None or before.uid != run.uid or before != run):
+            log = queries_jobs.run_log(self.host.bridge.db, run.uid)
+            if before is None or before.uid != run.uid or log.total < self.output.total or not self.output.total:
+                self.output.show(log, self._note(run))
+        self._head()
+        if self.small:
+            word = "Runs" if self.has_class("-output") else "Output"
+            self.hint(self.hint_of("run_output", word), self.hint_of("run_stop", "End"), self.hint_of("back", ""))
+        else:
+            self.hint(*map(self.hint_of, ("run_output", "run_follow", "run_stop", "run_copy", "back")))
+
+    def _note(self, run: RunLine) -> str:
+        """What is said in place of output."""
+        found = queries_jobs.any_run(self.host.bridge.db, run.uid)
+        if found is None:
+            return ""
+        told = [part for part in (found.reason, found.result) if part]
+        if run.state == "running" and not run.dedicated:
+            until = f" until {self.host.time_of(run.deadline)}" if run.deadline is not None else ""
+            told.append(f"The agent was asked; its answer is waited for{until}.")
+        elif run.decision != "ran":
+            told.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
+        elif not told:
+            told.append("No output yet." if run.state != "final" else "No output.")
+        if found.context:
+            told.append(f"Input: {found.context}")
+        return "\n\n".join(told)
+
+    def _head(self) -> None:
+        head = self.query_one(OutputHead)
+        head.run, head.total, head.following = self.run, self.output.total, self.output.following
+        head.again()
+
+    def _poll(self) -> None:
+        """Ask what has been printed since; a run that has ended has nothing more to say."""
+        run = self._shown
+        if run is None or run.state != "running":
+            return
+        log = queries_jobs.run_log(self.host.bridge.db, run.uid, self.output.total)
+        if log.pieces and not self.output.add(log):
+            self.output.show(queries_jobs.run_log(self.host.bridge.db, run.uid))
+        self._head()
+
+    # What can be done
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; only what runs can be ended."""
+        run = self.run
+        if action.needs in ("run", "any run") and run is None:
+            return "no run here"
+        if action.needs == "run" and run is not None and run.state == "final":
+            return "it has ended"
+        return super().why_not(action)
+
+    @property
+    def _on_output(self) -> bool:
+        return self.output.has_focus
+
+    def do_run_output(self) -> None:
+        """Go to the output, or back to the runs."""
+        if self._on_output:
+            self.remove_class("-output")
+            self.window.focus()
+        else:
+            self.add_class("-output")
+            self.output.focus()
+        self._show()
+
+    def do_run_follow(self) -> None:
+        """Follow the output's end, or stay where it is."""
+        if self.output.following:
+            self.output.following = False
+        else:
+            self.output.scroll_rows(FAR)
+        self._head()
+
+    async def do_run_stop(self) -> None:
+        """End the run, once asked."""
+        run = self.run
+        if run is not None and await confirm(self.host, "End this run?", "end it"):
+            await self.host.bridge.commit(StopRun(run.uid))
+            self.host.say("It is being ended." if run.dedicated else "It was ended.")
+
+    def do_run_copy(self) -> None:
+        """Copy the output."""
+        text = self.output.text
+        self.host.copy_to_clipboard(text)
+        self.host.say(f"Copied {count(len(text), 'character')}.")
+
+    def do_back(self) -> None:
+        """From the output to the runs, from there to the pane."""
+        if self._on_output:
+            self.do_run_output()
+        else:
+            super().do_back()
+
+    def do_down(self) -> None:
+        """Down, in what has the focus."""
+        self.output.scroll_rows(1) if self._on_output else super().do_down()
+        self._head()
+
+    def do_up(self) -> None:
+        """Up."""
+        self.output.scroll_rows(-1) if self._on_output else super().do_up()
+        self._head()
+
+    def do_first(self) -> None:
+        """To the first run, or the beginning of the output."""
+        self.output.scroll_rows(-FAR) if self._on_output else super().do_first()
+        self._head()
+
+    def do_last(self) -> None:
+        """To the last run, or the end of the output."""
+        self.output.scroll_rows(FAR) if self._on_output else super().do_last()
+        self._head()
+
+    def do_page_down(self) -> None:
+        """A page of the output, wherever the cursor is."""
+        self.output.scroll_rows(max(1, self.output.size.height - 1))
+        self._head()
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self.output.scroll_rows(-max(1, self.output.size.height - 1))
+        self._head()

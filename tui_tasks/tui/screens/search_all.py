@@ -1,0 +1,125 @@
+"""The search in all lists: a filter is typed, and each task that matches is shown with its list beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual.timer import Timer
+
+from tui_tasks.core.read import pages
+from tui_tasks.core.read.filter import Filter
+from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.snapshots import TaskList
+from tui_tasks.text.glyphs import look
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
+from tui_tasks.tui.screens.palette import EntriesFound, Entry, EntryWindow, Picker
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.styles import Part
+
+# Whoever sees so many types another word.
+MOST_FOUND: Final = 200
+# Lists that are looked into before keys come through, and the pause for them in seconds.
+_AT_ONCE: Final = 20
+_PAUSE: Final = 0.005
+
+
+class FoundWindow(EntryWindow):
+    """What was found, a line each."""
+
+    empty = ""
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """What can be typed, or that there is nothing."""
+        return [(self.empty, "$muted")] if line == 1 else ()
+
+
+class SearchAll(Picker):
+    """Looks through the lists one after the other, the one on screen first, and goes to the task that is chosen."""
+
+    WINDOW = FoundWindow
+
+    def __init__(self) -> None:
+        super().__init__("/", ())
+        self._found: list[TaskLine] = []
+        self._wanted = Filter()
+        self._homes: list[TaskList] = []
+        self._rank = pages.FIRST
+        self._going_on: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Say what can be typed."""
+        self._search("")
+
+    def _search(self, text: str) -> None:
+        """Begin anew with another filter."""
+        parsed = parse(text, typing=True)
+        if self._going_on is not None:
+            self._going_on.stop()
+        self.host.say(parsed.problem)
+        self._found.clear()
+        self._wanted = Filter(parsed.of_tasks, self.host.situation.looked.at)
+        self._homes = self._lists(parsed) if parsed.terms else []
+        self._rank = pages.FIRST
+        self._go_on()
+
+    def _lists(self, parsed: Parsed) -> list[TaskList]:
+        """The lists to look into, those of `list:` where there is any."""
+        host = self.host
+        named = [term for term in parsed.lists if not term.negated]
+        without = [term.value.casefold() for term in parsed.lists if term.negated]
+
+        def is_meant(home: TaskList) -> bool:
+            name = home.name.casefold()
+            wanted = not named or any(name.startswith(term.value.casefold()) for term in named)
+            return wanted and not any(name.startswith(value) for value in without)
+
+        # A list that is archived is looked into where it is named.
+        lists = host.situation.lists.values()
+        homes = [home for home in lists if home.total and is_meant(home) and (named or not home.archived)]
+        return sorted(homes, key=lambda home: home.id != host.list_id)
+
+    def _go_on(self) -> None:
+        """Look into the next lists, or further into a long one."""
+        for _ in range(_AT_ONCE):
+            if not self._homes or len(self._found) >= MOST_FOUND:
+                break
+            room = MOST_FOUND - len(self._found)
+            page = pages.after(self.host.bridge.db, self._homes[0].id, self._rank, room, self._wanted)
+            self._found += page
+            if page.reached is not None:
+                self._rank = page.reached
+                break
+            self._rank = pages.FIRST
+            del self._homes[0]
+        is_over = not self._homes or len(self._found) >= MOST_FOUND
+        self._show(is_over=is_over)
+        self._going_on = None if is_over else self.set_timer(_PAUSE, self._go_on)
+
+    def _show(self, *, is_over: bool) -> None:
+        window = self.query_one(FoundWindow)
+        cursor = window.cursor
+        entries = [self._entry(task) for task in self._found]
+        if not self._wanted and not self._found:
+            window.empty = "   words, #tag, @agent, !priority, status:open, list:NAME"
+        else:
+            window.empty = "   Nothing matches in any list." if is_over else "   Looking further..."
+        window.show(EntriesFound(entries, ""), cursor)
+        count = f"{len(self._found)}{'' if is_over and len(self._found) < MOST_FOUND else '+'}"
+        found = [(count, "found", "")] if self._found else []
+        self.query_one(FootLine).hint(("Enter", "Go there", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
+
+    def _entry(self, task: TaskLine) -> Entry:
+        host = self.host
+        state = look(host.situation.status_of(task)).mark(ascii_only=host.ascii_only)
+        # To number a task of a long list, all before it would have to be counted.
+        ahead = host.situation.places.known(task.list_id, task.rank)
+        number = "#…" if ahead is None else f"#{ahead + 1}"
+        home = host.situation.lists.get(task.list_id)
+        where = safe_line(home.name, 24, ascii_only=host.ascii_only) if home is not None else ""
+        return Entry(f"{state} {number:<5}{task.name}", where, run=lambda: self._go_to(task.uid))
+
+    def _go_to(self, uid: str) -> None:
+        self.host.close_overlays()
+        self.host.go_to(uid)

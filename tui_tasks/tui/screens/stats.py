@@ -1,0 +1,185 @@
+"""The stats screen: what the last seven days of the list were like, to be looked at rather than read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta, tzinfo
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import statistics
+from tui_tasks.text.glyphs import bar
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND
+from tui_tasks.tui.app.actions import bindings
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
+from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.scrolling import KeyScrolling
+from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+
+# Loading that takes so many stretches shows how far it is.
+_LONG: Final = 5
+# While agents write without a pause, the figures follow no more often.
+_PACE: Final = 0.5
+
+
+def bounds(now: int, zone: tzinfo) -> list[int]:
+    """The instants at which the quarters of the last seven days began by the clock of a zone; the last day is today."""
+    today = datetime.fromtimestamp(now // SECOND, zone).date()
+    found = []
+    for ahead in range(DAYS):
+        day = today - timedelta(days=DAYS - 1 - ahead)
+        start, end = (_midnight(day + timedelta(days=more), zone) for more in (0, 1))
+        found += [start + (end - start) * quarter // QUARTERS for quarter in range(QUARTERS)]
+    return found
+
+
+def _midnight(day: date, zone: tzinfo) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * SECOND
+
+
+class StatsHead(Line):
+    """` Stats   Plan, last 7 days`."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """Of which list."""
+        found = self.host.current_list
+        name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
+        return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
+
+
+class StatsLines(Lines):
+    """The figures, or how far reading them has come."""
+
+    figures: Figures | None = None
+    progress = 0.0
+
+    def lines(self, width: int) -> list[Drawn]:
+        """All of it; what does not fit can be scrolled to."""
+        if self.figures is None:
+            told = bar(self.progress, max(10, width // 3), ascii_only=self.host.ascii_only)
+            return [[], [(" reading the journal  ", "$muted"), (told, "$primary")]] if self.progress else []
+        return drawn(self.figures, width, ascii_only=self.host.ascii_only)
+
+
+class Stats(KeyScrolling, Overlay):
+    """The screen."""
+
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = "Stats #stats-scroll { height: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tally: statistics.Tally | None = None
+        self._list_id = 0
+        self._seq = 0
+        self._since = 0
+        self._cut = False
+        self._is_reading = False
+        self._again = False
+
+    def compose(self) -> ComposeResult:
+        """Head and figures."""
+        yield StatsHead(id="stats-head")
+        yield Rule()
+        with VerticalScroll(id="stats-scroll", can_focus=True):
+            yield StatsLines(id="stats")
+        yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self.set_focus(self.query_one(VerticalScroll))
+        self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
+        self._begin()
+
+    def _begin(self) -> None:
+        db, now = self.host.bridge.db, self.host.now()
+        assert self.host.zone is not None
+        starts = bounds(now, self.host.zone)
+        self._list_id, self._since = self.host.list_id, starts[0]
+        self._tally = statistics.Tally(starts)
+        oldest, newest = statistics.seq_before(db, starts[0]), journal.newest(db)
+        self._seq = max(oldest, newest - statistics.MOST)
+        self._cut = self._seq > oldest
+        self.query_one(StatsLines).figures = None
+        self.query_one(StatsHead).again()
+        self._read()
+
+    def list_turned(self) -> None:
+        """As `Overlay.list_turned`."""
+        self._begin()
+
+    def changed(self, changes: Changes) -> None:
+        """Count on."""
+        self._read()
+
+    def _read(self) -> None:
+        if self._is_reading:
+            self._again = True
+            return
+        self._is_reading = True
+        self.run_worker(self._count(), exit_on_error=True)
+
+    async def _count(self) -> None:
+        """Read what the journal has, a stretch at a time: keys are served between two."""
+        stats = self.query_one(StatsLines)
+        while True:
+            self._again = False
+            await self._count_up_to(journal.newest(self.host.bridge.db))
+            stats.figures = self._figures()
+            stats.again()
+            if not self._again:
+                break
+            await asyncio.sleep(_PACE)
+        self._is_reading = False
+
+    async def _count_up_to(self, newest: int) -> None:
+        assert self._tally is not None
+        stats, start = self.query_one(StatsLines), self._seq
+        while self._seq < newest:
+            high = min(self._seq + statistics.STRETCH, newest)
+            self._tally.take(statistics.events(self.host.bridge.db, self._list_id, self._seq, high))
+            self._seq = high
+            if newest - start > _LONG * statistics.STRETCH and stats.figures is None:
+                stats.progress = (high - start) / (newest - start)
+                stats.again()
+            await asyncio.sleep(0)
+
+    def _figures(self) -> Figures:
+        assert self._tally is not None
+        assert self.host.zone is not None
+        waits = statistics.waits(self.host.bridge.db, self._since)
+        now = self.host.now()
+        longest = statistics.longest_wait(waits, now)
+        about = self.host.place_of(longest[1].task_uid) if longest is not None and longest[1].task_uid else 0
+        found = self.host.situation.lists.get(self._list_id)
+        return Figures(
+            tally=self._tally,
+            now_open=found.pending + found.in_progress if found is not None else 0,
+            waits=waits,
+            longest=longest[0] if longest is not None else None,
+            longest_about=f"(#{about})" if about else "",
+            jobs=statistics.job_counts(self.host.bridge.db, now),
+            runs=statistics.runs(self.host.bridge.db, self._since),
+            now=now,
+            zone=self.host.zone,
+            cut=self._cut,
+        )
+
+    @property
+    def page_rows(self) -> int:
+        """Less the lines above and below, and one that stays in sight."""
+        return self.size.height - 4
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll the figures."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)

@@ -1,0 +1,335 @@
+"""The form with all that a human changes of a task, and what to do when somebody else has changed it meanwhile."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations import AtVersion, EditTask
+from tui_tasks.core.read import queries
+from tui_tasks.core.snapshots import Task
+from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse, priority_word
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.actions import Dialog
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.inputs.text_area import LongText
+from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.screens.form_screen import FormScreen
+from tui_tasks.tui.widgets.content import block, plain
+from tui_tasks.tui.widgets.frame import FootLine, Rule
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.app import TaskApp
+
+FIELDS = {
+    "name": "Title",
+    "priority": "Priority",
+    "agent": "Agent",
+    "tags": "Tags",
+    "depends_on": "After",
+    "description": "Description",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is typed in the form: title, the line of fields, description."""
+
+    name: str = ""
+    fields: str = ""
+    description: str = ""
+
+
+class EditScreen(FormScreen[Form]):
+    """Title, fields and description. Result: what was typed, once `check` has nothing against it; None: left."""
+
+    AUTO_FOCUS = "WordLine"
+
+    def __init__(
+        self, title: str, form: Form, check: Callable[[Form], str], *, task: Task | None = None, focus: str = "name"
+    ) -> None:
+        super().__init__()
+        self._head = title
+        self._form = form
+        # What the fields make of it: an end of line of another sort was not typed.
+        self._shown = form
+        self._check = check
+        self._editing = task
+        self._first = focus
+
+    def compose(self) -> ComposeResult:
+        """The three fields, each a line but the last."""
+        with Vertical(classes="whole"):
+            yield Static(plain(f" {self._head}", "bold"), id="edit-head")
+            yield Rule()
+            with Horizontal(classes="field"):
+                yield Static(plain(" Title  "))
+                yield WordLine(self._form.name, id="name")
+            with Horizontal(classes="field"):
+                yield Static(plain(" Fields "))
+                yield WordLine(self._form.fields, id="fields", placeholder="#tag !priority @agent after #N")
+            yield Static(plain(" Description", "$muted"))
+            yield LongText(self._form.description, id="description")
+            yield FootLine(id="foot")
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        self._shown = self._read()
+        self.set_focus(self.query_one(f"#{self._first}"))
+        self.query_one(FootLine).hint(
+            ("^s", "Save", ""), ("Tab", "Next field", ""), ("^e", "In $EDITOR", ""), ("Esc", "Back", "")
+        )
+
+    @property
+    def form(self) -> Form:
+        """What is typed now; what nobody has touched is as it was given."""
+        typed = self._read()
+        untouched = {
+            each.name: getattr(self._form, each.name)
+            for each in dataclasses.fields(Form)
+            if getattr(typed, each.name) == getattr(self._shown, each.name)
+        }
+        return replace(typed, **untouched)
+
+    def _read(self) -> Form:
+        return Form(
+            self.query_one("#name", Input).value,
+            self.query_one("#fields", Input).value,
+            self.query_one(LongText).value,
+        )
+
+    def changed(self, changes: Changes) -> None:
+        """Say so when the task is changed by somebody else meanwhile; what is typed stays."""
+        if self._editing is None or self._editing.uid not in changes.tasks():
+            return
+        now = queries.any_task(self.host.bridge.db, self._editing.uid)
+        if now is None or now.deleted:
+            self._warn("deleted meanwhile")
+        elif any(getattr(now, name) != getattr(self._editing, name) for name in FIELDS):
+            self._warn(f"changed by {now.updated_by} meanwhile")
+
+    def _warn(self, text: str) -> None:
+        head = plain(f" {self._head}   ", "bold") + plain(f"! {text}", "$state-overdue")
+        self.query_one("#edit-head", Static).update(head)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in a line goes on to the next."""
+        event.stop()
+        self.focus_next()
+
+    def action_save(self) -> None:
+        """Take it, where nothing is against it."""
+        wrong = self._check(self.form)
+        if wrong:
+            self.host.say(wrong)
+        else:
+            self.dismiss(self.form)
+
+    def action_outside(self) -> None:
+        """Write the description elsewhere."""
+        from tui_tasks.tui.inputs import editor
+
+        text = editor.edit(self.host, self.query_one(LongText).value)
+        if text is not None:
+            self.query_one(LongText).value = text
+
+    @property
+    def has_changes(self) -> bool:
+        """As `FormScreen.has_changes`."""
+        return self.form != self._form
+
+
+class ConflictScreen(Dialog, ModalScreen[str | None]):
+    """Both texts side by side. Result: `mine`, `theirs`, or None to go on typing."""
+
+    AUTO_FOCUS = "VerticalScroll"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "choose('mine')", "Keep mine", show=False),
+        Binding("t", "choose('theirs')", "Take theirs", show=False),
+        Binding("escape,e", "choose(None)", "Back to the form", show=False),
+    ]
+
+    def __init__(self, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+        super().__init__()
+        self._head = title
+        self._who = who
+        self._mine = mine
+        self._theirs = theirs
+
+    def compose(self) -> ComposeResult:
+        """The fields that both changed."""
+        with Vertical(classes="whole"):
+            yield Static(plain(f" {self._head}", "bold"))
+            yield Rule()
+            with Horizontal(id="sides"):
+                yield from self._side("Yours", self._mine)
+                yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)
+            yield FootLine(id="foot")
+
+    @staticmethod
+    def _side(title: str, texts: Mapping[str, str]) -> ComposeResult:
+        with VerticalScroll(classes="side"):
+            yield Static(plain(title, "$changed bold"))
+            for name, text in texts.items():
+                yield Static(plain(FIELDS.get(name, name), "$muted"))
+                yield Static(block(text))
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
+
+    def action_choose(self, choice: str | None) -> None:
+        """End with it."""
+        self.dismiss(choice)
+
+
+class TaskForm:
+    """Opens the form on a task or a draft, and turns what was typed into fields."""
+
+    def __init__(self, app: TaskApp) -> None:
+        self.app = app
+        self._numbers: dict[int, str | None] = {}
+
+    def read(self, form: Form, name: str = "") -> Draft:
+        """What the line of fields says, with a title."""
+        draft = parse(form.fields)
+        return msgspec.structs.replace(draft, name=name) if name else draft
+
+    def remember(self, number: int, uid: str) -> None:
+        """Let a number mean this task."""
+        self._numbers[number] = uid
+
+    def uid_of(self, number: int) -> str | None:
+        """The task that had a number when it was first asked for."""
+        if number not in self._numbers:
+            self._numbers[number] = self.app.uid_at(number)
+        return self._numbers[number]
+
+    def wrong(self, form: Form) -> str:
+        """What keeps the form from being saved, or nothing."""
+        draft = self.read(form)
+        if not form.name.strip():
+            return "a task needs a title"
+        if draft.name:
+            return f"the fields hold {safe_line(draft.name, 30)!r}, which is no #tag, !priority, @agent or after #N"
+        missing = [number for number in draft.after if self.uid_of(number) is None]
+        return draft.problem or (f"there is no #{missing[0]} in this list" if missing else "")
+
+    def values(self, form: Form) -> dict[str, Any]:
+        """The fields of a task as the state has them."""
+        draft = self.read(form)
+        return {
+            "name": form.name.strip(),
+            "description": form.description,
+            "tags": draft.tags,
+            "priority": draft.priority or 3,
+            "agent": draft.agent,
+            "depends_on": tuple(uid for number in draft.after if (uid := self.uid_of(number))),
+        }
+
+    def of(self, task: Task) -> Form:
+        """The form of a task as it is, less what has no place in it: tasks of other lists, tags of several lines."""
+        after = []
+        for uid in task.depends_on:
+            number = self.app.number_here(uid)
+            if number:
+                self._numbers[number] = uid
+                after.append(number)
+        agent = task.agent if task.agent and can_write("@", task.agent) else None
+        line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
+        return Form(task.name, line, task.description)
+
+    async def edit(self, task: Task) -> None:
+        """Let the human edit a task; save what they changed and nothing else."""
+        asked = form = self.of(task)
+        while True:
+            screen = EditScreen(f"Edit #{self.app.place_of(task.uid)}", form, self.wrong, task=task)
+            typed = await self.app.push_screen_wait(screen)
+            if typed is None:
+                return
+            changes = self._changes(task, asked, typed)
+            if await save(self.app, task, changes):
+                return
+            form = typed
+
+    def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
+        """The fields that the human changed: of the line of fields only what differs from what it said."""
+        was, now = self.values(asked), self.values(typed)
+        changes = {name: value for name, value in now.items() if value != was[name]}
+        for name in ("depends_on", "tags"):
+            if name in changes:
+                out_of_form = (each for each in getattr(base, name) if each not in was[name])
+                changes[name] = tuple(dict.fromkeys((*changes[name], *out_of_form)))
+        return changes
+
+
+async def save(app: TaskApp, base: Task, changes: dict[str, Any]) -> bool:
+    """Save what the human changed of a task as they read it. False: they want to go on typing.
+
+    Where somebody else has changed other fields meanwhile, both changes hold. Where it is the same field, the human
+    sees both texts and chooses; the one that gives way stays in the journal.
+    """
+    if not changes:
+        return True
+    version = base.version
+    while True:
+        try:
+            await app.bridge.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
+            return True
+        except Conflict as conflict:
+            if "version" not in conflict.data:
+                raise
+        now = queries.any_task(app.bridge.db, base.uid)
+        if now is None or now.deleted:
+            raise NotFound("task", base.uid)
+        both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
+        version = now.version
+        if not both:
+            continue
+        mine = {name: _shown(app, name, changes[name]) for name in both}
+        theirs = {name: _shown(app, name, getattr(now, name)) for name in both}
+        title = f"#{app.place_of(base.uid)} was changed by {now.updated_by} while you were typing"
+        choice = await app.push_screen_wait(ConflictScreen(title, now.updated_by, mine, theirs))
+        if choice is None:
+            return False
+        if choice == "theirs":
+            changes = {name: value for name, value in changes.items() if name not in both}
+            if not changes:
+                return True
+
+
+async def edit_outside(app: TaskApp, task: Task) -> None:
+    """Let the human edit title and description in their own editor, until what they wrote can be saved."""
+    from tui_tasks.tui.inputs import editor
+
+    text = editor.edit(app, editor.as_document(task.name, task.description))
+    while text is not None:
+        name, description = editor.from_document(text, task.description)
+        changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
+        if description != task.description:
+            changes["description"] = description
+        if not name:
+            app.say("A task needs a title; nothing was saved.")
+        if not name or await save(app, task, changes):
+            return
+        text = editor.edit(app, text) or text
+
+
+def _shown(app: TaskApp, name: str, value: Any) -> str:
+    if name == "priority":
+        return priority_word(value)
+    if name == "depends_on":
+        return ", ".join(f"#{app.place_of(uid)}" for uid in value) or "—"
+    if name == "tags":
+        return " ".join(f"#{tag}" for tag in value) or "—"
+    return value or "—"

@@ -1,0 +1,123 @@
+"""The number of a task, its place in its list, at a cost that does not grow with the list.
+
+A short list is counted. Of a long one the rank of every thousandth task is kept, so that one stretch is counted and no
+more; what moves tasks across stretches is taken in from the journal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import pages, queries
+from tui_tasks.core.read.overview import Change
+
+STRETCH: Final = 1_000
+# A list of up to this many tasks is counted each time: that takes a fraction of a millisecond.
+SHORT: Final = 4_000
+
+
+class _Marks:
+    """A long list in stretches: the rank that each begins at, and how many tasks come before it."""
+
+    def __init__(self, db: Database, list_id: int) -> None:
+        self._db = db
+        self._list = list_id
+        # A stretch begins after its rank, so that the one before it ends with that.
+        self.ranks: list[str] = [pages.FIRST]
+        self.counts: list[int] = []
+        while (rank := pages.step(db, list_id, self.ranks[-1], STRETCH)) is not None:
+            self.ranks.append(rank)
+            self.counts.append(STRETCH)
+        self.counts.append(pages.between(db, list_id, self.ranks[-1]))
+
+    def ahead(self, rank: str) -> int:
+        at = max(0, bisect_left(self.ranks, rank) - 1)
+        return sum(self.counts[:at]) + pages.between(self._db, self._list, self.ranks[at], rank)
+
+    def at(self, place: int) -> str | None:
+        number = 0
+        while number < len(self.counts) - 1 and place > self.counts[number]:
+            place -= self.counts[number]
+            number += 1
+        return pages.uid_after(self._db, self._list, self.ranks[number], place)
+
+    def count_again(self, rank: str) -> bool:
+        """Count the stretch that a rank is in; False where it has grown too long."""
+        at = max(0, bisect_left(self.ranks, rank) - 1)
+        ends = at + 1 < len(self.ranks)
+        # Up to and with the next mark: a blank sorts before every digit.
+        end = f"{self.ranks[at + 1]} " if ends else pages.LAST
+        self.counts[at] = pages.between(self._db, self._list, self.ranks[at], end)
+        return self.counts[at] <= 4 * STRETCH
+
+
+class Places:
+    """Numbers of tasks in all lists of a database."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._marks: dict[int, _Marks] = {}
+        self._short: set[int] = set()
+
+    def ahead(self, list_id: int, rank: str) -> int:
+        """How many tasks of the list come before a rank."""
+        known = self.known(list_id, rank)
+        if known is not None:
+            return known
+        marks = self._of(list_id)
+        return pages.between(self._db, list_id, high=rank) if marks is None else marks.ahead(rank)
+
+    def known(self, list_id: int, rank: str) -> int | None:
+        """The same where it takes no more than a moment; None where a long list is to be gone through first."""
+        marks = self._marks.get(list_id)
+        if marks is not None:
+            return marks.ahead(rank)
+        near = pages.step(self._db, list_id, pages.FIRST, STRETCH)
+        if near is None or rank <= near:
+            return pages.between(self._db, list_id, high=rank)
+        far = pages.step(self._db, list_id, pages.LAST, STRETCH, backwards=True)
+        if far is not None and rank > far:
+            # Near the end: how many there are is kept.
+            return queries.list_by_id(self._db, list_id).total - pages.count_from(self._db, list_id, rank)
+        return None
+
+    def go_through(self, list_id: int) -> None:
+        """Go through a list once, so that any number of it is quick."""
+        self._of(list_id)
+
+    def at(self, list_id: int, place: int) -> str | None:
+        """The uid of the task at a place, counted from 1."""
+        marks = self._of(list_id)
+        return pages.uid_after(self._db, list_id, pages.FIRST, place) if marks is None else marks.at(place)
+
+    def is_quick(self, list_id: int) -> bool:
+        """Whether any number of the list is at hand without a long list being gone through first."""
+        return list_id in self._marks or list_id in self._short or not self._is_long(list_id)
+
+    def take(self, changes: Iterable[Change]) -> None:
+        """Take in what has moved."""
+        for list_id, rank in [place for change in changes for place in change.places()]:
+            self._short.discard(list_id)
+            marks = self._marks.get(list_id)
+            if marks is not None and not marks.count_again(rank):
+                del self._marks[list_id]
+
+    def forget(self) -> None:
+        """Too much has changed to follow."""
+        self._marks.clear()
+        self._short.clear()
+
+    def _is_long(self, list_id: int) -> bool:
+        return pages.step(self._db, list_id, pages.FIRST, SHORT) is not None
+
+    def _of(self, list_id: int) -> _Marks | None:
+        marks = self._marks.get(list_id)
+        if marks is None and list_id not in self._short:
+            if not self._is_long(list_id):
+                self._short.add(list_id)
+                return None
+            marks = self._marks[list_id] = _Marks(self._db, list_id)
+        return marks

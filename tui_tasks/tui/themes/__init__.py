@@ -1,0 +1,1 @@
+"""Themes: files in TOML, the variables they give, the shipped ones."""

@@ -1,0 +1,196 @@
+"""Reading one theme file, and telling what is wrong with it and on which line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from tui_tasks.tui.themes.variables import COLORS, PARTS, REQUIRED, STATES, complete
+
+_MAX_BYTES: Final = 64 * 1024
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_STYLE = re.compile(r"((^| +)(not +)?(none|bold|b|dim|d|italic|i|underline|u|reverse|r|strike))+")
+_COLOR_VALUE = re.compile(r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What is wrong with a theme file, and where."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+def read(file: Path, problems: list[Problem]) -> Theme | None:
+    """Read one file, and add to `problems` what is wrong with it; return None where it makes no theme."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise ValueError(f"larger than {_MAX_BYTES // 1024} KiB")
+        text = data.decode()
+        document = tomllib.loads(text)
+    except OSError as error:
+        problems.append(Problem(str(file), 1, f"cannot be read: {error.strerror}"))
+    except tomllib.TOMLDecodeError as error:
+        problems.append(Problem(str(file), _line_told(str(error), text), str(error)))
+    except UnicodeDecodeError as error:
+        problems.append(Problem(str(file), data.count(b"\n", 0, error.start) + 1, "not UTF-8"))
+    except (ValueError, RecursionError) as error:
+        problems.append(Problem(str(file), 1, str(error)))
+    else:
+        reader = _Reader(str(file), text, problems)
+        return reader.theme(file.name.removesuffix(".toml"), document)
+    return None
+
+
+def _line_told(message: str, text: str) -> int:
+    """Return the line that tomllib's message names; it names none at the end of the document."""
+    told = re.search(r"at line (\d+)", message)
+    return int(told[1]) if told else max(1, len(text.splitlines()))
+
+
+class _Reader:
+    """Takes a parsed file apart and tells each thing that is wrong with the line it is on."""
+
+    def __init__(self, path: str, text: str, problems: list[Problem]) -> None:
+        self.path = path
+        self.lines = _lines_of_keys(text)
+        self.problems = problems
+        self.ansi = False
+
+    def wrong(self, table: str, key: str, message: str) -> None:
+        """Add a problem at the line of `key`, else of its table, else the first."""
+        places = ((table, key), (table, ""), ("", table)) if table else (("", key), (key, ""))
+        line = next((self.lines[place] for place in places if place in self.lines), 1)
+        self.problems.append(Problem(self.path, line, message))
+
+    def theme(self, stem: str, document: dict[str, Any]) -> Theme | None:
+        """Return the theme, or None where what is required is missing."""
+        self.unknown("", document, ("name", "dark", "ansi", "colors", "states", "parts", "variables"))
+        name = document.get("name", stem)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            self.wrong("", "name", "a name has small letters, digits and hyphens, 40 at most")
+            return None
+        self.ansi = self.flag(document, "ansi", False)
+        dark = self.flag(document, "dark", True)
+        colors = self.colors(document, "colors", COLORS)
+        states = self.colors(document, "states", STATES)
+        parts = self.colors(document, "parts", PARTS)
+        missing = [key for key in REQUIRED if key not in colors]
+        if missing:
+            self.wrong("colors", "", f"[colors] needs {', '.join(missing)}")
+            return None
+        own = {f"state-{key}": value for key, value in states.items()} | parts
+        fields: dict[str, Any] = {"name": name, "dark": dark, "ansi": self.ansi, **colors}
+        bare = Theme(**fields)
+        others = self.variables(document, complete(bare)) if "variables" in document else {}
+        return complete(replace(bare, variables=own), others)
+
+    def flag(self, document: Mapping[str, Any], key: str, otherwise: bool) -> bool:
+        """Return a key that is true or false."""
+        value = document.get(key, otherwise)
+        if isinstance(value, bool):
+            return value
+        self.wrong("", key, f"{key} is true or false")
+        return otherwise
+
+    def table(self, document: Mapping[str, Any], name: str, known: Iterable[str]) -> dict[str, str]:
+        """Return the entries of a table that have a known key and a string."""
+        table = document.get(name, {})
+        if not isinstance(table, dict):
+            self.wrong("", name, f"{name} is a table: [{name}]")
+            return {}
+        self.unknown(name, table, known)
+        strings = {}
+        for key, value in table.items():
+            if not isinstance(value, str):
+                self.wrong(name, key, f"{key} is a string, in quotes")
+            elif key in known:
+                strings[key] = value
+        return strings
+
+    def unknown(self, table: str, entries: Mapping[str, Any], known: Iterable[str]) -> None:
+        """Tell of keys that mean nothing, with the nearest that does."""
+        known = list(known)
+        for key in entries:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}" * (len(known) < 20)
+                self.wrong(table, key, f"unknown key {key!r}{hint}")
+
+    def colors(self, document: Mapping[str, Any], name: str, known: Iterable[str]) -> dict[str, str]:
+        """Return the entries of a table that are opaque colours."""
+        good = {}
+        for key, value in self.table(document, name, known).items():
+            fault = _color_fault(value, self.ansi)
+            if fault:
+                self.wrong(name, key, f"{key}: {fault}")
+            else:
+                good[key] = value
+        return good
+
+    def variables(self, document: Mapping[str, Any], like: Theme) -> dict[str, str]:
+        """Return the entries of [variables] that Textual has a use for and that would not break its CSS."""
+        usual = like.variables | replace(like, variables={}).to_color_system().generate()
+        good = {}
+        for key, value in self.table(document, "variables", usual).items():
+            fault = _variable_fault(key, value, usual[key])
+            if fault:
+                self.wrong("variables", key, f"{key}: {fault}")
+            else:
+                good[key] = value
+        return good
+
+
+def _color_fault(value: str, ansi: bool) -> str:
+    """Return what keeps `value` from being a colour of a theme, or nothing."""
+    try:
+        color = Color.parse(value)
+    except (ColorParseError, ValueError) as error:
+        return str(error)
+    if (color.ansi is not None) != ansi:
+        return "only the terminal's own colours (ansi_red ...)" if ansi else "ansi_ colours need ansi = true"
+    return "a colour here is opaque" if color.a < 1 else ""
+
+
+def _variable_fault(key: str, value: str, usual: str) -> str:
+    """Return what keeps `value` from taking the place of the `usual` one in Textual's CSS, or nothing."""
+    if key.endswith("-style") or "-style-" in key:
+        fits = _STYLE.fullmatch(value)
+        return "" if fits else "a text style: none, bold, dim, italic, underline, reverse or strike"
+    shape = _COLOR_VALUE.fullmatch(value)
+    # Where Textual itself does not write these words, its CSS has places that cannot take them.
+    if shape and shape["color"] in ("auto", "initial") and usual.startswith(shape["color"]):
+        return ""
+    try:
+        Color.parse(shape["color"] if shape else value)
+    except (ColorParseError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
+    """Return the line of each (table, key) and, with no key, of each table, as far as a glance tells."""
+    lines: dict[tuple[str, str], int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[+\s*[\"']?([\w-]+)", line):
+            table = header[1]
+            lines.setdefault((table, ""), number)
+        elif entry := re.match(r"\s*[\"']?([\w-]+)[\"']?\s*(?:\.\s*[\"']?([\w-]+)[\"']?\s*)?=", line):
+            place = (entry[1], entry[2]) if entry[2] else (table, entry[1])
+            lines.setdefault(place, number)
+    return lines

@@ -1,0 +1,95 @@
+"""Themes as data: one TOML file each, shipped in `themes/` or the user's own.
+
+A file has four tables. `[colors]` are Textual's own (`primary`, `background` ...); `[states]` the colours of
+the states and `[parts]` those of what is not a state, as named in `theme_variables`; `[variables]` any other of
+Textual's theme variables. Only `primary`, `foreground` and `background` are required: the rest follows from
+them. All of it is at hand in TCSS and in Content styles: `$state-done`, `$muted`, `$cursor-background`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.theme import Theme
+
+from tui_tasks.tui.themes.theme_file import NAME, Problem, read
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+DEFAULT: Final = "dark"
+NO_COLOR: Final = "ansi"
+"""The theme for NO_COLOR: give `ansi_color=True` to the App as well, or Textual paints in greys."""
+
+
+def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[Problem]]:
+    """Return the shipped themes and those in `user_folder` by name, the default first, and what is wrong.
+
+    A theme of the user's takes the place of a shipped one of that name. A file that cannot be used is passed
+    over; a value that cannot be used is left out of its theme, and what follows from the others stands in.
+    """
+    problems: list[Problem] = []
+    found: dict[str, Theme] = {}
+    for folder in (shipped_folder(), user_folder):
+        here: dict[str, Theme] = {}
+        for file in _files(folder, problems):
+            theme = read(file, problems)
+            if theme is None:
+                continue
+            if theme.name in here:
+                problems.append(Problem(str(file), 1, f"another file here is named {theme.name!r} too"))
+            here.setdefault(theme.name, theme)
+        found |= here
+    return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0]))), problems
+
+
+def find(name: str, user_folder: Path | None = None) -> Theme | None:
+    """Return the theme of that name alone, where its file is named after it: a start needs no other."""
+    for folder in (user_folder, shipped_folder()) if NAME.fullmatch(name) else ():
+        with contextlib.suppress(OSError):
+            file = folder.joinpath(f"{name}.toml") if folder is not None else None
+            if file is not None and file.is_file() and (theme := read(file, [])) and theme.name == name:
+                return theme
+    return None
+
+
+def shipped_folder() -> Path:
+    """Return the folder of shipped themes: in the installed package, else in the checkout."""
+    # Not by importlib.resources: to import that takes longer than to read the one theme that a start needs.
+    packaged = Path(__file__).parents[2] / "themes"
+    checkout = Path(__file__).parents[3]
+    if not packaged.is_dir() and (checkout / "pyproject.toml").is_file():
+        return checkout / "themes"
+    return packaged
+
+
+def _files(folder: Path | None, problems: list[Problem]) -> list[Path]:
+    try:
+        if folder is None or not folder.is_dir():
+            return []
+        entries = [entry for entry in folder.iterdir() if entry.name.endswith(".toml") and entry.is_file()]
+    except OSError as error:
+        problems.append(Problem(str(folder), 1, f"cannot be read: {error.strerror}"))
+        return []
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def install(app: App[Any], themes: Mapping[str, Theme], chosen: str = DEFAULT) -> None:
+    """Give `app` these themes in place of all others, and put on `chosen`, else the first.
+
+    Called after `App.__init__`, and again when files have changed. With no themes, the app keeps what it has.
+    """
+    if not themes:
+        return
+    name = chosen if chosen in themes else next(iter(themes))
+    for theme in themes.values():
+        app.register_theme(theme)
+    if app.theme != name:
+        app.theme = name
+    elif app.is_running:
+        app.refresh_css(animate=False)
+    for other in set(app.available_themes) - set(themes):
+        app.unregister_theme(other)

@@ -1,0 +1,1 @@
+"""What every pane is drawn with: frame, lines, styles, scrolling."""

@@ -1,0 +1,32 @@
+"""Safe text as what Textual and Rich draw: never markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from textual.content import Content
+
+
+def plain(text: str, style: str = "", limit_cells: int | None = None) -> Content:
+    """Return one safe line as Content in one style (`"$state-done"`); none of it is markup."""
+    from textual.content import Content
+
+    return Content.styled(safe_line(text, limit_cells), style, strip_control_codes=False)
+
+
+def block(text: str, style: str = "", limit_chars: int = TEXT_CHARS) -> Content:
+    """Return safe lines as Content in one style; none of it is markup."""
+    from textual.content import Content
+
+    return Content.styled(safe_text(text, limit_chars), style, strip_control_codes=False)
+
+
+def cell(text: str, style: str = "", limit_cells: int | None = None) -> Text:
+    """Return one safe line as Rich text, for a cell of a DataTable or Tree; `style` is in Rich's words."""
+    from rich.text import Text
+
+    return Text(safe_line(text, limit_cells), style, no_wrap=True, end="")

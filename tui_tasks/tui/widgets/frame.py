@@ -1,0 +1,300 @@
+"""The lines that frame every pane: tabs, the Now line, rules, the footer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.timer import Timer
+
+from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import age, age_lasts, count, draw_again_in, due
+from tui_tasks.tui.app.actions import ACTIONS
+from tui_tasks.tui.widgets.painting import OwnLines, changed_span, strip_of
+from tui_tasks.tui.widgets.styles import Ink, Part
+
+
+class Line(OwnLines):
+    """One line, drawn from parts: left ones and right ones. It is painted again only when they differ."""
+
+    DEFAULT_CSS = "Line { height: 1; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
+        self._width = 0
+        self._strip: Strip | None = None
+        self._ink: Ink | None = None
+        self._tick: Timer | None = None
+        self._tick_in = 0
+
+    def left(self, width: int) -> Sequence[Part]:
+        """What stands at the left."""
+        return ()
+
+    def right(self, width: int) -> Sequence[Part]:
+        """What stands at the right; it gives way where there is not room for both."""
+        return ()
+
+    def lasts(self, span_us: int) -> None:
+        """Say, while drawing, for how many microseconds what is drawn stays true."""
+        self._tick_in = min(self._tick_in or span_us, span_us)
+
+    def again(self) -> None:
+        """Draw again; paint only where something differs."""
+        if not self.size.width:
+            return
+        self._tick_in = 0
+        width = self.size.width
+        parts, was = (self.left(width), self.right(width)), self._parts
+        if was is None or self._width != width:
+            self._parts, self._width, self._strip = parts, width, None
+            self.refresh()
+        elif parts != was:
+            first, end = changed_span(self._joined(*was, width), self._joined(*parts, width), width)
+            self._parts, self._strip = parts, None
+            self.refresh(Region(first, 0, end - first, 1))
+        if self._tick is not None:
+            self._tick.stop()
+        self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        self.again()
+
+    def part_number(self, x: int) -> int | None:
+        """Which of the left parts is drawn at a column."""
+        for number, (text, _) in enumerate(self._parts[0] if self._parts else ()):
+            x -= cell_len(text)
+            if x < 0:
+                return number
+        return None
+
+    def render_line(self, y: int) -> Strip:
+        """Paint it."""
+        width = self.own_size.width
+        if self._parts is None or self._width != width:
+            self._parts, self._width = (self.left(width), self.right(width)), width
+            self._strip = None
+        ink = Ink.of(self.app)
+        if self._strip is None or ink is not self._ink:
+            self._ink, self._strip = ink, strip_of(self._joined(*self._parts, width), width, ink)
+        return self._strip
+
+    @staticmethod
+    def _joined(left: Sequence[Part], right: Sequence[Part], width: int) -> list[Part]:
+        used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
+        if used + wide > width:
+            right, wide = (), 0
+        return [*left, (" " * max(0, width - used - wide), ""), *right]
+
+
+class Rule(Line):
+    """A rule across the screen; `tees` are columns where a divider meets it."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """The rule."""
+        return [(sign("rule", ascii_only=self.host.ascii_only) * width, "$rule")]
+
+
+class TopLine(Line):
+    """Panes at the left; file, mode and agents at the right."""
+
+    def left(self, width: int) -> Sequence[Part]:
+        """` [1 List]  2 Board ...`."""
+        parts: list[Part] = []
+        for number, (name, title) in enumerate(self.host.TABS.items(), 1):
+            here = name == self.host.pane_name
+            parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
+        return parts
+
+    def right(self, width: int) -> Sequence[Part]:
+        """`auth.db  live  2 agents`."""
+        app = self.host
+        here = app.agents_here()
+        mode = ("read only", "$state-overdue") if app.bridge.read_only else ("live", "$muted")
+        name = safe_line(Path(app.bridge.path).name, 24)
+        agents = count(len(here), "agent") if here else "no agent"
+        return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the pane that was clicked."""
+        at = self.part_number(event.x)
+        if at is not None:
+            self.host.show_pane(list(self.host.TABS)[at])
+
+
+class NowLine(Line):
+    """What is going on: who works on what, what needs the human, what failed, what runs next.
+
+    It says less where there is less room. A click on a part goes there.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._acts: list[str] = []
+
+    def left(self, width: int) -> Sequence[Part]:
+        """As many words as fit, in four steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
+        steps = range(0 if width >= 100 else 2 if width >= 60 else 4, 5)
+        for step in steps:
+            groups = self._groups(step)
+            gap = "      " if step == 0 else "    " if step == 1 else "   "
+            parts = [(" ", "")]
+            self._acts = [""]
+            for act, group in groups:
+                if len(parts) > 1:
+                    parts.append((gap, ""))
+                    self._acts.append("")
+                parts += group
+                self._acts += [act] * len(group)
+            if sum(cell_len(text) for text, _ in parts) <= width:
+                break
+        return parts
+
+    def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
+        seen, small = self.host.situation, step == 4
+        groups = [("active", self._active(step))]
+        waiting = len(seen.asks)
+        if waiting:
+            words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
+            groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
+        elif not small:
+            groups.append(("asks", [("nothing needs you", "$muted")]))
+        if seen.failed:
+            words = f"{seen.failed:,}" if small else f"{seen.failed:,} failed"
+            groups.append(("attention", [(f"{self._mark('failed')} {words}", "$state-failed")]))
+        return [*groups, *self._job(step)]
+
+    def _mark(self, state: str) -> str:
+        return look(state).mark(ascii_only=self.host.ascii_only)
+
+    def _active(self, step: int) -> list[Part]:
+        app, task = self.host, self.host.situation.active
+        if task is None:
+            words = "nothing in progress" if app.agents_here() else "no agent connected"
+            return [("idle" if step == 4 else words, "$muted")]
+        now = app.now()
+        self.lasts(age_lasts(task.updated_at, now))
+        ahead = app.situation.places.known(task.list_id, task.rank)
+        if ahead is None:
+            # A long list is gone through once the first screen is painted.
+            app.call_after_refresh(self._number_it)
+        old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
+        parts: list[Part] = [(f"{self._mark('in_progress')} ", "$state-in-progress")]
+        if step == 4:
+            return [*parts, (f"#{number} {old}", "")]
+        if step <= 1:
+            parts.append((f"{safe_line(task.who, 16)}  ", "$muted"))
+        parts.append((f"#{number} {safe_line(task.name, 30 if step < 3 else 16)}  ", ""))
+        log = app.situation.active_log
+        if step == 0 and log is not None:
+            parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
+        return [*parts, (f"{old} ago" if step < 2 and old != "now" else old, "$muted")]
+
+    def _number_it(self) -> None:
+        if self.host.situation.active is not None:
+            self.host.place(self.host.situation.active)
+        self.again()
+
+    def _job(self, step: int) -> list[tuple[str, list[Part]]]:
+        app, job = self.host, self.host.situation.next_job
+        if job is None:
+            return [] if step == 4 or app.situation.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
+        name, when = job
+        now = app.now()
+        self.lasts(age_lasts(when, now))
+        late = when < now
+        mark = self._mark("overdue") if late else sign("scheduled", ascii_only=app.ascii_only)
+        told = due(when, now)
+        if step == 4:
+            words = told.removeprefix("in ").removeprefix("overdue ")
+        elif step <= 1:
+            words = f"{safe_line(name, 16)} {app.time_of(when)}, {told}"
+        else:
+            words = f"{safe_line(name, 16)} {told}"
+        return [("pane_schedule", [(f"{mark} {words}", "$state-overdue" if late else "")])]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to what was clicked."""
+        at = self.part_number(event.x)
+        act = self._acts[at] if at is not None and at < len(self._acts) else ""
+        if act == "active" and self.host.situation.active is not None:
+            self.host.go_to(self.host.situation.active.uid)
+        elif act not in ("", "active"):
+            self.host.do(act)
+
+
+class FootLine(Line):
+    """What keys do here; for a moment what the program has to say."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._said = ""
+        self._quiet: Timer | None = None
+        self._hints: Sequence[tuple[str, str, str]] | None = None
+
+    def say(self, text: str, seconds: float = 6.0) -> None:
+        """Show a safe line in place of the keys, for a while."""
+        self._said = text
+        if self._quiet is not None:
+            self._quiet.stop()
+        self._quiet = self.set_timer(seconds, self.hush) if text else None
+        self.again()
+
+    def hush(self) -> None:
+        """Show the keys again."""
+        if self._said:
+            self.say("")
+
+    @property
+    def said(self) -> str:
+        """What it says now: as long as the database cannot be read, that."""
+        unread = self.host.bridge.unread
+        return self._said or (f"The database cannot be read: {safe_line(unread)}" if unread else "")
+
+    def hint(self, *hints: tuple[str, str, str]) -> None:
+        """Show these in place of the pane's: (key, word, id of the action or empty). None at all: the pane's again."""
+        self._hints = hints or None
+        self.again()
+
+    def left(self, width: int) -> Sequence[Part]:
+        """` ? Help  / Filter ...`, as many as there is room for."""
+        if said := self.said:
+            return [(" ", ""), (safe_line(said, width - 2), "$changed")]
+        hints = self._shown_hints(width)
+        parts: list[Part] = [(" ", "")]
+        used = 1
+        for key, word, _ in hints:
+            size = cell_len(key) + 1 + cell_len(word) + 2
+            if used + size - 2 > width:
+                break
+            used += size
+            parts += [(key, "$changed"), (f" {word}  ", "$muted")]
+        return parts
+
+    def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
+        """What it tells of: nothing that would do nothing, and read only nothing that writes."""
+        hints = self._hints if self._hints is not None else self._of_pane(width)
+        read_only = self.host.bridge.read_only
+        return [hint for hint in hints if not (read_only and hint[2] and ACTIONS[hint[2]].writes)]
+
+    def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
+        pane = self.host.pane
+        found = ((self.host.key_of(each), pane.short(ACTIONS[each]), each) for each in pane.footer(width < 60))
+        return [hint for hint in found if hint[1]]
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what was clicked."""
+        hints = self._shown_hints(self.size.width)
+        x = event.x - 1
+        for key, word, action in hints:
+            x -= cell_len(key) + 1 + cell_len(word) + 2
+            if x < 0:
+                if action and not self.said:
+                    self.host.do(action)
+                return

@@ -1,0 +1,116 @@
+"""What the panes have in common: they are told what changed, offer actions, and sleep while they are not shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.containers import Vertical
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_tasks.tui.app.actions import Action, Actor
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.widgets.painting import Settled
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.rows.row_list import RowWindow
+
+
+class Unseen(Vertical, Settled):
+    """A container with nothing of its own to see: what is in it covers it, or else the screen shows."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """None at all. A screen has many containers, and Textual would paint each of them blank first."""
+        return []
+
+
+class Pane(Actor, Unseen):
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
+
+    NAME: ClassVar[str] = ""
+    FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
+    FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
+    HAS_TASKS: ClassVar[bool] = False
+    """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
+    stale = False
+
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """The ids of the actions that the footer tells of."""
+        return self.FOOTER_SMALL if small else self.FOOTER
+
+    def short(self, action: Action) -> str:
+        """The word for an action in the footer; empty where it would do nothing, and is not told of."""
+        return action.short
+
+    def changed(self, changes: Changes) -> None:
+        """Something was written; called only while the pane is shown. `app.situation` has taken it in already."""
+
+    def refreshed(self) -> None:
+        """Much may have changed while the pane was not shown, or marks of what is new were taken away: look anew."""
+
+    def focus_target(self) -> Widget:
+        """What gets the focus when the pane is shown."""
+        return self
+
+    def target(self) -> str | None:
+        """The uid of the task that keys are about."""
+        return None
+
+    def left(self) -> None:
+        """Another pane is about to be shown."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the human is typing or has chosen something here, so that nothing else may be shown in its place."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what the cursor is on was opened: its detail is shown, or stands in the pane's place."""
+        return self.has_class("-open")
+
+    def select(self, uid: str) -> None:
+        """Put the cursor on a task, where the pane shows it."""
+
+    def go_to(self, uid: str) -> None:
+        """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
+
+    def filter_by(self, text: str) -> None:
+        """Show what a filter wants."""
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; what needs a task needs one here."""
+        if action.needs == "task" and self.target() is None:
+            return "no task here"
+        return super().why_not(action)
+
+
+class RowActions(Actor):
+    """Moving in a window of rows. `window` is the one that the keys move in."""
+
+    window: RowWindow[Any]
+
+    def do_down(self) -> None:
+        """Next row."""
+        self.window.move(1)
+
+    def do_up(self) -> None:
+        """Row before."""
+        self.window.move(-1)
+
+    def do_first(self) -> None:
+        """First row."""
+        self.window.move_first()
+
+    def do_last(self) -> None:
+        """Last row."""
+        self.window.move_last()
+
+    def do_page_down(self) -> None:
+        """A screen on."""
+        self.window.move_page(1)
+
+    def do_page_up(self) -> None:
+        """A screen back."""
+        self.window.move_page(-1)

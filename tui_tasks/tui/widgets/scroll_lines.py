@@ -1,0 +1,76 @@
+"""Lines of text in a place of a fixed height, scrolled by keys and wheel. Nothing is laid out when they change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import BindingType
+from textual.strip import Strip
+
+from tui_tasks.tui.app.actions import Actor, bindings
+from tui_tasks.tui.widgets.painting import Focusable
+from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling
+from tui_tasks.tui.widgets.styles import Ink
+from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+
+
+class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_focus=True):
+    """As `Lines`, showing as many as fit from the one that is scrolled to."""
+
+    SCOPES = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
+    DEFAULT_CSS = "ScrollLines { height: 1fr; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.first = 0
+
+    def again(self) -> None:
+        """Draw again; paint only the lines on screen that differ."""
+        width = self.size.width
+        if not width:
+            return
+        old, old_first = self._on_screen(), self.first
+        self._draw(width)
+        self.first = self._clamped(self.first)
+        now = self._on_screen()
+        if old_first != self.first or (len(now) < len(self._shown)) != (len(old) < len(self._shown)):
+            self.refresh()
+        else:
+            self._refresh_changed(old, now)
+        self._set_tick()
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll, as far as there is anything."""
+        first = self._clamped(self.first + by)
+        if first != self.first:
+            self.first = first
+            self.refresh()
+
+    def on_resize(self) -> None:
+        """Lay it out anew; another size is painted whole."""
+        self.again()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line, with the mark of where one is at its end."""
+        strip = super().render_line(y + self.first)
+        height, total = self.own_size.height, len(self._shown)
+        if total > height:
+            size = max(1, height * height // total)
+            top = (height - size) * self.first // (total - height)
+            if top <= y < top + size:
+                mark = Segment("▐", Ink.of(self.app).style("$rule"))
+                return Strip([*strip.crop(0, self.own_size.width - 1), mark], self.own_size.width)
+        return strip
+
+    def _on_screen(self) -> list[Drawn]:
+        return self._shown[self.first : self.first + self.size.height]
+
+    def _clamped(self, first: int) -> int:
+        return max(0, min(first, len(self._shown) - self.size.height))
+
+    @property
+    def page_rows(self) -> int:
+        """A line of the page before stays in sight."""
+        return self.size.height - 1

@@ -1,0 +1,82 @@
+"""The theme's colours for widgets that draw their own lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.filter import ANSIToTruecolor
+from textual.strip import Strip
+
+from tui_tasks.text.safe import cell_len
+
+Part = tuple[str, str]
+"""Text that `format` has made safe, and its ink: "", "$state-done", "$muted", "$changed bold" ..."""
+
+
+class Ink:
+    """Rich styles by their names in the theme, for one theme; `of` asks for the App's theme of the moment.
+
+    `true` are the filters that make colours true ones: each style goes through them once, and lines need not.
+    """
+
+    _made: dict[int, Ink] = {}
+
+    def __init__(self, variables: dict[str, str], true: Sequence[ANSIToTruecolor] = ()) -> None:
+        self._variables = variables
+        self._true = true
+        self._known: dict[tuple[str, bool], Style] = {}
+        self._strips: dict[tuple[str, str], Strip] = {}
+        self.ground = Color.parse(variables["background"])
+        self._ground = self._colors("$background", "bgcolor")
+        self._cursor = self._colors("$cursor-background", "bgcolor") + self._word(variables.get("cursor-style", ""))
+
+    @classmethod
+    def of(cls, app: App[Any]) -> Ink:
+        """The inks of the theme that the App has now."""
+        variables = app.theme_variables
+        found = cls._made.get(id(variables))
+        if found is None or found._variables is not variables:
+            cls._made.clear()
+            true = [each for each in app.get_line_filters() if isinstance(each, ANSIToTruecolor)]
+            found = cls._made[id(variables)] = cls(variables, true)
+        return found
+
+    def style(self, name: str, *, cursor: bool = False) -> Style:
+        """The style of an ink; as on the line that the cursor is on."""
+        known = self._known.get((name, cursor))
+        if known is None:
+            known = self._known[name, cursor] = self._make(name, cursor)
+        return known
+
+    def strip(self, text: str, name: str = "") -> Strip:
+        """A line of one ink. It is the same object each time, for Textual keeps with it what it makes of it."""
+        known = self._strips.get((text, name))
+        if known is None:
+            known = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))
+        return known
+
+    def _make(self, name: str, cursor: bool) -> Style:
+        style = self._cursor if cursor else self._ground
+        style += self._colors("$cursor-text" if cursor else "$foreground", "color")
+        for word in name.split():
+            if not word.startswith("$"):
+                style += self._word(word)
+            elif not (cursor and word == "$muted"):
+                style += self._colors(word, "color")
+                style += self._word(self._variables.get(f"{word[1:]}-style", ""))
+        for each in self._true:
+            style = each.truecolor_style(style, self.ground.rich_color)
+        return style
+
+    def _colors(self, name: str, ground: str) -> Style:
+        color = Color.parse(self._variables[name[1:]]).rich_color
+        return Style(bgcolor=color) if ground == "bgcolor" else Style(color=color)
+
+    @staticmethod
+    def _word(words: str) -> Style:
+        return Style.parse(words) if words and words != "none" else Style()
