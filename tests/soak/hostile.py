@@ -10,9 +10,11 @@ from tests.conftest import Clock, Talk
 from tests.payloads import text
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import SendMessage
+from tui_tasks.core.names import is_invisible
+from tui_tasks.core.operations import LogTask, SendMessage
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.read import queries_jobs, views
+from tui_tasks.core.rules.asks import MAX_OPTION, unseen
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 
@@ -28,11 +30,18 @@ class Attacker:
     def __init__(self, talk: Talk, number: int) -> None:
         self.talk = talk
         self.number = number
-        self.names = {"agent": self.text("agent", 200)}
+        self.names = {"agent": self.seen("agent", 200).strip()}
 
     def text(self, field: str, most: int = NAME) -> str:
         """The payload in a field: what is no name for anybody has the marker in front."""
         return text(self.number, field, most)
+
+    def seen(self, field: str, most: int) -> str:
+        """The payload less what no screen shows, which is refused in names of agents and in questions."""
+        text = self.text(field, most)
+        while (char := unseen(text)) is not None:
+            text = text.replace(char, "")
+        return "".join(char for char in text if not is_invisible(char))
 
     def long(self, field: str) -> str:
         return self.text(field, LONG)
@@ -63,6 +72,9 @@ class Attacker:
         self.ok("save_session_state", task_id=uid, **steps)
         self.ok("link_task_nodes", task_id=uid, node_ids=[self.text("node", 200)])
         self.ok("tasklist:log_task_progress", uid=uid, message=self.long("log"))
+        # As an earlier version took it, any name.
+        older = self.text("agent", 200)
+        self.talk.store.commit(LogTask(uid, self.long("log")), actor=older, now=self.talk.clock())
         self._failed(made["plan_id"])
         return str(uid)
 
@@ -96,10 +108,9 @@ class Attacker:
                 store.commit(FinishRun(run.uid, "error", self.long("outcome")), actor="agent", now=now)
 
     def _ask(self, uid: str) -> None:
-        options = [self.text("option"), self.text("second")]
-        self.talk.lines({**self.names, "tool": "ask", "args": {
-            "question": self.long("question"), "options": options, "task": uid,
-        }})  # fmt: skip
+        options = [self.seen("option", MAX_OPTION), self.seen("second", MAX_OPTION)]
+        asked = {"question": self.seen("question", LONG), "options": options, "task": uid}
+        assert self.talk.lines({**self.names, "tool": "ask", "args": asked}) == []
         self.talk.store.commit(SendMessage(self.names["agent"], self.long("message")), actor="human", now=clock.now())
         views.put(self.talk.store.db, views.filter_key(self.text("view", 200)), self.text("words", 500))
 

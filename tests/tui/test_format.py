@@ -238,7 +238,8 @@ def test_content_and_cells_are_made_safe() -> None:
 
 def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:
     code = (
-        "import sys; from tui_tasks.tui.format import safe_line, safe_text, spoken_age, look;"
+        "import sys; from tui_tasks.text.safe import safe_line, safe_text;"
+        "from tui_tasks.text.glyphs import look; from tui_tasks.text.times import spoken_age;"
         "safe_line('é\\x1b👍'); safe_text('x'); spoken_age(0, 9); look('done');"
         "sys.exit(any(name in sys.modules for name in ('rich', 'textual')))"
     )

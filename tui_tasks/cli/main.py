@@ -307,21 +307,21 @@ def _of(module: str, name: str) -> tuple[_Declare, _Run]:
     """Of one of the commands in another module, which is imported only for them: what it takes, and what it does."""
 
     def declare(command: argparse.ArgumentParser) -> None:
-        import_module(f"tui_tasks.{module}").declare(name, command)
+        import_module(f"tui_tasks.cli.{module}").declare(name, command)
 
     def run(options: argparse.Namespace) -> int:
-        status: int = import_module(f"tui_tasks.{module}").run(name, options)
+        status: int = import_module(f"tui_tasks.cli.{module}").run(name, options)
         return status
 
     return declare, run
 
 
-def _upkeep(name: str) -> tuple[_Declare, _Run]:
-    return _of("upkeep", name)
+def _admin(name: str) -> tuple[_Declare, _Run]:
+    return _of("admin", name)
 
 
 def _verb(name: str) -> tuple[_Declare, _Run]:
-    return _of("verb_commands", name)
+    return _of("task_commands", name)
 
 
 _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
@@ -344,11 +344,11 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("mv", "move a task within its list, or to another", *_verb("mv")),
     ("rm", "delete a task", *_verb("rm")),
     ("undo", "take back the newest change that was made from a shell", *_verb("undo")),
-    ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_upkeep("setup")),
+    ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_admin("setup")),
     ("prime", "print what an agent needs to know to start", None, _prime),
-    ("doctor", "check the database, its file, the clock and the settings", *_upkeep("doctor")),
-    ("backup", "copy the database while it is in use", *_upkeep("backup")),
-    ("restore", "put a backup in the place of the database, also while it is in use", *_upkeep("restore")),
-    ("compact", "drop the journal's oldest entries", *_upkeep("compact")),
-    ("config", "print where the settings are, each with its default and meaning", *_upkeep("config")),
+    ("doctor", "check the database, its file, the clock and the settings", *_admin("doctor")),
+    ("backup", "copy the database while it is in use", *_admin("backup")),
+    ("restore", "put a backup in the place of the database, also while it is in use", *_admin("restore")),
+    ("compact", "drop the journal's oldest entries", *_admin("compact")),
+    ("config", "print where the settings are, each with its default and meaning", *_admin("config")),
 )

@@ -10,14 +10,14 @@ from textual.screen import Screen
 from tui_tasks.tui.widgets.pane import Pane
 
 PANES: Final = {
-    "list": "list_pane.ListPane",
-    "board": "board_pane.BoardPane",
-    "log": "log_pane.LogPane",
-    "schedule": "schedule_pane.SchedulePane",
+    "list": "list.list_pane.ListPane",
+    "board": "board.board_pane.BoardPane",
+    "log": "log.log_pane.LogPane",
+    "schedule": "schedule.schedule_pane.SchedulePane",
 }
 """By the name of the action that goes there, less `pane_`; in the order of their keys 1 to 4."""
 
-SCREENS: Final = {"asks": "inbox.Inbox", "agents": "agents.Agents", "stats": "stats.Stats"}
+SCREENS: Final = {"asks": "screens.inbox.Inbox", "agents": "screens.agents.Agents", "stats": "screens.stats.Stats"}
 """By the name of the action that opens each: asks, agents, stats."""
 
 
@@ -40,5 +40,5 @@ def screen(name: str) -> Screen[Any]:
 
 
 def _found(path: str) -> Any:
-    module, name = path.split(".")
+    module, name = path.rsplit(".", 1)
     return getattr(importlib.import_module(f"tui_tasks.tui.{module}"), name)
