@@ -113,9 +113,9 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
         _rename(store, filled[0], f"lost {number}")
 
     def follow() -> None:
-        with Store(str(path), read_only=True) as monitor:
-            monitors.append(monitor)
-            for said in monitor.follow(monitor, journal.newest(monitor.db) - 1, heard.put):
+        with Store(str(path), read_only=True) as opened:
+            monitors.append(opened)
+            for said in monitor.follow(opened, journal.newest(opened.db) - 1, heard.put):
                 heard.put(said)
                 if "the end" in said:
                     return

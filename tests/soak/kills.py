@@ -29,7 +29,10 @@ from tests.soak.soundness import found
 from tui_tasks.cli import main
 
 # Imported once here, so that what is forked need not.
-for _name in ("channel", "hosting", "mcp_server", "screen", "session", "dialects.table", "tui.app"):
+for _name in (
+    *("channel.loop", "channel.hosting", "channel.session", "mcp_server.server"),
+    *("cli.screen", "dialects.table", "tui.app.app"),
+):
     import_module(f"tui_tasks.{_name}")
 
 KILLS = 10_000
