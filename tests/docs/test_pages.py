@@ -91,6 +91,20 @@ def test_each_promise_names_a_proof_that_there_is() -> None:
     assert {proof for _, proved_by, _ in promises for proof in re.findall(r"`([a-z_]+)`", proved_by)} == set(SOAKS)
 
 
+@pytest.mark.parametrize("name", ["tui_tasks/docs/architecture.md", ".github/CONTRIBUTING.md"])
+def test_each_file_and_room_that_is_named_is_there(name: str) -> None:
+    text = (ROOT / name).read_text()
+    places = [ROOT, ROOT / "tui_tasks"]
+    if "| room |" in text:
+        # A row of the rooms names files of its room.
+        for room, _, begin in rows(text, "room"):
+            for file in re.findall(r"`([a-z_]+\.py)`", begin):
+                assert (ROOT / "tui_tasks" / room.strip("`") / file).is_file(), (room, file)
+                text = text.replace(f"`{file}`", "")
+    named = re.findall(r"`((?:[a-z_]+/)*(?:[a-z_]+\.(?:py|md|sql)|(?<=/)))`", text)
+    assert [found for found in named if not any((place / found).exists() for place in places)] == []
+
+
 def test_the_protocol_has_the_sections_that_the_code_cites() -> None:
     page = read("protocol")
     cited = {

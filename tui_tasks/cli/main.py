@@ -351,4 +351,9 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("restore", "put a backup in the place of the database, also while it is in use", *_admin("restore")),
     ("compact", "drop the journal's oldest entries", *_admin("compact")),
     ("config", "print where the settings are, each with its default and meaning", *_admin("config")),
+    (
+        "help",
+        "print a page: the channel, its tools, jobs, settings, security and the like",
+        *_of("help", "help"),
+    ),
 )

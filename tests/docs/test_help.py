@@ -1,0 +1,87 @@
+"""`tui-tasks help`: every page, in a pipe as it stands, on a terminal as wide as that is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.contract.client import DEADLINE, ROOT, environment, program
+from tui_tasks.cli import help as pages
+
+TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md"))
+
+
+def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        program("help", *arguments),
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+        timeout=DEADLINE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_pipe_is_given_the_page_as_it_stands(topic: str, tmp_path: Path) -> None:
+    done = run(tmp_path, topic)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (ROOT / "tui_tasks" / "docs" / f"{topic}.md").read_text()
+
+
+def test_without_a_topic_each_is_listed_with_its_title(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.returncode == 0
+    listed = [line.split(maxsplit=1) for line in done.stdout.splitlines() if line and not line.startswith("tui-tasks")]
+    assert [topic for topic, _ in listed] == TOPICS
+    assert ["protocol", "The control channel"] in listed
+
+
+def test_a_topic_that_there_is_not_is_wrong_usage_and_told_with_those_that_there_are(tmp_path: Path) -> None:
+    done = run(tmp_path, "protocoll")
+    assert done.returncode == 2
+    assert "protocol" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_database_is_neither_needed_nor_made(tmp_path: Path) -> None:
+    assert run(tmp_path, "security").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_is_given_wide_tables_a_cell_below_the_other(tmp_path: Path) -> None:
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    with subprocess.Popen(program("help", "security"), stdout=end, stdin=end, env=environment(tmp_path)) as process:
+        os.close(end)
+        printed = b""
+        # A terminal whose other end is closed tells an error in place of its end.
+        while piece := _read(terminal):
+            printed += piece
+    os.close(terminal)
+    assert process.returncode == 0
+    lines = printed.decode().splitlines()
+    assert not any(line.startswith("|") for line in lines)
+    at = next(n for n, line in enumerate(lines) if line.startswith("- and a power cut"))
+    assert lines[at + 1] == "    proved by: `power_cut`"
+    assert lines[at + 2].startswith("    last seen: 500 images")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def test_a_table_that_fits_stays_one() -> None:
+    table = "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    assert pages.fitted(f"Before\n\n{table}\nAfter\n", 80) == f"Before\n\n{table}\nAfter\n"
+    assert pages.fitted(f"{table}", 8) == "- 1\n    2\n"

@@ -1,0 +1,79 @@
+"""`help`: the pages of `tui_tasks/docs`, for a terminal or a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+from pathlib import Path
+from typing import Final
+
+PAGES: Final = Path(__file__).parents[1] / "docs"
+_INDENT: Final = "    "
+
+
+def topics() -> list[str]:
+    """The names of the pages."""
+    return sorted(page.stem for page in PAGES.glob("*.md"))
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument(
+        "topic", metavar="TOPIC", nargs="?", choices=topics(), help=f"one of {', '.join(topics())}; without: a list"
+    )
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Print a page, or which there are. Exit status 0."""
+    if options.topic is None:
+        print(listing())
+        return 0
+    text = page(options.topic)
+    print(fitted(text, os.get_terminal_size(1).columns) if sys.stdout.isatty() else text, end="")
+    return 0
+
+
+def page(topic: str) -> str:
+    """A page as it stands, which is Markdown."""
+    return (PAGES / f"{topic}.md").read_text(encoding="utf-8")
+
+
+def listing() -> str:
+    """Every topic with its title, and how to read it."""
+    lines = [f"{topic:20} {page(topic).partition(chr(10))[0].removeprefix('# ')}" for topic in topics()]
+    return "\n".join([*lines, "", "tui-tasks help TOPIC prints a page."])
+
+
+def fitted(text: str, width: int) -> str:
+    """A page whose tables fit a terminal: where a row is wider, its cells stand below one another."""
+    lines: list[str] = []
+    table: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            table.append(line)
+            continue
+        if table:
+            lines += table if max(map(len, table)) <= width else _stacked(table, width)
+            table = []
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _stacked(table: list[str], width: int) -> list[str]:
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    lines: list[str] = []
+    for first, *others in rows:
+        lines += _wrapped(f"- {first}", width, "", "  ")
+        for name, cell in zip(head[1:], others, strict=True):
+            if cell:
+                told = f"{name}: {cell}" if len(head) > 2 else cell
+                lines += _wrapped(told, width, _INDENT, _INDENT)
+    return lines
+
+
+def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
+    )
