@@ -1,4 +1,4 @@
-"""Questions to the human: waited for, answered, withdrawn (contract, section 7, `ask`)."""
+"""Questions to the human: waited for, answered, withdrawn (docs: protocol, section 7, `ask`)."""
 
 import json
 from datetime import datetime

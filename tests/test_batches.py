@@ -1,4 +1,4 @@
-"""Batches: applied whole or not at all (contract, section 2)."""
+"""Batches: applied whole or not at all (docs: protocol, section 2)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Claims: one agent's hold on a task, for the length of a lease (contract, section 7)."""
+"""Claims: one agent's hold on a task, for the length of a lease (docs: protocol, section 7)."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Hello, a task with every field, events and history (contract, section 7)."""
+"""Hello, a task with every field, events and history (docs: protocol, section 7)."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,7 @@
-"""Whatever arguments an agent sends to whatever tool, it is answered once, never as a defect (contract, section 3)."""
+"""Whatever arguments an agent sends to whatever tool, it is answered once, never as a defect.
+
+See docs: protocol, section 3.
+"""
 
 import json
 

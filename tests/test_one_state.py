@@ -1,4 +1,4 @@
-"""One state under every dialect (contract, sections 4 and 5), and what sections 2 and 3 fix for all of them."""
+"""One state under every dialect (docs: protocol, sections 4 and 5), and what sections 2 and 3 fix for all of them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Idempotency keys: the first reply is the reply to both (contract, section 2)."""
+"""Idempotency keys: the first reply is the reply to both (docs: protocol, section 2)."""
 
 from tests.conftest import Talk
 from tests.talking import ADD, add, names

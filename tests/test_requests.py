@@ -1,4 +1,4 @@
-"""A request: its envelope, its arguments, the version it names (contract, section 2)."""
+"""A request: its envelope, its arguments, the version it names (docs: protocol, section 2)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Replies, refusals, pauses, and one state under every dialect (contract, sections 3 to 5)."""
+"""Replies, refusals, pauses, and one state under every dialect (docs: protocol, sections 3 to 5)."""
 
 import contextlib
 import json

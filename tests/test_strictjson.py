@@ -1,4 +1,4 @@
-"""JSON as the contract takes it (section 3, `parse_error`), on the shapes that JSON readers are known to get wrong."""
+"""JSON as the channel takes it (docs: protocol, section 3), on the shapes that JSON readers are known to get wrong."""
 
 import contextlib
 import json

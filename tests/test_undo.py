@@ -1,4 +1,4 @@
-"""`control:undo`: an agent takes back its own changes, and nobody else's (contract, section 7)."""
+"""`control:undo`: an agent takes back its own changes, and nobody else's (docs: protocol, section 7)."""
 
 from tests.talking import ADD, add, names, task
 from tui_tasks.core.journal import journal

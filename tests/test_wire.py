@@ -1,4 +1,4 @@
-"""Bytes to lines and back (contract, section 2 and the code `too_large`)."""
+"""Bytes to lines and back (docs: protocol, section 2 and the code `too_large`)."""
 
 import json
 import os

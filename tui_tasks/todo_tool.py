@@ -1,4 +1,4 @@
-"""`TodoTool` for programs in Python: it stands in for the class of seed 002 (contract, section 6, `todo`).
+"""`TodoTool` for programs in Python: it stands in for the class of seed 002 (docs: protocol, section 6, `todo`).
 
     tool = TodoTool(checkpoint="./checkpoints")
     print(tool.execute(merge=False, todos=[{"id": "1", "content": "Write tests", "status": "pending"}, ...]))
@@ -270,7 +270,7 @@ def _as_json(todos: Any) -> Any:
 
 
 def _refuse_paused(tx: Transaction) -> None:
-    """The human may have paused this agent (contract, section 3)."""
+    """The human may have paused this agent (docs: protocol, section 3)."""
     known = queries.agent(tx.db, AGENT)
     if known is not None and known.paused:
         raise Paused(known.message, agent=AGENT)

@@ -1,4 +1,7 @@
-"""Many processes on one database: nothing lost, nothing doubled, nobody held up (contract, sections 2, 3 and 7)."""
+"""Many processes on one database: nothing lost, nothing doubled, nobody held up.
+
+See docs: protocol, sections 2, 3 and 7.
+"""
 
 import random
 import statistics

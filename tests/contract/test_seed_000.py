@@ -1,4 +1,4 @@
-"""The example of each tool of seed 000, sent as it stands with real uids (contract, section 6, `tasklist:*`)."""
+"""The example of each tool of seed 000, sent as it stands with real uids (docs: protocol, section 6, `tasklist:*`)."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""`serve` over real pipes: lines in, replies out, and how it starts and ends (contract, sections 1 to 3)."""
+"""`serve` over real pipes: lines in, replies out, and how it starts and ends (docs: protocol, sections 1 to 3)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The state as plain Python: what the contract says operations do (sections 4, 5 and 7), with no database in it."""
+"""The state as plain Python: what operations do (docs: protocol, sections 4, 5 and 7), with no database in it."""
 
 import copy
 from dataclasses import dataclass, field
@@ -101,7 +101,7 @@ class State:
 class Model:
     """A state, the claims on it and what operations do to them.
 
-    Each method returns the refusals that the contract allows for the operation, none where it must be served, in which
+    Each method returns the refusals that the protocol allows for the operation, none where it must be served, in which
     case the model has changed. `wrote` holds the uids of the tasks whose version goes up.
     """
 

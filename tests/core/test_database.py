@@ -1,4 +1,7 @@
-"""The file: private, refused and left alone when it is not fit, durable, and truly read only (contract, section 3)."""
+"""The file: private, refused and left alone when it is not fit, durable, and truly read only.
+
+See docs: protocol, section 3.
+"""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""Runs: what becomes of due times, and a run from its claim to its end (contract, section 6)."""
+"""Runs: what becomes of due times, and a run from its claim to its end (docs: protocol, section 6)."""
 
 import pytest
 

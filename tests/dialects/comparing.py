@@ -58,7 +58,7 @@ TOLD |= {"agent", "intent", "node_ids", "due", "estimate"}
 
 
 def wanted_event(kind: str, name: Any, new: Any) -> str | None:
-    """The event that tells of a difference, where the contract names one."""
+    """The event that tells of a difference, where the protocol names one."""
     if kind == "task":
         special = {"made": "task.created", "deleted": "task.deleted" if new else "task.restored"}
         return special.get(name) or {"moves": "task.moved", "node_ids": "task.linked"}.get(name, "task.updated")
@@ -80,7 +80,7 @@ def display(handle: str) -> dict:
 
 
 def trimmed(tool: str, result: Any) -> Any:
-    """A result less what the contract does not fix: the words of `todo`, instants that it only names."""
+    """A result less what the protocol does not fix: the words of `todo`, instants that it only names."""
     if not isinstance(result, dict):
         return result
     if tool == "todo":

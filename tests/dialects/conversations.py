@@ -174,7 +174,7 @@ class Conversations(RuleBasedStateMachine):
             assert event["why"] == (None if event["actor"] == SYSTEM else why)
         for (kind, uid, name), (old, new) in diff.items():
             wanted = wanted_event(kind, name, new)
-            # The contract has no name for a log entry that is taken back, or comes back.
+            # The protocol has no name for a log entry that is taken back, or comes back.
             wanted = None if undoing and wanted == "task.logged" else wanted
             assert wanted is None or (wanted, uid) in kinds or (uid in created and name != "made"), (wanted, uid)
             if kind == "task" and name in TOLD and uid not in created:
@@ -273,7 +273,7 @@ def serve(call: Call, line: dict) -> Any:
 
 
 def check_version(call: Call, line: dict) -> None:
-    """Contract, section 2, `if_version`."""
+    """docs: protocol, section 2, `if_version`."""
     arguments = line["arguments"]
     if arguments.get("action", line["tool"]) not in CHANGES_ONE:
         raise Refused("invalid_request", "invalid_argument", "not_found")

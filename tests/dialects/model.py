@@ -1,4 +1,4 @@
-"""The rules of the state as plain Python, written from the contract (sections 4 to 7) and the seeds.
+"""The rules of the state as plain Python, written from docs: protocol, sections 4 to 7, and the seeds.
 
 Ids are names such as `task-3`, given in order of making; whoever compares the model with a program translates them.
 """
@@ -42,7 +42,7 @@ class Model:
         self.steps = 0
         self._touched: set[str] = set()
         self._current = Change([], {}, {}, (0, 0))
-        # Where the contract leaves it open which place a task has: after an undo.
+        # Where the protocol leaves it open which place a task has: after an undo.
         self.loose: set[str] = set()
         self.exact: dict[int, list[str]] = {}
         # Section 5: these three work each on a list of that name.
@@ -101,7 +101,7 @@ class Model:
         return self.state.homes[task.home]
 
     def unwritable(self, task: Task) -> list[str]:
-        """Why the speaker may not write to a task (contract, section 7, `control:claim`)."""
+        """Why the speaker may not write to a task (docs: protocol, section 7, `control:claim`)."""
         if self.actor in (HUMAN, SYSTEM):
             return []
         claim = self.state.claim_on(task.uid)
@@ -122,7 +122,7 @@ class Model:
         task.updated_at = self.now
 
     def refuse_second(self, home: Home) -> None:
-        """Contract, section 5."""
+        """docs: protocol, section 5."""
         if not self.state.may_take_more(home):
             first = next(task for task in self.state.in_order(home) if task.status == "in_progress")
             raise Refused("conflict", in_progress=first.uid)
@@ -130,7 +130,10 @@ class Model:
     # Lists and tasks
 
     def ensure(self, handle: str, dialect: str) -> Home:
-        """A dialect's list, made at first use; one made by `tasklist` holds one in progress (contract, section 5)."""
+        """A dialect's list, made at first use; one made by `tasklist` holds one in progress.
+
+        See docs: protocol, section 5.
+        """
         return self.state.find(handle) or self.make_home(handle, solo=dialect == "tasklist")
 
     def make_home(self, handle: str | None, **fields: Any) -> Home:
@@ -176,7 +179,7 @@ class Model:
             self.remember(task)
 
     def remember(self, task: Task) -> None:
-        """A memory is saved when a task comes to be completed with a result (contract, section 6, `task`)."""
+        """A memory is saved when a task comes to be completed with a result (docs: protocol, section 6, `task`)."""
         if task.status != "done" or task.result is None:
             return
         new = {"title": task.name, "domain": task.domain, "content": task.result}
@@ -220,7 +223,7 @@ class Model:
         return self.now, message
 
     def save(self, uid: str, agent: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """A field left out keeps its last saved value (contract, section 6, `tasks`, `save_state`)."""
+        """A field left out keeps its last saved value (docs: protocol, section 6, `tasks`, `save_state`)."""
         task = self.writable(uid)
         known = task.saved or NOTHING_SAVED
         saved = {**known, **fields, "agent_id": agent}
@@ -275,7 +278,7 @@ class Model:
         return next((change for change in mine if change.stands), None)
 
     def undo(self, change: Change | None, *, was_refused: bool = False) -> int:
-        """Contract, section 7, `control:undo`; return the seq of what was taken back.
+        """docs: protocol, section 7, `control:undo`; return the seq of what was taken back.
 
         What is to be where the speaker has changed the same in the same batch is left open: `was_refused` says it.
         """
@@ -371,7 +374,7 @@ class Model:
 
 @dataclass
 class Seen:
-    """What was seen of the reply where the contract leaves more than one right."""
+    """What was seen of the reply where the protocol leaves more than one right."""
 
     ok: bool
     moved: set[str]

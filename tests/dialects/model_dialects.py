@@ -1,4 +1,4 @@
-"""What each dialect asks of the model: the contract's section 6 as plain Python."""
+"""What each dialect asks of the model: docs: protocol, section 6, as plain Python."""
 
 from __future__ import annotations
 

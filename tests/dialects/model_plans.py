@@ -1,4 +1,4 @@
-"""`tasks` with the names it absorbed, claims and undo, as the model serves them (contract, sections 6 and 7)."""
+"""`tasks` with the names it absorbed, claims and undo, as the model serves them (docs: protocol, sections 6 and 7)."""
 
 from __future__ import annotations
 

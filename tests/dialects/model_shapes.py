@@ -1,4 +1,4 @@
-"""How each dialect shows the state: the contract's sections 4, 6 and 7 as plain Python."""
+"""How each dialect shows the state: docs: protocol, sections 4, 6 and 7, as plain Python."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def as_tasks(model: Model, task: Task) -> dict[str, Any]:
 
 
 def full(model: Model, task: Task) -> dict[str, Any]:
-    """Section 7, less `started_at` and `finished_at`, of which the contract gives but the names."""
+    """Section 7, less `started_at` and `finished_at`, of which the protocol gives but the names."""
     same = ("uid", "key", "name", "description", "status", "priority", "tags", "domain", "result", "metadata")
     more = ("agent", "intent", "depends_on", "node_ids", "version", "due", "estimate")
     return {

@@ -1,4 +1,4 @@
-"""A state as plain Python: what there is to a task, a list, a claim (contract, sections 4, 5 and 7)."""
+"""A state as plain Python: what there is to a task, a list, a claim (docs: protocol, sections 4, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-# What holds nobody up (contract, section 6, `tasks`, `pending`).
+# What holds nobody up (docs: protocol, section 6, `tasks`, `pending`).
 RELEASING = {"done", "skipped", "cancelled"}
 
 

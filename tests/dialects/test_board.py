@@ -1,4 +1,4 @@
-"""`task` and `agent` (seed 001; contract, section 6)."""
+"""`task` and `agent` (seed 001; docs: protocol, section 6)."""
 
 import json
 

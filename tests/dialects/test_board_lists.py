@@ -1,4 +1,4 @@
-"""`task`: listing tasks, the most urgent first, by filters (contract, section 6)."""
+"""`task`: listing tasks, the most urgent first, by filters (docs: protocol, section 6)."""
 
 from tests.conftest import Talk
 from tests.dialects.boards import create, listed, text

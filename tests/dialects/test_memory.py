@@ -1,4 +1,4 @@
-"""`memory`: what is remembered of completed tasks (contract, section 6)."""
+"""`memory`: what is remembered of completed tasks (docs: protocol, section 6)."""
 
 from tests.conftest import Talk
 from tests.dialects.boards import SEED_RESULT, create, text, update

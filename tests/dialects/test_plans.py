@@ -1,4 +1,4 @@
-"""`tasks`: the seed's examples, making plans and reading them (seed 004; contract, section 6)."""
+"""`tasks`: the seed's examples, making plans and reading them (seed 004; docs: protocol, section 6)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`scheduler:*`: making, reading and changing jobs, and rule S1 (seed 003; contract, section 6)."""
+"""`scheduler:*`: making, reading and changing jobs, and rule S1 (seed 003; docs: protocol, section 6)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`scheduler:*`: running jobs, answering and waiting (seed 003; contract, section 6)."""
+"""`scheduler:*`: running jobs, answering and waiting (seed 003; docs: protocol, section 6)."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`todo` (seed 002; contract, section 6)."""
+"""`todo` (seed 002; docs: protocol, section 6)."""
 
 import pytest
 from hypothesis import given, settings
@@ -53,7 +53,7 @@ def test_the_seeds_examples_one_after_the_other(talk: Talk):
     assert replace(talk, *new) == new
 
 
-def test_the_result_has_the_fields_of_the_contract(talk: Talk, store: Store):
+def test_the_result_has_the_fields_of_the_protocol(talk: Talk, store: Store):
     result = talk.ok("todo", merge=False, todos=SEED_CREATE)
     assert list(result) == ["success", "content", "todos", "metadata"]
     assert result["success"] is True

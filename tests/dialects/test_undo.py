@@ -1,4 +1,4 @@
-"""`control:undo` over what several dialects wrote (contract, section 7)."""
+"""`control:undo` over what several dialects wrote (docs: protocol, section 7)."""
 
 from __future__ import annotations
 

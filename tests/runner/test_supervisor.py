@@ -1,4 +1,4 @@
-"""Runs with real supervisors (contract, section 6, "Who executes")."""
+"""Runs with real supervisors (docs: scheduling, "Who executes")."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""`todos.json` (seed 002; contract, section 6): what stands in it, and what is made of one changed by hand."""
+"""`todos.json` (seed 002; docs: protocol, section 6): what stands in it, and what is made of one changed by hand."""
 
 import errno
 import json

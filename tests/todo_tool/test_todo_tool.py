@@ -1,4 +1,4 @@
-"""`TodoTool` (seed 002; contract, section 6): the list, its todos.json, and the live state beside it."""
+"""`TodoTool` (seed 002; docs: protocol, section 6): the list, its todos.json, and the live state beside it."""
 
 import logging
 import os

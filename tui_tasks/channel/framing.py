@@ -1,4 +1,4 @@
-"""Bytes and lines: what comes in on one descriptor, what goes out on another (contract, sections 2 and 3)."""
+"""Bytes and lines: what comes in on one descriptor, what goes out on another (docs: protocol, sections 2 and 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that may come twice: the first reply is the reply to both (contract, section 2, `idempotency_key`)."""
+"""Requests that may come twice: the first reply is the reply to both (docs: protocol, section 2, `idempotency_key`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _named(job: InFlight) -> tuple[str, str]:
     assert job.request is not None
     assert job.tool is not None
     assert job.request.idempotency_key is not None
-    # Null is as good as absent (contract, section 2).
+    # Null is as good as absent (docs: protocol, section 2).
     arguments = {name: value for name, value in job.request.arguments.items() if value is not None}
     return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, arguments])).hexdigest()
 

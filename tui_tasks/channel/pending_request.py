@@ -11,7 +11,7 @@ from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
 from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Tool
 
-# What an agent may not do is kept as `agent.refused` (contract, section 3), and that it posed as the human.
+# What an agent may not do is kept as `agent.refused` (docs: protocol, section 3), and that it posed as the human.
 KEPT: Final = (Forbidden, ReservedName)
 DEFECT: Final = "a defect in tui-tasks; the channel goes on"
 

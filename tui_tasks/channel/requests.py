@@ -1,4 +1,4 @@
-"""The envelope: from one JSON value to a request (contract, section 2)."""
+"""The envelope: from one JSON value to a request (docs: protocol, section 2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One conversation with an agent: requests in, replies and events out. Knows neither pipes nor screens.
 
 Requests that came together are committed together: one transaction, each request a change of its own so that a refusal
-spoils nothing, and the replies after the commit (contract, section 3).
+spoils nothing, and the replies after the commit (docs: protocol, section 3).
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class Session:
         return {"id": job.id, "ok": True, "result": result, "seq": seq}
 
     def _serve_batch(self, jobs: list[InFlight], now: int, reading: Reading) -> Any:
-        """Whole or not at all (contract, section 2)."""
+        """Whole or not at all (docs: protocol, section 2)."""
         replies: list[Any] = []
         heard = self.subscription.cursor
         transaction = reading if isinstance(reading, Transaction) else None
@@ -303,7 +303,7 @@ class Session:
         return result, reading.seq
 
     def _keep_refusal(self, job: InFlight, refusal: Refusal, transaction: Transaction | None) -> None:
-        """What an agent may not do is kept as `agent.refused` (contract, section 3)."""
+        """What an agent may not do is kept as `agent.refused` (docs: protocol, section 3)."""
         if isinstance(refusal, KEPT) and transaction is not None:
             request = job.request
             with transaction.change():
@@ -360,7 +360,7 @@ class Session:
 
 
 def _is_in_steps(line: Line) -> bool:
-    """Whether a line may be written in steps: a batch is done whole or not at all (contract, section 2)."""
+    """Whether a line may be written in steps: a batch is done whole or not at all (docs: protocol, section 2)."""
     (job, *_), batch = line
     return not batch and job.refusal is None and job.writes and job.tool is not None and job.tool.in_steps
 

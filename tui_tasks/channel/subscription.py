@@ -1,4 +1,4 @@
-"""Events for one subscriber: in order, none skipped, none twice (contract, section 7)."""
+"""Events for one subscriber: in order, none skipped, none twice (docs: protocol, section 7)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Subscription:
                 return lines, passed
 
     def _lagged(self) -> bytes:
-        """Skip to the present, and say from where to subscribe again (contract, section 3)."""
+        """Skip to the present, and say from where to subscribe again (docs: protocol, section 3)."""
         lagged = {"event": "lagged", "since": self.cursor}
         self.cursor, self._file = journal.newest(self._store.db), self._store.db.file
         return _encode(lagged)

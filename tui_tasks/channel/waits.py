@@ -96,7 +96,7 @@ class Waits:
         return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
 
     def _forget(self, job: InFlight) -> None:
-        """A refusal is not stored (contract, section 2)."""
+        """A refusal is not stored (docs: protocol, section 2)."""
         assert job.request is not None
         if job.writes and job.request.idempotency_key is not None:
             db = self._session.store.db

@@ -1,4 +1,4 @@
-"""`call`: one request from a shell, with any tool (contract, section 1)."""
+"""`call`: one request from a shell, with any tool (docs: protocol, section 1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_tasks.text.safe import safe_line
 
 
 def words(given: list[str]) -> dict[str, Any]:
-    """The arguments of `call`: one JSON object, or `name=value` words (contract, section 1).
+    """The arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
 
     Raises:
         ValueError: they are neither.

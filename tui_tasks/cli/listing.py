@@ -11,7 +11,7 @@ from tui_tasks.text.json_text import readable
 
 
 def print_json(database: str, handle: str | None, statuses: Collection[str], *, read_only: bool) -> None:
-    """Print the tasks of one list, or of all, as one JSON array (contract, section 7).
+    """Print the tasks of one list, or of all, as one JSON array (docs: protocol, section 7).
 
     Raises:
         DatabaseRefused: the database cannot be used.

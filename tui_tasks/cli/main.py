@@ -298,7 +298,7 @@ def _mcp(options: argparse.Namespace) -> int:
         return USAGE
     with open_store(options) as store:
         tell_who_else(options)
-        # Over MCP the agent is always the one that the human has named (contract, section 2).
+        # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
         return 0 if server.run(session_of(options, store)) else REFUSED
 

@@ -33,7 +33,7 @@ def help_format(prog: str) -> argparse.HelpFormatter:
 
 
 def declare_shared(command: argparse.ArgumentParser, default: str | None) -> None:
-    """Declare the options of every command (contract, section 1); a later one wins over an earlier one."""
+    """Declare the options of every command (docs: protocol, section 1); a later one wins over an earlier one."""
     off = False if default is None else default
     group = command.add_argument_group("the state and who speaks")
     group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")

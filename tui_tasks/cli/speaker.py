@@ -1,4 +1,4 @@
-"""Who speaks from a command line (contract, section 1, `--agent`): never the human."""
+"""Who speaks from a command line (docs: protocol, section 1, `--agent`): never the human."""
 
 from __future__ import annotations
 

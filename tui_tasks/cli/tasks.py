@@ -18,7 +18,7 @@ from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.text.times import ago
 
 SHORT = 8
-# As many digits may be the beginning of a uid; fewer are a number (contract, section 2).
+# As many digits may be the beginning of a uid; fewer are a number (docs: protocol, section 2).
 _BEGINNING: Final = 6
 
 

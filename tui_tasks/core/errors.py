@@ -1,6 +1,6 @@
 """Every way a request can be refused, each with a stable code.
 
-The codes are the contract's (section 3)::
+The codes are those of the channel (docs: protocol, section 3)::
 
     Refusal
     ├── ParseError        parse_error        not one JSON text
@@ -145,4 +145,4 @@ class Busy(StorageFailed):
 
 
 class DatabaseRefused(Exception):
-    """The database cannot be used and was left as it is (contract, section 3). For people, at the start."""
+    """The database cannot be used and was left as it is (docs: protocol, section 3). For people, at the start."""

@@ -1,4 +1,4 @@
-"""Replies kept under an idempotency key (contract, section 2), for 24 hours at least."""
+"""Replies kept under an idempotency key (docs: protocol, section 2), for 24 hours at least."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class EnsureList(Operation, frozen=True):
 
 
 class CreatePlan(Operation, frozen=True):
-    """Make a plan: a list of its own (contract, section 5). Result: the list."""
+    """Make a plan: a list of its own (docs: protocol, section 5). Result: the list."""
 
     title: str
     description: str = ""
@@ -101,7 +101,7 @@ class MoveTask(Operation, frozen=True):
 
 
 class AtVersion(Operation, frozen=True):
-    """Go on only if the task is still at that version (contract, section 2, `if_version`). Result: the task."""
+    """Go on only if the task is still at that version (docs: protocol, section 2, `if_version`). Result: the task."""
 
     uid: str
     version: int

@@ -38,7 +38,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def handle(self) -> str:
-        """What names it on the channel: a list's name, a plan's id (contract, section 7, `control:claim`)."""
+        """What names it on the channel: a list's name, a plan's id (docs: protocol, section 7, `control:claim`)."""
         return self.uid if self.kind == "plan" else self.name
 
     @property
@@ -48,12 +48,12 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def takes_more(self) -> bool:
-        """Whether one more of its tasks may be in progress (contract, section 5)."""
+        """Whether one more of its tasks may be in progress (docs: protocol, section 5)."""
         return not (self.one_in_progress and self.in_progress)
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A task with everything the state knows of it (contract, section 4).
+    """A task with everything the state knows of it (docs: protocol, section 4).
 
     A field that a journal entry, a copy or a backup was written without has its default here.
     """
@@ -316,14 +316,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @lru_cache(1024)
 def iso(instant: int | None) -> str | None:
-    """Write an instant as ISO 8601 in UTC with milliseconds (contract, section 7), or None."""
+    """Write an instant as ISO 8601 in UTC with milliseconds (docs: protocol, section 7), or None."""
     if instant is None:
         return None
     return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="milliseconds")
 
 
 def full_task(task: Task, handle: str) -> dict[str, Any]:
-    """A task with every field that the channel shows (contract, section 7); `handle` names its list."""
+    """A task with every field that the channel shows (docs: protocol, section 7); `handle` names its list."""
     return {
         "uid": task.uid,
         "key": task.key,

@@ -1,4 +1,4 @@
-"""The words of the state: statuses, priorities, kinds of journal entry (contract, sections 4 and 7)."""
+"""The words of the state: statuses, priorities, kinds of journal entry (docs: protocol, sections 4 and 7)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
 CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
-# A dependency in one of these holds nobody up (contract, section 6, `tasks`).
+# A dependency in one of these holds nobody up (docs: protocol, section 6, `tasks`).
 RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
 
 URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
@@ -18,7 +18,7 @@ SYSTEM: Final = "system"
 SHELL: Final = "shell"
 RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM, SHELL})
 
-# The lists of the three dialects that work each on a list of its own (contract, section 5).
+# The lists of the three dialects that work each on a list of its own (docs: protocol, section 5).
 DIALECT_LISTS: Final = ("tasklist", "task", "todo")
 
 MAX_NAME: Final = 10_000

@@ -1,6 +1,7 @@
 """Arguments: from what an agent sent to a checked, typed value; and the schema that tells an agent what to send.
 
-The types are msgspec structs. What the contract allows beyond them (section 2) is done before they are checked: null
+The types are msgspec structs. What is allowed beyond them (docs: protocol, section 2) is done before they are checked:
+null
 for what is optional, a list or object held in a string, one string for a list of one.
 """
 

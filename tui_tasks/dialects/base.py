@@ -88,7 +88,10 @@ class Call(msgspec.Struct):
         return self.transaction.run(operation)
 
     def home(self, dialect: str) -> TaskList | None:
-        """The list that a dialect works on (contract, section 5), None where a named one has not been made yet."""
+        """The list that a dialect works on, None where a named one has not been made yet.
+
+        See docs: protocol, section 5.
+        """
         return self._find_list(self.bound_list or dialect)
 
     def made_home(self, dialect: str) -> TaskList:
@@ -133,7 +136,7 @@ class Tool(msgspec.Struct, frozen=True):
     ever_names_task: bool = False
     # Whether its reply waits for something to happen.
     waits: bool = False
-    # The dialect's own form of a refusal (contract, section 3).
+    # The dialect's own form of a refusal (docs: protocol, section 3).
     refusal: Callable[[Refusal], Any] | None = None
     # Whether only the human may call it.
     human: bool = False
@@ -227,7 +230,7 @@ def _unwrapped(text: str) -> str:
 
 
 class Words:
-    """A dialect's words for the six statuses (contract, section 4)."""
+    """A dialect's words for the six statuses (docs: protocol, section 4)."""
 
     def __init__(self, shown: Mapping[str, str]) -> None:
         assert set(shown) == set(vocab.STATUSES)

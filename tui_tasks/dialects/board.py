@@ -43,17 +43,17 @@ Limit = Annotated[Natural, Meta(description="How many at the most.")]
 
 
 def priority_word(priority: int) -> str:
-    """The word for a priority; 5 and up reads as low (contract, section 4)."""
+    """The word for a priority; 5 and up reads as low (docs: protocol, section 4)."""
     return _PRIORITY_SHOWN[min(max(priority, vocab.URGENT), vocab.LOW)]
 
 
 def priority_meant(word: str, current: int) -> int:
-    """The priority that a word means; writing back the word just shown changes nothing (contract, section 4)."""
+    """The priority that a word means; writing back the word just shown changes nothing (docs: protocol, section 4)."""
     return current if priority_word(current) == word else vocab.PRIORITY_WORDS[word]
 
 
 def shown(task: Task) -> dict[str, Any]:
-    """A task as `structuredContent` has it (contract, section 6)."""
+    """A task as `structuredContent` has it (docs: protocol, section 6)."""
     return {
         "task_id": task.uid,
         "title": task.name,
@@ -73,7 +73,7 @@ def _told(text: str, structured: dict[str, Any] | None = None) -> dict[str, Any]
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    """The dialect's own form of a refusal (contract, section 3)."""
+    """The dialect's own form of a refusal (docs: protocol, section 3)."""
     return {**_told(refusal.message), "isError": True}
 
 
@@ -143,7 +143,7 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     return _told(_update_text(task.uid, named, memory), structured)
 
 
-# In the order in which the text tells of them; the last three by name alone (contract, section 6).
+# In the order in which the text tells of them; the last three by name alone (docs: protocol, section 6).
 _TOLD = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
 _TOLD_BY_NAME = frozenset({"description", "result", "metadata"})
 

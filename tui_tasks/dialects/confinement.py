@@ -1,4 +1,5 @@
-"""A channel for one list alone (contract, section 2, `--list-only`): what its agents reach, and what they are told.
+"""A channel for one list alone (docs: protocol, section 2, `--list-only`): what its agents reach, and what they are
+told.
 
 A tool that is not named here is refused, so that one that is added reaches nothing by accident.
 """

@@ -1,4 +1,4 @@
-"""`control:*` and `ask`: what goes beyond the seeds (contract, section 7)."""
+"""`control:*` and `ask`: what goes beyond the seeds (docs: protocol, section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journal entries as the events that the channel sends (contract, section 7)."""
+"""Journal entries as the events that the channel sends (docs: protocol, section 7)."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ import msgspec
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who speaks on a channel, and what they may do (contract, section 1)."""
+    """Who speaks on a channel, and what they may do (docs: protocol, section 1)."""
 
     agent: str = "agent"
     list: str | None = None
     read_only: bool = False
-    # Whether a request may name no other agent, no other list (contract, section 2).
+    # Whether a request may name no other agent, no other list (docs: protocol, section 2).
     agent_only: bool = False
     list_only: bool = False
     # Whether what speaks was started by a run of a job (rule S1).

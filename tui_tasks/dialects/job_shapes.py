@@ -1,4 +1,4 @@
-"""Jobs and runs as the channel shows them (contract, section 6, `scheduler`), in replies and in events."""
+"""Jobs and runs as the channel shows them (docs: protocol, section 6, `scheduler`), in replies and in events."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def shown_run(run: Run, zone: str) -> dict[str, Any]:
 
 
 def event_body(db: Database, entry: Entry) -> dict[str, Any]:
-    """What the event of an entry about a job or a run tells (contract, section 7)."""
+    """What the event of an entry about a job or a run tells (docs: protocol, section 7)."""
     new = entry.new or {}
     if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
         return {"job": _many(db, entry.uid, new)}
@@ -125,7 +125,7 @@ def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _requested(db: Database, run_uid: str) -> dict[str, Any]:
-    """All that whoever is to do the run needs (contract, section 6, "Who executes")."""
+    """All that whoever is to do the run needs (docs: scheduling, "Who executes")."""
     run = queries_jobs.any_run(db, run_uid)
     job = queries_jobs.any_job(db, run.job_uid) if run else None
     if run is None or job is None:

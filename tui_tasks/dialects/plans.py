@@ -40,7 +40,7 @@ Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes
 
 
 def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
-    """A task as the dialect shows it (contract, section 6)."""
+    """A task as the dialect shows it (docs: protocol, section 6)."""
     return {
         "id": task.uid,
         "plan_id": plan_id,

@@ -78,7 +78,7 @@ def _priority(word: str) -> int | None:
 
 
 def priority_word(priority: int) -> str:
-    """The word of a priority's number; what is lower still is low (contract, section 4)."""
+    """The word of a priority's number; what is lower still is low (docs: protocol, section 4)."""
     return _PRIORITIES.get(priority, "low" if priority > vocab.LOW else "urgent")
 
 

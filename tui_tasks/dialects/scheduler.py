@@ -236,7 +236,7 @@ def _ended(job: Job, run: Run | None) -> dict[str, Any]:
     }
 
 
-# Beyond the seed (contract, section 6)
+# Beyond the seed (docs: protocol, section 6)
 
 Seconds = Annotated[int, Meta(ge=0, le=YEAR)]
 

@@ -1,4 +1,4 @@
-"""JSON as the contract takes it (section 3, `parse_error`): stricter than Python's own reader."""
+"""JSON as the channel takes it (docs: protocol, section 3): stricter than Python's own reader."""
 
 from __future__ import annotations
 

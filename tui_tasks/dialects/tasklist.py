@@ -34,7 +34,7 @@ NewDescription = Annotated[Text, Meta(description="What is to be done, in enough
 
 
 def shown(task: Task | Brief) -> dict[str, Any]:
-    """A task as the dialect shows it, nothing more (contract, section 6)."""
+    """A task as the dialect shows it, nothing more (docs: protocol, section 6)."""
     return {
         "uid": task.uid,
         "name": task.name,

@@ -66,7 +66,7 @@ class TodoArguments(Arguments):
 
 
 def shown(task: Task) -> dict[str, str]:
-    """A task as an item; one made elsewhere shows its uid as id (contract, section 4)."""
+    """A task as an item; one made elsewhere shows its uid as id (docs: protocol, section 4)."""
     return {"id": task.key or task.uid, "content": task.name, "status": WORDS.show(task.status)}
 
 
@@ -77,7 +77,7 @@ def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) ->
     passed over.
 
     Raises:
-        InvalidArgument: the first that is wrong, in the words of the contract (section 6, `todo`).
+        InvalidArgument: the first that is wrong, in the words of docs: protocol, section 6, `todo`.
     """
     checked = [_checked_item(item, f"{at}[{number}]", whole=whole, strict=strict) for number, item in enumerate(items)]
     seen: set[str] = set()
@@ -130,7 +130,7 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     """Write checked items into a list and return all its tasks in order.
 
     Merged items keep the places that those with their ids have; new ones go to the end. Replacing deletes what is not
-    among the items, keeps what has an id of theirs, and puts them in their order (contract, section 6, `todo`).
+    among the items, keeps what has an id of theirs, and puts them in their order (docs: protocol, section 6, `todo`).
 
     Raises:
         InvalidArgument: two ids mean the same task, or a new one lacks its content or status.
@@ -214,7 +214,7 @@ def as_text(result: dict[str, Any], as_type: str) -> str:
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    """The dialect's own form of a refusal (contract, section 3)."""
+    """The dialect's own form of a refusal (docs: protocol, section 3)."""
     return {"success": False, "error": refusal.message}
 
 

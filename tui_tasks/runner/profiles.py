@@ -113,7 +113,7 @@ class Runners:
     max_timeout: int = 86_400
 
     def missing(self, name: str) -> str:
-        """Why there is no runner of that name, and which file to edit (contract, section 6, "Who executes")."""
+        """Why there is no runner of that name, and which file to edit (docs: scheduling, "Who executes")."""
         table = f"runner.{name}" if name else "runner"
         for wrong in self.wrong:
             if wrong.key.rpartition(".")[0] == table:

@@ -1,4 +1,4 @@
-"""Where the program's files are (contract, section 1)."""
+"""Where the program's files are (docs: protocol, section 1)."""
 
 from __future__ import annotations
 

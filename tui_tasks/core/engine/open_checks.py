@@ -1,7 +1,7 @@
 """Whether a file is a database of ours, and whole: told before it is opened, for to open one is to change it.
 
 SQLite writes the write-ahead log of a database into it, and removes the log, when the last to have it open closes it.
-What is refused is left as it is (contract, section 3), its log too.
+What is refused is left as it is (docs: protocol, section 3), its log too.
 """
 
 from __future__ import annotations

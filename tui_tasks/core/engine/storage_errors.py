@@ -1,4 +1,4 @@
-"""What SQLite says when it cannot read or write, told as the contract has it (section 3)."""
+"""What SQLite says when it cannot read or write, told as the channel tells it (docs: protocol, section 3)."""
 
 from __future__ import annotations
 

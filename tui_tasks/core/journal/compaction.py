@@ -1,4 +1,4 @@
-"""Dropping old entries of the journal, when the human asks for it (contract, section 3, `cursor_expired`).
+"""Dropping old entries of the journal, when the human asks for it (docs: protocol, section 3, `cursor_expired`).
 
 What is dropped is gone for history, events and undo. What stays can still be proved: an entry of the journal itself
 tells which was the last to go, and its hash (`Base`), and the tables are kept as they were then, so that with the

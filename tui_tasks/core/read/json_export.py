@@ -54,7 +54,7 @@ _LIST: Final = (
 
 
 def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = ()) -> list[str]:
-    """The tasks of a list in order, or of all lists, as JSON objects with every field (contract, section 7).
+    """The tasks of a list in order, or of all lists, as JSON objects with every field (docs: protocol, section 7).
 
     Each text holds up to `PAGE` of them with commas between, and none is empty. `statuses`: only these, where any are
     named.

@@ -348,7 +348,7 @@ def ready(
 
     It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only). With `claimable`, its list may take
     one more in progress.
-    Source: contract, section 6 `tasks`, section 7 `control:claim`.
+    Source: docs: protocol, section 6 `tasks`, section 7 `control:claim`.
     """
     if list_id is not None:
         home = list_by_id(db, list_id)

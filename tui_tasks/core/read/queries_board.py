@@ -1,4 +1,4 @@
-"""Reads of the tasks and memories that match, for the dialects `task` and `memory` (contract, section 6)."""
+"""Reads of the tasks and memories that match, for the dialects `task` and `memory` (docs: protocol, section 6)."""
 
 from __future__ import annotations
 

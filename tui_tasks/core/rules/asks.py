@@ -1,4 +1,4 @@
-"""What passes between the human and the agents: questions, messages, pauses (contract, section 7)."""
+"""What passes between the human and the agents: questions, messages, pauses (docs: protocol, section 7)."""
 
 from __future__ import annotations
 
@@ -145,5 +145,5 @@ def resume_agent(tx: Transaction, op: ResumeAgent) -> Agent:
 
 @rule(RecordRefusal)
 def record_refusal(tx: Transaction, op: RecordRefusal) -> None:
-    """What an agent may not do is kept (contract, section 3)."""
+    """What an agent may not do is kept (docs: protocol, section 3)."""
     tx.emit("agent.refused", "refusal", tx.actor, new={"tool": op.tool, "message": op.message})

@@ -1,4 +1,4 @@
-"""Compaction of the journal: the human's alone (contract, section 3, `cursor_expired`)."""
+"""Compaction of the journal: the human's alone (docs: protocol, section 3, `cursor_expired`)."""
 
 from __future__ import annotations
 

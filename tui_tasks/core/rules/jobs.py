@@ -1,4 +1,4 @@
-"""Jobs: making, changing, switching on and off, deleting (seed 003; contract, section 6, `scheduler`)."""
+"""Jobs: making, changing, switching on and off, deleting (seed 003; docs: protocol, section 6, `scheduler`)."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def disable_job(tx: Transaction, op: DisableJob) -> Job:
 
 @rule(DeleteJob)
 def delete_job(tx: Transaction, op: DeleteJob) -> Job:
-    """Deleting a running job ends its run first (contract, section 6)."""
+    """Deleting a running job ends its run first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     end_unbegun(tx, job, "the job was deleted")

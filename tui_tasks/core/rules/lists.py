@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @rule(EnsureList)
 def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
-    """A list made by `tasklist` holds at most one task in progress (contract, section 5)."""
+    """A list made by `tasklist` holds at most one task in progress (docs: protocol, section 5)."""
     found = queries.find_list(tx.db, op.name)
     if found is None:
         found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=op.origin == "tasklist")
@@ -38,7 +38,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
 
 @rule(CreatePlan)
 def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
-    """Each plan of `tasks` is a list of its own (contract, section 5)."""
+    """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
     return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks")
 
 
@@ -76,7 +76,7 @@ def _make(
 
 @rule(SetListRule)
 def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
-    """The human can give any list the rule (contract, section 5), where it holds already."""
+    """The human can give any list the rule (docs: protocol, section 5), where it holds already."""
     found = queries.list_by_uid(tx.db, op.uid)
     if found.one_in_progress == op.one_in_progress:
         return found

@@ -28,7 +28,7 @@ ANSWER_SECONDS: Final = 3_600
 
 
 def refuse_inside_run(tx: Transaction) -> None:
-    """From inside a run jobs can only be read (rule S1; contract, section 6).
+    """From inside a run jobs can only be read (rule S1; docs: protocol, section 6).
 
     Raises:
         Forbidden: the speaker was started by a run.
@@ -57,7 +57,7 @@ def change_run(tx: Transaction, run: Run, kind: str, changes: dict[str, Any]) ->
 
 
 def request(tx: Transaction, run: Run, job: Job) -> Run:
-    """Ask the current conversation to do a run (contract, section 6, "Who executes")."""
+    """Ask the current conversation to do a run (docs: scheduling, "Who executes")."""
     seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
     elapsed.put(tx.db, run.uid, tx.passed + seconds * SECOND, tx.passed)

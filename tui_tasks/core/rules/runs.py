@@ -208,7 +208,7 @@ def expire_runs(tx: Transaction, op: ExpireRuns) -> int:
 
 @rule(FinishRun)
 def finish_run(tx: Transaction, op: FinishRun) -> Run:
-    """Whoever does a requested run says how it ended (contract, section 6, "Who executes")."""
+    """Whoever does a requested run says how it ended (docs: scheduling, "Who executes")."""
     refuse_inside_run(tx)
     run = queries_jobs.run(tx.db, op.uid)
     if run.dedicated:

@@ -40,7 +40,7 @@ def as_columns(row: msgspec.Struct) -> dict[str, Any]:
 
 
 def writable(tx: Transaction, uid: str) -> Task:
-    """The task, where the speaker may write to it (contract, section 7, `control:claim`).
+    """The task, where the speaker may write to it (docs: protocol, section 7, `control:claim`).
 
     Raises:
         NotFound: there is no such task.
@@ -64,7 +64,7 @@ def _refuse_claimed(tx: Transaction, task: Task) -> None:
 
 @rule(AtVersion)
 def at_version(tx: Transaction, op: AtVersion) -> Task:
-    """Contract, section 2, `if_version`."""
+    """docs: protocol, section 2, `if_version`."""
     task = queries.task(tx.db, op.uid)
     if task.version != op.version:
         raise Conflict(
@@ -76,7 +76,7 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
-    """Hold the rule of one task in progress (contract, section 5)."""
+    """Hold the rule of one task in progress (docs: protocol, section 5)."""
     if home.one_in_progress and (first := queries.in_progress(tx.db, home.id)) and first.uid != but:
         raise Conflict(f"task {first.uid} of this list is in progress already", in_progress=first.uid)
 
@@ -143,7 +143,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
 
 
 def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
-    """A caller's own id is unique in its list (contract, section 6, `todo`)."""
+    """A caller's own id is unique in its list (docs: protocol, section 6, `todo`)."""
     if key is not None and (same := queries.task_by_key(tx.db, list_id, key)):
         raise Conflict(f"{key!r} is task {same.uid} of this list already", id=same.uid)
 
@@ -212,7 +212,7 @@ def _instants(task: Task, status: str, now: int) -> dict[str, Any]:
 
 
 def _end_claim(tx: Transaction, task: Task) -> None:
-    """A finished task ends its claim (contract, section 7); so does one that is given back or deleted."""
+    """A finished task ends its claim (docs: protocol, section 7); so does one that is given back or deleted."""
     claim = queries.claim_of(tx.db, task.uid)
     if claim is not None:
         state = "finished" if task.status in vocab.CLOSED else "released"
@@ -245,7 +245,7 @@ def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None
 
 
 def _remember(tx: Transaction, task: Task) -> None:
-    """Save the result of a task that is completed as a memory (seed 001; contract, section 6, `task`)."""
+    """Save the result of a task that is completed as a memory (seed 001; docs: protocol, section 6, `task`)."""
     if task.status != "done" or task.result is None:
         return
     known = queries.any_memory_of(tx.db, task.uid)
@@ -280,7 +280,7 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
 
 @rule(SwapTasks)
 def swap_tasks(tx: Transaction, op: SwapTasks) -> tuple[Task, Task]:
-    """Two tasks of different lists cannot be swapped (contract, section 6, `tasklist`)."""
+    """Two tasks of different lists cannot be swapped (docs: protocol, section 6, `tasklist`)."""
     one, two = writable(tx, op.uid1), writable(tx, op.uid2)
     if one.list_id != two.list_id:
         raise InvalidArgument("uid2", "the two tasks are in different lists", id=op.uid2)
@@ -328,7 +328,7 @@ def touched(tx: Transaction, task: Task) -> Task:
 
 @rule(LogTask)
 def log_task(tx: Transaction, op: LogTask) -> LogEntry:
-    """A log entry and a note are the same thing (contract, section 4)."""
+    """A log entry and a note are the same thing (docs: protocol, section 4)."""
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
         id=tx.known.next_id("log"),
@@ -353,7 +353,7 @@ def link_nodes(tx: Transaction, op: LinkNodes) -> Task:
 
 @rule(SaveState)
 def save_state(tx: Transaction, op: SaveState) -> SavedState:
-    """One state a task; a field left out keeps its last value (contract, section 6, `tasks`)."""
+    """One state a task; a field left out keeps its last value (docs: protocol, section 6, `tasks`)."""
     task = writable(tx, op.uid)
     known = queries.any_state(tx.db, task.uid)
     if known is None or known.deleted:

@@ -69,7 +69,7 @@ def stands(db: Database, change: int) -> bool:
 
 @rule(Undo)
 def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
-    """Contract, section 7, `control:undo`."""
+    """docs: protocol, section 7, `control:undo`."""
     change = op.change
     if change is None:
         change = _newest_standing(tx, op.within)
@@ -172,7 +172,7 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
-    """Refuse where somebody has changed the same since (contract, section 7)."""
+    """Refuse where somebody has changed the same since (docs: protocol, section 7)."""
     if entry.new is None or (entry.task is None and entry.entity != "job"):
         return
     made_or_gone = entry.old is None or "deleted" in entry.new

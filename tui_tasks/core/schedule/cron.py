@@ -97,7 +97,7 @@ class Cron:
 
     @classmethod
     def parse(cls, fields: Mapping[str, object]) -> Self:
-        """A Cron from the five named fields, each a str or an int (contract: `scheduler:*`).
+        """A Cron from the five named fields, each a str or an int (docs: scheduling).
 
         Raises ScheduleError: `field` is the one that is missing, unknown or wrong.
         """

@@ -2,7 +2,7 @@
 
 An instant is an int, microseconds since 1970-01-01T00:00Z; a zone is an IANA name;
 durations are seconds. What cron fields mean is in `cron`. The rules are those of the
-contract's `scheduler` tools, for jobs of the types scheduled (`next_fire`,
+`scheduler` tools (docs: scheduling), for jobs of the types scheduled (`next_fire`,
 `fires_between`) and planned (`parse_plan`), and for both of `decide`.
 """
 
@@ -70,7 +70,7 @@ def next_fire(cron: Cron, zone: str, after: int) -> int | None:
     Where clocks change, a schedule of fixed times (`Cron.fixed`, Vixie cron's distinction)
     fires at the first instant at which the clock reads the time or a later one. So a time
     in a spring gap fires at the jump, several in one gap fire there once, and a time that
-    comes twice fires the first time (contract, `scheduler`). An interval (`*/15 * * * *`,
+    comes twice fires the first time (docs: scheduling). An interval (`*/15 * * * *`,
     `0 * * * *`) fires at every instant at which the clock reads one of its times: it runs
     on through a repeated hour and makes nothing up for a gap.
 
@@ -92,7 +92,7 @@ def fires_between(cron: Cron, zone: str, after: int, until: int, limit: int) -> 
 
 
 def parse_plan(texts: Sequence[str], zone: str, now: int) -> tuple[int, ...]:
-    """The instants of a plan, sorted, repeats dropped (contract: `create_planned_task`).
+    """The instants of a plan, sorted, repeats dropped (docs: tools, `scheduler:create_planned_task`).
 
     Each text is an ISO 8601 date and time (`2026-03-01T09:00:00`), with an offset, `Z`,
     or neither: then it is a time in `zone`, at the jump if a gap swallows it, the first

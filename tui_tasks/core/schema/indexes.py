@@ -27,7 +27,7 @@ def _of_tasks() -> list[Any]:
         task.index(task.priority, task.id, where=ready, name="task_ready"),
         # What is ready in a list stands together, as does each status: a page of them is read from their beginnings.
         task.index(task.list_id, task.status, WAITS, task.priority, task.id, where=_live(task), name="task_urgency"),
-        # "at most one task in_progress", held by the database as well as by the code (contract, section 5).
+        # "at most one task in_progress", held by the database as well as by the code (docs: protocol, section 5).
         task.index(
             task.list_id,
             unique=True,

@@ -36,7 +36,7 @@ def migrate(db: Database) -> None:
             if version < SCHEMA:
                 raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
             return
-        # Only now: this writes, and a file that is refused is left as it is (contract, section 3).
+        # Only now: this writes, and a file that is refused is left as it is (docs: protocol, section 3).
         db.write_ahead()
         if version < SCHEMA:
             with db.transaction(write=True):

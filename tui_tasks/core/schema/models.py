@@ -35,7 +35,7 @@ class Id(BigIntegerField):
 
 
 class ListRow(Model):
-    """A list of tasks: a dialect's own, one that was named, or a plan (contract, section 5)."""
+    """A list of tasks: a dialect's own, one that was named, or a plan (docs: protocol, section 5)."""
 
     id = Id(primary_key=True)
     uid = TextField(unique=True)
@@ -60,7 +60,7 @@ class ListRow(Model):
 
 
 class TaskRow(Model):
-    """A task (contract, section 4). A deleted one stays, marked, so that it can come back whole."""
+    """A task (docs: protocol, section 4). A deleted one stays, marked, so that it can come back whole."""
 
     id = Id(primary_key=True)
     uid = TextField(unique=True)
@@ -167,7 +167,7 @@ class MemoryRow(Model):
 
 
 class ClaimRow(Model):
-    """An agent's hold on a task for the length of a lease (contract, section 7)."""
+    """An agent's hold on a task for the length of a lease (docs: protocol, section 7)."""
 
     id = Id(primary_key=True)
     uid = TextField(unique=True)
@@ -183,7 +183,7 @@ class ClaimRow(Model):
 
 
 class AskRow(Model):
-    """A question to the human (contract, section 7)."""
+    """A question to the human (docs: protocol, section 7)."""
 
     id = Id(primary_key=True)
     uid = TextField(unique=True)
@@ -245,7 +245,7 @@ class JobRow(Model):
 
 
 class RunRow(Model):
-    """One nominal time or manual start of a job, and what came of it (contract, section 6)."""
+    """One nominal time or manual start of a job, and what came of it (docs: protocol, section 6)."""
 
     id = Id(primary_key=True)
     uid = TextField(unique=True)
@@ -297,7 +297,7 @@ class JournalRow(Model):
 
 
 class KeptReplyRow(Model):
-    """The reply to a request that carried an idempotency key (contract, section 2)."""
+    """The reply to a request that carried an idempotency key (docs: protocol, section 2)."""
 
     agent = TextField()
     key = TextField()

@@ -245,7 +245,7 @@ class AppActions(Actor):
         return super().why_not(action)
 
     async def do_one_at_a_time(self) -> None:
-        """Give the list the rule of one task in progress, or take it away (contract, section 5)."""
+        """Give the list the rule of one task in progress, or take it away (docs: protocol, section 5)."""
         found = self.host.current_list
         if found is None:
             return
@@ -287,7 +287,7 @@ class AppActions(Actor):
 
 
 def is_dialects_own(found: TaskList) -> bool:
-    """Whether it is the list of one of the dialects, which knows it by its name alone (contract, section 5)."""
+    """Whether it is the list of one of the dialects, which knows it by its name alone (docs: protocol, section 5)."""
     return found.kind == "list" and found.name in DIALECT_LISTS
 
 

@@ -26,7 +26,7 @@ from tui_tasks.tui.widgets.scrolling import KeyScrolling
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
 
-# The parts of an agent's reasoning, in the order in which they are told (contract, section 2).
+# The parts of an agent's reasoning, in the order in which they are told (docs: protocol, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")
 _SAYS: Final = ("message", "question", "answer", "text")
 # What stands beside what was meant, or is told otherwise.

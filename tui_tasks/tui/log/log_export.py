@@ -1,4 +1,4 @@
-"""The log in a file: Markdown for people, or JSON lines as the channel sends them (contract, section 7)."""
+"""The log in a file: Markdown for people, or JSON lines as the channel sends them (docs: protocol, section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The asks inbox: what agents have asked the human, oldest first, answered by single keys (contract, section 7, `ask`).
+"""The asks inbox: what agents have asked the human, oldest first, answered by single keys (docs: protocol, section 7,
+`ask`).
 
 An answer goes to the question that the cursor is on and to no other: a question that was answered, or that its agent
 has withdrawn, stays under the cursor and says so until the human goes on.
