@@ -7,6 +7,7 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
 from pathlib import Path
 
@@ -36,12 +37,26 @@ def test_a_pipe_is_given_the_page_as_it_stands(topic: str, tmp_path: Path) -> No
     assert done.stdout == (ROOT / "tui_tasks" / "docs" / f"{topic}.md").read_text()
 
 
-def test_without_a_topic_each_is_listed_with_its_title(tmp_path: Path) -> None:
+def test_without_a_topic_each_is_listed_with_what_it_is_about(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 0
-    listed = [line.split(maxsplit=1) for line in done.stdout.splitlines() if line and not line.startswith("tui-tasks")]
-    assert [topic for topic, _ in listed] == TOPICS
-    assert ["protocol", "The control channel"] in listed
+    listed, _, hint = done.stdout.rstrip().rpartition("\n\n")
+    topics = [line.split(maxsplit=1) for line in listed.splitlines() if not line.startswith(" ")]
+    assert [topic for topic, _ in topics] == TOPICS
+    assert ["protocol", "What a program on the other end of the pipe can rely on"] in topics
+    assert hint == "tui-tasks help TOPIC prints a page."
+
+
+def test_neither_the_screen_nor_the_state_is_imported_for_it(tmp_path: Path) -> None:
+    needless = "{'textual', 'rich', 'peewee', 'msgspec', 'tui_tasks.core.store'} & set(sys.modules)"
+    script = (
+        f"import sys; from tui_tasks.cli.main import main; main(['help', 'tools']); sys.exit(str({needless} or ''))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(tmp_path), timeout=DEADLINE
+    )
+    assert done.stderr.strip() == ""
+    assert done.stdout.startswith("# Tools\n")
 
 
 def test_a_topic_that_there_is_not_is_wrong_usage_and_told_with_those_that_there_are(tmp_path: Path) -> None:

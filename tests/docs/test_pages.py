@@ -105,6 +105,18 @@ def test_each_file_and_room_that_is_named_is_there(name: str) -> None:
     assert [found for found in named if not any((place / found).exists() for place in places)] == []
 
 
+def test_each_page_and_heading_that_the_code_cites_is_there() -> None:
+    cited = {
+        found
+        for file in (*(ROOT / "tui_tasks").rglob("*.py"), *(ROOT / "tests").rglob("*.py"))
+        for found in re.findall(r"docs: ([a-z-]+)(?:, \"([^\"\n]+)\")?", file.read_text())
+    }
+    assert {"protocol", "scheduling"} <= {page for page, _ in cited}
+    for page, heading in cited:
+        assert (DOCS / f"{page}.md").is_file(), page
+        assert not heading or re.search(rf"^#+ {re.escape(heading)}$", read(page), re.MULTILINE), (page, heading)
+
+
 def test_the_protocol_has_the_sections_that_the_code_cites() -> None:
     page = read("protocol")
     cited = {

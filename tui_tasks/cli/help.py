@@ -41,9 +41,15 @@ def page(topic: str) -> str:
 
 
 def listing() -> str:
-    """Every topic with its title, and how to read it."""
-    lines = [f"{topic:20} {page(topic).partition(chr(10))[0].removeprefix('# ')}" for topic in topics()]
+    """Every topic with what its page is about, and how to read it."""
+    lines = [line for topic in topics() for line in _wrapped(f"{topic:19}{_about(page(topic))}", 80, "", " " * 19)]
     return "\n".join([*lines, "", "tui-tasks help TOPIC prints a page."])
+
+
+def _about(text: str) -> str:
+    """The first sentence below the title of a page."""
+    paragraph = text.split("\n\n")[1].replace("\n", " ")
+    return paragraph.partition(". ")[0].removesuffix(".")
 
 
 def fitted(text: str, width: int) -> str:
