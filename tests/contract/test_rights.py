@@ -335,6 +335,17 @@ def test_a_channel_of_one_list_reads_nothing_of_another(db, two_lists):
         assert agent.finish() == []
 
 
+@pytest.mark.parametrize("tool", ["scheduler:list_tasks", "scheduler:create_adhoc_task"])
+def test_what_reaches_beyond_the_list_of_a_channel_is_kept_whether_it_reads_or_writes(db, tool):
+    db.parent.mkdir(mode=0o700, exist_ok=True)
+    job = {} if tool == "scheduler:list_tasks" else {"name": "x", "system_prompt": "", "prompt": "p"}
+    with Agent(db, "--agent", "alice", "--list-only", "mine") as agent:
+        assert agent.refused(tool, **job)["code"] == "forbidden"
+        (kept,) = agent.ok("control:history")["entries"]
+        assert (kept["event"], kept["actor"], kept["refusal"]["tool"]) == ("agent.refused", "alice", tool)
+        agent.finish()
+
+
 def test_a_channel_of_one_list_writes_nothing_of_another(db, two_lists):
     with Store(str(db)) as store:
         start = journal.newest(store.db)

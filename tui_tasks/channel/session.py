@@ -38,7 +38,7 @@ from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
-from tui_tasks.dialects.confinement import is_told, refuse_elsewhere
+from tui_tasks.dialects.confinement import is_told, refuse_beyond, refuse_elsewhere
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.uptime import Uptime
 
@@ -127,6 +127,8 @@ class Session:
                 raise Forbidden(f"{job.tool.name} is the human's", tool=job.tool.name)
             job.arguments = decode(job.tool.arguments, job.request.arguments)
             job.writes = job.tool.writes(job.arguments)
+            if self.identity.list_only:
+                refuse_beyond(job.tool, job.arguments, self.identity.list)
             if self.identity.read_only and job.writes:
                 raise Forbidden("this channel is read only", tool=job.tool.name)
         except Refusal as refusal:
@@ -289,7 +291,7 @@ class Session:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
         if self.identity.list_only:
             assert job.arguments is not None
-            refuse_elsewhere(call, tool, job.arguments)
+            refuse_elsewhere(call, job.arguments)
         if request.idempotency_key is not None and (held := idempotency.find(self.store.db, job, agent)) is not None:
             if "result" in held:
                 return held["result"], held["seq"]

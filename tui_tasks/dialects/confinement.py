@@ -35,16 +35,23 @@ def is_within(tool: Tool) -> bool:
     return tool.name in _WITHIN or tool.name.startswith("tasklist:")
 
 
-def refuse_elsewhere(call: Call, tool: Tool, arguments: Arguments) -> None:
-    """Refuse what reaches beyond the channel's list.
+def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
+    """Refuse a tool, or an action of it, that is about more than the list of that handle.
 
     Raises:
-        Forbidden: the tool, or its action, is about more than one list.
+        Forbidden: it is.
+    """
+    if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
+        raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
+
+
+def refuse_elsewhere(call: Call, arguments: Arguments) -> None:
+    """Refuse what names something outside the channel's list.
+
+    Raises:
         NotFound: a task, a list or a claim is another list's, or there is none.
     """
     handle = call.channel.identity.list
-    if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
-        raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
     given = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
     # The deprecated tool hands on what it was given.
     given |= given.pop("rest", None) or {}
