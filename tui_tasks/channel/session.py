@@ -40,6 +40,7 @@ from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
 from tui_tasks.dialects.confinement import is_told, refuse_beyond, refuse_elsewhere
 from tui_tasks.dialects.identity import Identity
+from tui_tasks.dialects.task_references import with_full_uids
 from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
@@ -289,16 +290,20 @@ class Session:
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
+        held = idempotency.find(self.store.db, job, agent) if request.idempotency_key is not None else None
+        arguments: Any = job.arguments
+        # What a number stood for the first time may stand elsewhere by now.
+        if held is None:
+            arguments = with_full_uids(call, tool, arguments)
         if self.identity.list_only:
-            assert job.arguments is not None
-            refuse_elsewhere(call, job.arguments)
-        if request.idempotency_key is not None and (held := idempotency.find(self.store.db, job, agent)) is not None:
+            refuse_elsewhere(call, arguments, was_served=held is not None)
+        if held is not None:
             if "result" in held:
                 return held["result"], held["seq"]
             call.resumes = held["waits_for"]
         if request.if_version is not None:
-            _check_version(request, tool, job.arguments, transaction)
-        result = tool.handler(call, job.arguments)
+            _check_version(request, tool, arguments, transaction)
+        result = tool.handler(call, arguments)
         # No reply of what only reads is kept: it may be long, and asking again does no harm.
         if request.idempotency_key is not None and job.writes:
             idempotency.keep(self.store.db, job, agent, result, reading.seq, call.passed)

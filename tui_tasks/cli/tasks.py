@@ -79,9 +79,7 @@ def _numbered(session: Session, number: int) -> Task:
 
 def _at(session: Session, home: TaskList, number: int) -> str | None:
     """The uid of a list's task with a number."""
-    if not 0 < number <= home.total:
-        return None
-    return pages.uid_after(session.store.db, home.id, pages.FIRST, number)
+    return pages.uid_of_number(session.store.db, home, number)
 
 
 def _lists(session: Session) -> list[TaskList]:

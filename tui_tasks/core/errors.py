@@ -86,8 +86,8 @@ class NotFound(Refusal):
 
     code = "not_found"
 
-    def __init__(self, kind: str, id: str) -> None:
-        super().__init__(f"no {kind} {id}", id=id)
+    def __init__(self, kind: str, id: str, hint: str = "") -> None:
+        super().__init__(f"no {kind} {id}{hint}", id=id)
 
 
 class Conflict(Refusal):

@@ -37,6 +37,8 @@ class Open(Arguments, forbid_unknown_fields=False, kw_only=True):
 Name = Annotated[str, Meta(min_length=1, max_length=vocab.MAX_NAME, pattern=r"\S")]
 Text = Annotated[str, Meta(max_length=vocab.MAX_TEXT)]
 Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME)]
+# A task's uid, or what stands for it (`task_references`).
+TaskUid = Annotated[Uid, Meta(extra={"names": "task"})]
 # As far as SQLite counts.
 Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
@@ -97,6 +99,17 @@ def _options(part: dict[str, Any], path: str) -> list[dict[str, Any]]:
         part = holder["items"] if step == "[" else holder["properties"].get(step, {})
     options: list[dict[str, Any]] = part.get("anyOf", [part])
     return options
+
+
+@cache
+def task_arguments(kind: type[Arguments]) -> tuple[str, ...]:
+    """The arguments that name a task."""
+    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
+    return tuple(field.name for field in fields if any(map(_names_task, getattr(field.type, "types", [field.type]))))
+
+
+def _names_task(kind: Any) -> bool:
+    return isinstance(kind, msgspec.inspect.Metadata) and (kind.extra or {}).get("names") == "task"
 
 
 # Mends a value that stands at a path.

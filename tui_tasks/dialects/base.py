@@ -15,7 +15,7 @@ from tui_tasks.core.operations import EnsureList, Operation
 from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
-from tui_tasks.dialects.arguments import Arguments
+from tui_tasks.dialects.arguments import Arguments, task_arguments
 from tui_tasks.dialects.identity import Identity
 
 A = TypeVar("A", bound=Arguments)
@@ -144,8 +144,9 @@ class Tool(msgspec.Struct, frozen=True):
     while_paused: bool = False
     # Whether it may write so much that it is done in steps, between which others write.
     in_steps: bool = False
-    # What its arguments are called.
+    # What its arguments are called, and those of them that name a task.
     argument_names: frozenset[str] = frozenset()
+    task_arguments: tuple[str, ...] = ()
 
 
 class Table:
@@ -197,6 +198,7 @@ class Table:
                 while_paused=while_paused,
                 in_steps=in_steps,
                 argument_names=frozenset(arguments.__struct_fields__),
+                task_arguments=task_arguments(arguments),
             )
             return handler
 

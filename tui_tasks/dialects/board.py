@@ -12,7 +12,7 @@ from tui_tasks.core.operations import AddTask, EditTask
 from tui_tasks.core.read import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.actions import Actions
-from tui_tasks.dialects.arguments import Arguments, Name, Natural, Open, Text, Uid, decode
+from tui_tasks.dialects.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 
 BOARD = Table()
@@ -29,7 +29,7 @@ WORDS = Words(
 )
 _PRIORITY_SHOWN = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
-TaskId = Annotated[Uid, Meta(description="The id of the task.")]
+TaskId = Annotated[TaskUid, Meta(description="The id of the task.")]
 Title = Annotated[Name, Meta(description="The title.")]
 Description = Annotated[Text, Meta(description="What is to be done; an empty one empties it.")]
 Status = Annotated[Literal["open", "in_progress", "completed", "cancelled"], Meta(description="The status.")]

@@ -15,6 +15,7 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.identity import Identity
+from tui_tasks.dialects.task_references import is_full
 
 _WITHIN: Final = frozenset(
     {
@@ -45,8 +46,10 @@ def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
         raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
 
 
-def refuse_elsewhere(call: Call, arguments: Arguments) -> None:
+def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = False) -> None:
     """Refuse what names something outside the channel's list.
+
+    A request that was served before, under its idempotency key, may name a task by a number that no task has now.
 
     Raises:
         NotFound: a task, a list or a claim is another list's, or there is none.
@@ -56,7 +59,7 @@ def refuse_elsewhere(call: Call, arguments: Arguments) -> None:
     # The deprecated tool hands on what it was given.
     given |= given.pop("rest", None) or {}
     for name in _TASK:
-        if isinstance(uid := given.get(name), str):
+        if isinstance(uid := given.get(name), str) and (is_full(uid) or not was_served):
             _require_task(call, uid, "task", uid)
     for name, kind in _LIST.items():
         if given.get(name) not in (None, handle):

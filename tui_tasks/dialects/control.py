@@ -17,7 +17,7 @@ from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim
 from tui_tasks.core.read import queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
-from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid, schema
+from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.confinement import is_told, shown_tools
 from tui_tasks.dialects.events import page
@@ -39,6 +39,7 @@ Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 def hello(call: Call, given: Nothing) -> dict[str, Any]:
     """Say who you are to this program and what it offers. Call it first.
 
+    Where a tool takes a task's uid it also takes `#3`, its number in the list, or the first 6 or more characters of it.
     Returns the protocol's number, the program's version, your agent name, the list this channel is bound to (null: each
     tool family has its own), whether it is read only, the journal's newest seq, and every tool with the schema of its
     arguments.
@@ -91,7 +92,7 @@ def unsubscribe(call: Call, given: Nothing) -> None:
 class _History(Arguments):
     since: Annotated[Seq, Meta(description="Entries after this seq; left out: the newest ones.")] | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at the most.")] = 100
-    task: Annotated[Uid, Meta(description="Only what happened to the task with this uid.")] | None = None
+    task: Annotated[TaskUid, Meta(description="Only what happened to the task with this uid.")] | None = None
 
 
 @CONTROL.tool("control:history", _History, while_paused=True)
@@ -102,6 +103,8 @@ def history(call: Call, given: _History) -> dict[str, Any]:
     entries and ends sooner where they are long (2 MiB). Returns `entries` and `next`, the `since` of the next page
     (null at the end).
     """
+    if given.task is not None and queries.any_task(call.db, given.task) is None:
+        raise NotFound("task", given.task)
     identity = call.channel.identity
     most = NO_LIMIT if identity.list_only else given.limit
     if given.since is None:
@@ -117,7 +120,7 @@ def history(call: Call, given: _History) -> dict[str, Any]:
 
 
 class _OneTask(Arguments):
-    uid: Annotated[Uid, Meta(description="The uid of the task.")]
+    uid: Annotated[TaskUid, Meta(description="The uid of the task.")]
 
 
 def _full(call: Call, task: Task) -> dict[str, Any]:
@@ -233,7 +236,7 @@ class _Ask(Arguments):
         list[Name],
         Meta(description="Answers to choose from, 9 of 500 characters at the most; the human can write another."),
     ] = []
-    task: Annotated[Uid, Meta(description="The uid of the task it is about.")] | None = None
+    task: Annotated[TaskUid, Meta(description="The uid of the task it is about.")] | None = None
     timeout: (
         Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None
     ) = None

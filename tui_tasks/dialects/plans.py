@@ -14,8 +14,9 @@ from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, 
 from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
-from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid
+from tui_tasks.dialects.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.task_references import full_uid
 
 PLANS = Table()
 TASKS = Actions()
@@ -33,7 +34,7 @@ WORDS = Words(
 )
 
 AgentId = Annotated[Name, Meta(description="An agent: whose plan, task or saved state it is, or whose tasks to read.")]
-TaskId = Annotated[Uid, Meta(description="The id of the task.")]
+TaskId = Annotated[TaskUid, Meta(description="The id of the task.")]
 PlanId = Annotated[Uid, Meta(description="The id of a plan: read its tasks alone.")]
 Suggest = Annotated[bool, Meta(description="Also say which pending task to take up next.")]
 Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes first; 3 unless said.")]
@@ -90,21 +91,40 @@ def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
     The plan is `agent_id`'s, or yours; a task is nobody's unless it names an `agent_id` itself. A task waits for those
     in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
     """
+    existing = _existing_tasks(call, given.tasks)
     plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent))
-    uids = _add_tasks(call, plan, given.tasks)
+    uids = _add_tasks(call, plan, given.tasks, existing)
     tasks = [shown(queries.task(call.db, uid), plan.uid) for uid in uids]
     return {"plan_id": plan.uid, "title": plan.name, "tasks": tasks}
 
 
-def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask]) -> list[str]:
-    """Add tasks in order, and then join those that wait for one behind them; return their uids."""
+def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
+    """The uids of the tasks outside the call that tasks of it wait for, by what the caller calls them."""
     words = _own_words(tasks)
-    made: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for at, task in enumerate(tasks):
+        for on in task.depends_on:
+            if on in words or on in found:
+                continue
+            with _within(f"tasks[{at}]"):
+                try:
+                    found[on] = full_uid(call, PLANS.tools["tasks"], "depends_on", on)
+                except NotFound as refusal:
+                    raise InvalidArgument("depends_on", refusal.message) from None
+    return found
+
+
+def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask], existing: dict[str, str]) -> list[str]:
+    """Add tasks in order, and then join those that wait for one behind them; return their uids.
+
+    `made` begins with the uids of existing tasks, and takes in those of the new ones by the caller's words.
+    """
+    made = dict(existing)
     uids: list[str] = []
     early: list[int] = []
     for at, task in enumerate(tasks):
-        known = [made.get(on, on) for on in task.depends_on if on in made or on not in words]
-        if len(known) < len(task.depends_on):
+        known = list(dict.fromkeys(made[on] for on in task.depends_on if on in made))
+        if any(on not in made for on in task.depends_on):
             early.append(at)
         with _within(f"tasks[{at}]"):
             uid = call.run(_new_task(task, plan, known)).uid
@@ -112,7 +132,7 @@ def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask]) -> list[st
         if task.id is not None:
             made[task.id] = uid
     for at in early:
-        depends_on = tuple(dict.fromkeys(made.get(on, on) for on in tasks[at].depends_on))
+        depends_on = tuple(dict.fromkeys(made[on] for on in tasks[at].depends_on))
         with _within(f"tasks[{at}]"):
             call.run(EditTask(uids[at], {"depends_on": depends_on}))
     return uids
@@ -147,8 +167,9 @@ def _within(path: str) -> Iterator[None]:
     try:
         yield
     except InvalidArgument as refusal:
-        inner = refusal.data["argument"]
-        raise InvalidArgument(f"{path}.{inner}", f"{path}.{inner}: {refusal.message}") from None
+        inner, rest = refusal.data["argument"], {key: refusal.data[key] for key in refusal.data if key != "argument"}
+        message = refusal.message.removeprefix(f"{inner}: ")
+        raise InvalidArgument(f"{path}.{inner}", f"{path}.{inner}: {message}", **rest) from None
 
 
 class _Nothing(Arguments):

@@ -11,7 +11,7 @@ from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, 
 from tui_tasks.core.read import queries, task_summary
 from tui_tasks.core.read.task_summary import Brief
 from tui_tasks.core.snapshots import LogEntry, Task
-from tui_tasks.dialects.arguments import Arguments, Name, Nothing, Text, Uid
+from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 
 TASKLIST = Table()
@@ -28,7 +28,7 @@ WORDS = Words(
     }
 )
 
-TaskUid = Annotated[Uid, Meta(description="The uid of the task.")]
+NamedTask = Annotated[TaskUid, Meta(description="The uid of the task.")]
 NewName = Annotated[Name, Meta(description="The title: a concise but accurate headline.")]
 NewDescription = Annotated[Text, Meta(description="What is to be done, in enough detail to do it later.")]
 
@@ -49,7 +49,7 @@ def _shown_entry(entry: LogEntry) -> dict[str, str]:
 
 
 class _Named(Arguments):
-    uid: TaskUid
+    uid: NamedTask
 
 
 class _New(Arguments):
@@ -58,7 +58,7 @@ class _New(Arguments):
 
 
 class _NewBeside(Arguments):
-    uid: Annotated[Uid, Meta(description="The uid of the task beside which the new one goes.")]
+    uid: Annotated[TaskUid, Meta(description="The uid of the task beside which the new one goes.")]
     name: NewName
     description: NewDescription = ""
 
@@ -89,7 +89,7 @@ def delete_task(call: Call, given: _Named) -> dict[str, Any]:
 
 
 class _Update(Arguments):
-    uid: TaskUid
+    uid: NamedTask
     name: Annotated[Name, Meta(description="The new title.")] | None = None
     description: Annotated[Text, Meta(description="The new description; an empty one empties it.")] | None = None
     status: Annotated[Status, Meta(description="The new status.")] | None = None
@@ -110,8 +110,8 @@ def _edited(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Swap(Arguments):
-    uid1: Annotated[Uid, Meta(description="The uid of the one task.")]
-    uid2: Annotated[Uid, Meta(description="The uid of the other, of the same list.")]
+    uid1: Annotated[TaskUid, Meta(description="The uid of the one task.")]
+    uid2: Annotated[TaskUid, Meta(description="The uid of the other, of the same list.")]
 
 
 @TASKLIST.tool("tasklist:swap_tasks", _Swap, writes=True)
@@ -140,7 +140,7 @@ _setter("skipped", ": you will not do it, but keep it for reference. Log the rea
 
 
 class _Log(Arguments):
-    uid: TaskUid
+    uid: NamedTask
     message: Annotated[Text, Meta(description="What was done, found or decided.")]
 
 

@@ -19,6 +19,7 @@ from tui_tasks.core.read.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.snapshots import TaskList
 
 # With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.
 STRETCH: Final = 5_000
@@ -206,6 +207,16 @@ def uid_after(db: Database, list_id: int, rank: str, steps: int) -> str | None:
     """The uid of the task `steps` tasks on from a rank, None past the end. It counts its way there."""
     row = db.one(_UID_AFTER, list=list_id, rank=rank, steps=steps - 1) if steps > 0 else None
     return row[0] if row else None
+
+
+def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
+    """The uid of a list's task with a number, counted from 1 and from the nearer end; None where there is none."""
+    if not 0 < number <= home.total:
+        return None
+    if number <= home.total // 2 + 1:
+        return uid_after(db, home.id, FIRST, number)
+    before = step(db, home.id, LAST, home.total - number + 2, backwards=True)
+    return uid_after(db, home.id, before, 1) if before is not None else None
 
 
 def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, str | None]:

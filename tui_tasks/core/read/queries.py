@@ -201,9 +201,11 @@ def task(db: Database, uid: str) -> Task:
     return read_task(row)
 
 
-def tasks_beginning(db: Database, prefix: str, limit: int) -> list[Task]:
-    """The first tasks whose uid begins with `prefix`."""
+def tasks_beginning(db: Database, prefix: str, limit: int, list_id: int | None = None) -> list[Task]:
+    """The first tasks whose uid begins with `prefix`, of one list or of all."""
     wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff") & IN_LIVE_LIST
+    if list_id is not None:
+        wanted &= TaskRow.list_id == list_id
     return [read_task(row) for row in db.query(TaskRow.select(*TASK).where(wanted).limit(limit))]
 
 
