@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Talk
+from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names, task
 from tui_tasks.core.read import queries
+from tui_tasks.core.store import Store
 
 
 def _uids(talk: Talk, *names: str) -> list[str]:
@@ -96,7 +97,7 @@ def test_a_number_that_no_task_has_is_not_found(talk: Talk) -> None:
     assert names(talk) == ["only"]
 
 
-def test_what_may_be_several_tasks_is_refused_with_the_candidates(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_be_several_tasks_is_refused_with_the_candidates(talk: Talk) -> None:
     uids = _uids(talk, "one", "two")
     common = uids[0][:6]
     if uids[1][:6] != common:  # the count that uids begin with went over
@@ -138,3 +139,21 @@ def test_a_batch_names_what_it_has_just_made(talk: Talk) -> None:
     )
     assert [reply["ok"] for reply in replies] == [True, True]
     assert task(talk, "#1")["status"] == "done"
+
+
+def test_a_channel_of_one_list_finds_none_of_another_list_and_names_none(store: Store, clock: Clock) -> None:
+    everywhere = Talk(store, clock)
+    there, here = add(everywhere, "there"), add(everywhere, "here", list="mine")
+    kept = Talk(store, clock, list="mine", list_only=True)
+    assert kept.refused("tasklist:get_task", uid=there[:8])["data"] == {"id": there[:8]}
+    assert kept.ok("tasklist:get_task", uid=here[:6])["uid"] == here
+    assert kept.ok("tasklist:get_task", uid="#1")["uid"] == here
+    for _ in range(2):
+        assert kept.ok("tasklist:delete_task", {"idempotency_key": "k"}, uid="#1")["uid"] == here
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 9])
+def test_a_number_is_the_place_in_the_list_from_whichever_end_it_is_counted(talk: Talk, length: int) -> None:
+    uids = _uids(talk, *map(str, range(length)))
+    assert [task(talk, f"#{number}")["uid"] for number in range(1, length + 1)] == uids
+    assert talk.refused("control:task", uid=f"#{length + 1}")["code"] == "not_found"

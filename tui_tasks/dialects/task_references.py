@@ -1,4 +1,4 @@
-"""What stands for a task's uid (docs: protocol, section 2): `#N`, its number in a list, and the beginning of the uid."""
+"""What stands for a task's uid (docs: protocol, section 2): `#N`, its number in a list, and the uid's beginning."""
 
 from __future__ import annotations
 
