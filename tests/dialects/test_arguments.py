@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.conftest import Talk
@@ -88,3 +90,32 @@ def test_an_argument_that_is_not_known_is_refused_with_those_that_are(
 ) -> None:
     error = talk.refused(tool, **sent)
     assert (error["code"], error["message"]) == ("invalid_argument", told)
+
+
+@pytest.mark.parametrize("written", ["10.0", "1e1", "10"])
+def test_a_whole_number_is_an_integer_however_it_is_written(talk: Talk, written: str) -> None:
+    number = json.loads(written)
+    plan = talk.ok("tasks", action="create_plan", title="p", tasks=[{"title": "t", "priority": number}])
+    held = talk.ok("create_plan", title="q", tasks=f'[{{"title": "t", "priority": {written}}}]')
+    priorities = [found["tasks"][0]["priority"] for found in (plan, held)]
+    assert [(priority, type(priority)) for priority in priorities] == [(10, int)] * 2
+    assert talk.ok("task", action="list", limit=number)["structuredContent"]["total"] == 0
+    assert talk.ok("control:history", limit=number, since=json.loads("0.0"))["next"] is None
+    schedule = {"minute": number, "hour": number, "day": "*", "month": "*", "weekday": "*"}
+    job = talk.ok("scheduler:create_scheduled_task", name="j", system_prompt="", prompt="p", schedule=schedule)
+    assert job["schedule"]["minute"] == "10"
+
+
+def test_a_number_that_is_not_whole_is_no_integer_and_one_of_the_callers_own_stays_as_it_is(talk: Talk) -> None:
+    error = talk.refused("task", action="list", limit=1.5)
+    assert (error["code"], error["data"]) == ("invalid_argument", {"argument": "limit"})
+    made = talk.ok("task", action="create", title="t", metadata={"n": 10.0}, tags="x")
+    assert repr(made["structuredContent"]["task"]["metadata"]["n"]) == "10.0"
+
+
+def test_a_version_and_an_id_are_whole_numbers_however_they_are_written(talk: Talk) -> None:
+    uid = talk.ok("tasklist:add_task", name="t")["uid"]
+    request = {"id": 7.0, "tool": "tasklist:set_task_done", "args": {"uid": uid}, "if_version": 1.0}
+    assert talk.one(request) | {"result": None} == {"id": 7, "ok": True, "result": None, "seq": 2}
+    assert talk.one(request)["error"]["code"] == "conflict"
+    assert talk.one({"id": 1e30, "tool": "tasklist:display"})["error"]["code"] == "invalid_request"

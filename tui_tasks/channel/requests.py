@@ -40,7 +40,14 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 def request_id(value: Any) -> str | int | None:
     """The id to echo, of whatever came; None where it has no usable one."""
     found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+    return found if isinstance(found, str) else _integer(found)
+
+
+def _integer(value: Any) -> int | None:
+    """A whole number, however it is written (`10.0`), as far as SQLite counts; None for anything else."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def tool_name(value: Any) -> str:
@@ -75,9 +82,9 @@ def read(value: Any) -> Request:
     if not isinstance(arguments, dict):
         raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
     if _EXTRA_KEYS.isdisjoint(value):
-        return Request(value.get("id"), tool, arguments)
+        return Request(request_id(value), tool, arguments)
     return Request(
-        id=value.get("id"),
+        id=request_id(value),
         tool=tool,
         arguments=arguments,
         agent=agent_name(name("agent", value.get("agent")), tool),
@@ -124,9 +131,10 @@ def name(key: str, given: Any) -> str | None:
 
 
 def _version(version: Any) -> int | None:
-    if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
+    number = _integer(version)
+    if version is not None and number is None:
         raise InvalidRequest("if_version is an integer")
-    return version
+    return number
 
 
 def agent_name(given: str | None, tool: str = "") -> str | None:

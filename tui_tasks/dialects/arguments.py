@@ -55,14 +55,34 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
     Raises:
         InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
     """
+    if not _is_plain(kind) or None in given.values():
+        given = _mender(kind)(given | {"rest": given} if issubclass(kind, Open) else given, "")
     try:
-        if _is_plain(kind) and None not in given.values():
+        try:
             return msgspec.convert(given, kind)
-        if issubclass(kind, Open):
-            given = given | {"rest": given}
-        return msgspec.convert(_mender(kind)(given, ""), kind)
+        except msgspec.ValidationError as error:
+            if "got `float`" not in str(error):
+                raise
+        return msgspec.convert(_with_integers(msgspec.inspect.type_info(kind), given), kind)
     except msgspec.ValidationError as error:
         raise _refusal(str(error), kind) from None
+
+
+def _with_integers(kind: Any, value: Any) -> Any:
+    """A value with its whole numbers as integers where one is asked for: JSON has no word for the difference."""
+    info = msgspec.inspect
+    kind = _bare(kind)
+    if isinstance(kind, info.UnionType):
+        for option in kind.types:
+            value = _with_integers(option, value)
+    elif isinstance(kind, info.IntType) and isinstance(value, float) and value.is_integer():
+        return int(value)
+    elif isinstance(kind, info.ListType) and isinstance(value, list):
+        return [_with_integers(kind.item_type, item) for item in value]
+    elif isinstance(kind, info.StructType) and isinstance(value, dict):
+        kinds = {field.encode_name: field.type for field in kind.fields}
+        return {name: _with_integers(kinds[name], item) if name in kinds else item for name, item in value.items()}
+    return value
 
 
 def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
