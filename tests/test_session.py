@@ -59,6 +59,13 @@ def test_an_unknown_tool_is_told_with_the_nearest_names(talk):
     assert talk.refused("x" * 100_000)["data"]["did_you_mean"] == []
 
 
+def test_a_tool_with_an_action_in_its_name_is_told_where_the_action_goes(talk):
+    error = talk.refused("task:create", action="create")
+    assert error["data"]["did_you_mean"][0] == "task"
+    assert '"action": "create"' in error["message"]
+    assert "action" not in talk.refused("todo:write")["message"]
+
+
 @pytest.mark.parametrize("verb", ["control:answer", "control:message", "control:pause", "control:resume"])
 def test_a_verb_of_the_humans_is_forbidden_and_kept_as_refused(talk, verb):
     error = talk.refused(verb, {"agent": "sly", "topic": "power"}, anything="goes")

@@ -8,6 +8,7 @@ import select
 from collections import deque
 from typing import Any, Final
 
+from tui_tasks.channel.not_json import how_to_mend
 from tui_tasks.core.errors import ParseError, TooLarge
 from tui_tasks.dialects import strict_json
 
@@ -57,6 +58,8 @@ class LineSplitter:
             value = strict_json.load_line(line)
         except ParseError as error:
             self._goes_on = _how_it_goes_on(line)
+            if error.message.startswith((strict_json.NO_JSON, strict_json.NOT_UTF_8)):
+                return [ParseError(f"{error.message}: {how_to_mend(line, error.message)}")]
             return [error]
         if goes_on is _Goes.ON or (goes_on is _Goes.ON_INDENTED and line[:1].isspace()):
             return [

@@ -162,11 +162,20 @@ class Session:
     def _tool(self, name: str) -> Tool:
         tool = self.table.find(name)
         if tool is None:
-            import difflib
-
-            near = difflib.get_close_matches(name[:200].lower(), self.table.tools, n=3, cutoff=0.5)
-            raise UnknownTool(f"no tool {name[:200]}", did_you_mean=near)
+            raise self._unknown(name[:200])
         return tool
+
+    def _unknown(self, name: str) -> UnknownTool:
+        import difflib
+
+        near = difflib.get_close_matches(name.lower(), self.table.tools, n=3, cutoff=0.5)
+        # A tool with actions is often called as `task:create`.
+        family, mark, action = name.partition(":")
+        if not mark or (holder := self.table.find(family)) is None:
+            return UnknownTool(f"no tool {name}", did_you_mean=near)
+        hint = f'; {family} takes it as an argument: "action": "{action}"' if "action" in holder.argument_names else ""
+        others = [other for other in near if other != family]
+        return UnknownTool(f"no tool {name}{hint}", did_you_mean=[family, *others[:2]])
 
     def _serve(self, lines: list[Line]) -> list[bytes]:
         with storage_errors(self.store.path):

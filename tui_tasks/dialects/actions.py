@@ -6,7 +6,7 @@ What such a tool takes, and what an agent reads of it, is put together from its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Final, Literal, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import Meta
@@ -16,6 +16,7 @@ from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Call, Table, docstring
 
 A = TypeVar("A", bound=Arguments)
+_BESIDE: Final = ': it goes under "arguments", beside "action"'
 
 
 class _Action(msgspec.Struct, frozen=True):
@@ -85,10 +86,12 @@ class Actions:
         held = {name: value for name in names if (value := getattr(given, name)) is not None}
         for name in held:
             if name not in action.takes:
-                raise InvalidArgument(name, f"{name} does not go with the action {given.action}")
+                takes = ", ".join(field for field in action.arguments.__struct_fields__)
+                message = f"{name} does not go with the action {given.action}, which takes {takes or 'nothing'}"
+                raise InvalidArgument(name, message)
         for name in action.needs:
             if name not in held:
-                raise InvalidArgument(name, f"missing argument {name} of the action {given.action}")
+                raise InvalidArgument(name, f"missing argument {name} of the action {given.action}{_BESIDE}")
         return action.arguments(**held)
 
     def _all_arguments(self, name: str) -> type[Arguments]:

@@ -45,7 +45,7 @@ Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 A = TypeVar("A", bound=Arguments)
 
 _AT = re.compile(r" - at `\$\.?(.*?)`$")
-_BLANK = r"Expected `str` matching regex '\\S'"
+_BLANK = r"expected string matching regex '\\S'"
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*?)`")
 
 
@@ -88,21 +88,84 @@ def _with_integers(kind: Any, value: Any) -> Any:
 def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     at, field = _AT.search(text), _FIELD.search(text)
     path = at[1] if at else ""
-    message = _AT.sub("", text)
+    message = _in_words_of_json(_AT.sub("", text))
     if field:
         holder, path = path, f"{path}.{field[1]}" if path else field[1]
         is_unknown = "unknown" in text
-        message = f"unknown argument {path}; {_taken(kind, holder)}" if is_unknown else f"missing argument {path}"
+        message = _unknown(kind, holder, field[1]) if is_unknown else _missing(kind, holder, field[1])
     if message == _BLANK:
         message = "must not be blank"
     if message.startswith("Invalid enum value"):
-        message += f", it is one of {', '.join(_words(schema(kind), path))}"
+        words = _words(schema(kind), path)
+        message += f", it is one of {', '.join(words)}{_nearest(_value_in(message), words)}"
     return InvalidArgument(path, message if field else f"{path}: {message}")
+
+
+# What JSON Schema calls what msgspec calls as Python does.
+_SCHEMA_WORDS: Final = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
+_TYPES: Final = re.compile(r"`([a-z |]+)`")
+
+
+def _in_words_of_json(text: str) -> str:
+    """A message with types as the tool's schema calls them, not as Python does."""
+
+    def words(found: re.Match[str]) -> str:
+        return " or ".join(_SCHEMA_WORDS.get(word, word) for word in found[1].split(" | "))
+
+    return _TYPES.sub(words, text).replace("Expected ", "expected ", 1)
+
+
+def _unknown(kind: type[Arguments], holder: str, name: str) -> str:
+    path = f"{holder}.{name}" if holder else name
+    return f"unknown argument {path}; {_taken(kind, holder)}{_nearest(name, _names(kind, holder))}"
+
+
+def _missing(kind: type[Arguments], holder: str, name: str) -> str:
+    if holder:
+        return f"missing argument {holder}.{name}; {_taken(kind, holder)}"
+    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_taken(kind, holder)}'
+
+
+# What models write for the statuses of some dialect, and the words, one of which each dialect has.
+_SYNONYMS: Final = {
+    "pending": ("pending", "open"),
+    "in_progress": ("in_progress",),
+    "done": ("done", "completed"),
+    "skipped": ("skipped", "cancelled"),
+    "failed": ("failed", "cancelled"),
+}
+_MEANT: Final = {
+    **dict.fromkeys(("todo", "to_do", "open", "pending", "new", "not_started", "queued", "waiting"), "pending"),
+    **dict.fromkeys(("wip", "in_progress", "inprogress", "doing", "started", "active", "ongoing"), "in_progress"),
+    **dict.fromkeys(("done", "complete", "completed", "finished", "closed", "resolved", "success"), "done"),
+    **dict.fromkeys(("skip", "skipped", "cancel", "canceled", "cancelled", "wontfix", "deferred"), "skipped"),
+    **dict.fromkeys(("fail", "failed", "failure", "error", "errored", "broken"), "failed"),
+}
+
+
+def _nearest(given: str, words: list[str]) -> str:
+    """Which of the words is likely to be meant, as the end of a message; nothing where none is."""
+    import difflib
+
+    plain = re.sub(r"[\s-]+", "_", given.strip().lower())
+    synonyms = [word for word in _SYNONYMS.get(_MEANT.get(plain, ""), ()) if word in words]
+    near = synonyms or difflib.get_close_matches(plain[:100], words, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _value_in(message: str) -> str:
+    """The value that a message quotes."""
+    found = re.search(r"'(.*)'", message, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _names(kind: type[Arguments], path: str) -> list[str]:
+    return [name for option in _options(schema(kind), path) for name in option.get("properties", ())]
 
 
 def _taken(kind: type[Arguments], path: str) -> str:
     """The arguments that may stand in the object at a path, for people."""
-    names = [name for option in _options(schema(kind), path) for name in option.get("properties", ())]
+    names = _names(kind, path)
     return f"there is {', '.join(names)}" if names else "it takes none"
 
 

@@ -12,6 +12,8 @@ import msgspec
 from tui_tasks.core.errors import ParseError
 
 MAX_NESTING: Final = 64
+NO_JSON: Final = "not one JSON text"
+NOT_UTF_8: Final = "not UTF-8"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 
@@ -68,7 +70,7 @@ def loads(text: str) -> Any:
     except RecursionError:
         raise ParseError(f"nested deeper than {MAX_NESTING}") from None
     except ValueError as error:
-        raise ParseError(f"not one JSON text: {error}") from None
+        raise ParseError(f"{NO_JSON}: {error}") from None
     if text.count("[") + text.count("{") > MAX_NESTING and _nesting(value) > MAX_NESTING:
         raise ParseError(f"nested deeper than {MAX_NESTING}")
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
@@ -124,7 +126,7 @@ def _load_any(line: bytes) -> Any:
     try:
         return loads(line.decode())
     except UnicodeDecodeError as error:
-        raise ParseError(f"not UTF-8: {error.reason} at byte {error.start}") from None
+        raise ParseError(f"{NOT_UTF_8}: {error.reason} at byte {error.start}") from None
 
 
 def _load_plain(line: bytes) -> Any:

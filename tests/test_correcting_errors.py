@@ -1,0 +1,112 @@
+"""What a refusal says, so that who sent the line can put it right from the reply alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import Talk
+from tui_tasks.channel.framing import LineSplitter
+from tui_tasks.core.errors import ParseError
+
+REQUEST = '{"tool": "tasklist:display"}'
+
+
+def _problem(line: bytes) -> str:
+    (refusal,) = LineSplitter().feed(line + b"\n")
+    assert isinstance(refusal, ParseError)
+    return refusal.message
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("```json", "a Markdown fence"),
+        (f"```json {REQUEST} ```", "a Markdown fence"),
+        (f"`{REQUEST}`", "Markdown backquotes"),
+        (f"\ufeff{REQUEST}", "byte order mark"),
+        ("<tool_call><name>task</name></tool_call>", "XML"),
+        ("I will now read the list.", "prose"),
+        (f"Here it is: {REQUEST}", "prose"),
+        (f"{REQUEST} {REQUEST}", "more than one value"),
+        (f"{REQUEST} and that is all", "more than one value"),
+        ("{'tool': 'tasklist:display'}", "single quotes"),
+        ('{tool: "tasklist:display"}', "keys are not in double quotes"),
+        ('{"tool": "tasklist:display",}', "comma before a closing bracket"),
+        ('{"tool": "task", "arguments": {"a": True}}', "Python's True"),
+        ("Content-Length: 28", "a header"),
+        (f"data: {REQUEST}", "server-sent event"),
+        (f"// {REQUEST}", "a comment"),
+        ('{"tool": "tasklist:display"', ""),
+        ("{", ""),
+    ],
+)
+def test_what_is_no_json_is_told_as_what_it_looks_like_and_what_to_send(line: str, seen: str) -> None:
+    problem = _problem(line.encode())
+    assert seen in problem
+    assert "one JSON object a line, no Markdown" in problem
+
+
+def test_a_long_line_that_is_no_json_is_told_of_as_soon_as_a_short_one() -> None:
+    for line in ("{" + ", " * 500_000, "[" * 1_000_000, "x" * 1_000_000, "{" + " " * 1_000_000):
+        assert len(_problem(line.encode())) < 300
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("tasklist:add_task", {"nam": "x"}, ["unknown argument nam", "name, description", "did you mean name?"]),
+        ("tasklist:add_task", {"title": "x", "name": "x"}, ["unknown argument title", "name, description"]),
+        ("tasklist:add_task", {}, ["missing argument name", 'under "arguments"', '{"name": ...}']),
+        ("task", {"action": "update", "status": "open"}, ["missing argument task_id", 'under "arguments"']),
+        ("task", {"action": "create", "title": "x", "limit": 5}, ["limit does not go with", "title, description"]),
+        ("task", {"action": "create", "title": 5}, ["expected string", "got integer"]),
+        ("control:history", {"limit": "x"}, ["expected integer", "got string"]),
+        ("control:history", {"limit": 0}, ["expected integer >= 1"]),
+        ("ask", {"question": "?", "timeout": "soon"}, ["expected number", "got string"]),
+        ("tasks", {"action": "pending", "suggest_next": "yes"}, ["expected boolean", "got string"]),
+        ("task", {"action": "create", "title": "x", "metadata": 5}, ["expected object", "got integer"]),
+        ("tasklist:get_tasks", {"status": 5}, ["expected array", "got integer"]),
+    ],
+)
+def test_a_wrong_argument_is_told_with_what_to_write(
+    talk: Talk, tool: str, arguments: dict[str, Any], said: list
+) -> None:
+    error = talk.refused(tool, **arguments)
+    assert error["code"] == "invalid_argument"
+    for words in said:
+        assert words in error["message"], error["message"]
+    assert not re.search(r"`|\b(int|str|bool|float|dict|list)\b", error["message"])
+
+
+@pytest.mark.parametrize(
+    ("written", "tasklist", "task", "tasks"),
+    [
+        ("todo", "pending", "open", "pending"),
+        ("To-Do", "pending", "open", "pending"),
+        ("completed", "done", None, "done"),
+        ("finished", "done", "completed", "done"),
+        ("in-progress", "in_progress", "in_progress", "in_progress"),
+        ("wip", "in_progress", "in_progress", "in_progress"),
+        ("canceled", "skipped", "cancelled", "cancelled"),
+        ("error", "failed", "cancelled", "cancelled"),
+    ],
+)
+def test_another_word_for_a_status_names_the_dialects_own(
+    talk: Talk, written: str, tasklist: str, task: str | None, tasks: str
+) -> None:
+    uid = talk.ok("tasklist:add_task", name="t")["uid"]
+    for tool, arguments, word in [
+        ("tasklist:update_task", {"uid": uid}, tasklist),
+        ("task", {"action": "update", "task_id": uid}, task),
+        ("tasks", {"action": "update", "id": uid}, tasks),
+    ]:
+        if word is None:  # it is the dialect's own
+            continue
+        error = talk.refused(tool, **arguments, status=written)
+        assert f"did you mean {word}?" in error["message"], error["message"]
+        assert error["data"] == {"argument": "status"}
+    assert json.dumps(talk.ok("tasklist:display")).count("pending") == 1
