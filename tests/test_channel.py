@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks.channel.loop import Channel
+from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
@@ -29,7 +29,7 @@ def pipes(path):
 
     def serve() -> None:
         with Store(str(path)) as store:
-            Channel(Session(store, TABLE, Identity(), Clock()), to_channel, from_channel).run()
+            ControlChannel(Session(store, TABLE, Identity(), Clock()), to_channel, from_channel).run()
         os.close(from_channel)
 
     serving = threading.Thread(target=serve)
@@ -93,7 +93,7 @@ def sockets(path):
 
     def serve() -> None:
         with Store(str(path)) as store:
-            Channel(Session(store, TABLE, Identity(), Clock()), theirs.fileno(), theirs.fileno()).run()
+            ControlChannel(Session(store, TABLE, Identity(), Clock()), theirs.fileno(), theirs.fileno()).run()
         ended.append(True)
 
     serving = threading.Thread(target=serve)
@@ -115,7 +115,7 @@ def test_a_stop_that_comes_after_the_end_writes_nowhere(path, tmp_path):
     read_from, write_to = os.pipe()
     os.close(write_to)
     with Store(str(path)) as store, (tmp_path / "replies").open("wb") as replies:
-        channel = Channel(Session(store, TABLE, Identity(), Clock()), read_from, replies.fileno())
+        channel = ControlChannel(Session(store, TABLE, Identity(), Clock()), read_from, replies.fileno())
         channel.run()
         # As many as were closed, so that one of them has the number of the pipe that woke the channel.
         files = [(tmp_path / str(number)).open("w+b") for number in range(4)]

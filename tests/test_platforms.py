@@ -16,11 +16,11 @@ import pytest
 from tests.core.databases import add
 from tui_tasks.core.engine import held_log, private_files, watch, write_queue
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import inside, mark, processes
 from tui_tasks.runner.lease import Leases
-from tui_tasks.runner.processes import Identity
+from tui_tasks.runner.processes import ProcessIdentity
 
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
@@ -99,7 +99,7 @@ def boot_session(monkeypatch):
 @pytest.mark.usefixtures("no_proc", "no_psutil")
 def test_without_proc_and_psutil_a_process_is_unknown_and_never_taken_for_dead():
     me = processes.identity()
-    assert me == Identity("", "", os.getpid(), "")
+    assert me == ProcessIdentity("", "", os.getpid(), "")
     assert processes.is_alive(me) is None
     assert list(processes.ancestors(os.getpid())) == []
     assert processes.descendants(os.getpid()) == []
@@ -144,14 +144,14 @@ def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with
 @pytest.mark.parametrize("supervised", [False, True])
 def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
     with store.db.transaction(write=True):
-        heartbeats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert inside.inside_run({}, store.db) is supervised
 
 
 @pytest.mark.usefixtures("no_proc", "boot_session")
 def test_without_proc_a_supervisor_that_died_is_noticed_at_once():
     with subprocess.Popen(["sleep", "600"]) as child:
-        beat = Beat("run", True, *processes.identity(child.pid), at=1)
+        beat = Heartbeat("run", True, *processes.identity(child.pid), at=1)
         leases = Leases(60.0)
         assert leases.verdict("run", beat, 0.0) is None
         child.kill()
@@ -183,7 +183,7 @@ def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
 @pytest.mark.usefixtures("no_proc", "no_psutil")
 def test_without_proc_and_psutil_a_run_is_given_up_when_its_lease_is_over_and_not_before():
     leases = Leases(60.0)
-    beat = Beat("run", True, *processes.identity(), at=1)
+    beat = Heartbeat("run", True, *processes.identity(), at=1)
     assert leases.verdict("run", beat, 0.0) is None
     assert leases.verdict("run", beat, 59.0) is None
     assert "no sign of life for 60 s" in str(leases.verdict("run", beat, 60.0))

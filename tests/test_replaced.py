@@ -25,7 +25,7 @@ from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import AddTask, AnswerAsk, ClaimNext, EditTask, EnsureList, ReleaseClaim
 from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.database_link import Bridge, Changes
+from tui_tasks.tui.app.database_link import Changes, DatabaseLink
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ class Told:
 
     def __init__(self, path: Path) -> None:
         self.changes: list[Changes] = []
-        self.bridge = Bridge(str(path), read_only=True, clock=lambda: START)
+        self.bridge = DatabaseLink(str(path), read_only=True, clock=lambda: START)
         self.bridge.told = self.changes.append
 
 

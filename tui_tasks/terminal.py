@@ -23,9 +23,9 @@ import msgspec
 
 STANDARD: Final = (0, 1, 2)
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-PATIENCE: Final = 3.0
+EXIT_SECONDS: Final = 3.0
 """Seconds that an app told to leave may take before it is ended."""
-PATIENCE_GONE: Final = 0.8
+EXIT_SECONDS_GONE: Final = 0.8
 """The same where there is no terminal left to be tidied."""
 
 # The other half of what Textual's driver writes at the start: paste, wrap, resize reports, mouse, keyboard protocol,
@@ -168,7 +168,7 @@ class Screen(Protocol):
         """Ask the app to end."""
 
 
-def run(app: Screen, patience: float = PATIENCE) -> int:
+def run(app: Screen, patience: float = EXIT_SECONDS) -> int:
     """Run `app` to its end, give the terminal back as it was, and return the exit status for the process.
 
     SIGTERM, SIGHUP and SIGINT make the app leave by `app.exit`, with 128 and the signal's number. So does the end of
@@ -250,7 +250,7 @@ class _Guard:
         while not self.done:
             wait = 1.0
             if told is not None:
-                wait = told + (PATIENCE_GONE if self.gone else self.patience) - time.monotonic()
+                wait = told + (EXIT_SECONDS_GONE if self.gone else self.patience) - time.monotonic()
                 if wait <= 0:
                     self._end()
             events = dict(poller.poll(wait * 1000))

@@ -9,7 +9,7 @@ from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, CreateJob, Decide
 from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.migrations import migrate
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import replay
 
 MINUTE = 60 * SECOND
@@ -61,7 +61,7 @@ class Jobs:
 
 
 def beat(run_uid, at, pid=1, supervised=False):
-    return Beat(run_uid, supervised, "boot", "namespace", pid, "born", at)
+    return Heartbeat(run_uid, supervised, "boot", "namespace", pid, "born", at)
 
 
 def at(text, zone):

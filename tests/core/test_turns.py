@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.engine.write_queue import Turns
+from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import Busy
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.store import Store
@@ -50,7 +50,7 @@ class Clock:
             self.is_alarm = False
         return False
 
-    def has_to_wait(self, comer: Turns) -> bool:
+    def has_to_wait(self, comer: WriteQueue) -> bool:
         """Whether one that comes now gives way."""
         return self.waits(lambda: comer.take(lambda _: None, ""))
 
@@ -65,9 +65,9 @@ def turns(tmp_path, clock):
     """Make the turns of one more connection to the database of that name."""
     made = []
 
-    def at(name: str = "tasks.db") -> Turns:
+    def at(name: str = "tasks.db") -> WriteQueue:
         (tmp_path / name).touch()
-        made.append(Turns(str(tmp_path / name), LIMIT, clock, clock.sleep))
+        made.append(WriteQueue(str(tmp_path / name), LIMIT, clock, clock.sleep))
         return made[-1]
 
     yield at
@@ -75,7 +75,7 @@ def turns(tmp_path, clock):
         one.close()
 
 
-def while_it_waits(waiter: Turns, clock: Clock, milliseconds: int, then: Callable[[], object]) -> None:
+def while_it_waits(waiter: WriteQueue, clock: Clock, milliseconds: int, then: Callable[[], object]) -> None:
     """Do something when a waiter has waited for so long; then it goes in."""
 
     def begin(_: str) -> None:
@@ -162,7 +162,7 @@ def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
     def long_ago() -> int:
         return time.monotonic_ns() // 1000 - 100_000
 
-    waiter, comer = Turns(path, LIMIT, long_ago, lambda _: None), threading.Thread(target=commit)
+    waiter, comer = WriteQueue(path, LIMIT, long_ago, lambda _: None), threading.Thread(target=commit)
 
     def begin(_: str) -> None:
         waiter.wait(0)
@@ -215,7 +215,7 @@ def test_another_user_who_locks_what_they_can_holds_up_nobody(tmp_path, clock):
     command, pipes = [sys.executable, "-c", ANOTHERS_LOCK], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as other:
         assert other.stdout.readline() == b"Permission denied \n"
-        comer = Turns(str(path), LIMIT, clock, clock.sleep)
+        comer = WriteQueue(str(path), LIMIT, clock, clock.sleep)
         assert not clock.has_to_wait(comer)
         comer.close()
 
@@ -231,7 +231,7 @@ def test_a_lock_file_that_is_not_the_users_own_is_not_used_and_commits_are_made_
     else:
         os.mkfifo(lock, 0o600)
     with pytest.raises(OSError):
-        Turns(str(path), LIMIT)
+        WriteQueue(str(path), LIMIT)
     with Store(str(path)) as store:
         store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=NOW)
     assert not (tmp_path / "elsewhere").exists()

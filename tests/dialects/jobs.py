@@ -4,7 +4,7 @@ import json
 
 from tests.conftest import SECOND, Talk
 from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, DecideDue, EndRun
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 
 DAILY = {"minute": 30, "hour": 2, "day": "*", "month": "*", "weekday": "*"}
 
@@ -21,8 +21,8 @@ def scheduled(talk: Talk, name: str = "daily", **more: object) -> dict:
 def begin(talk: Talk, run_id: str) -> None:
     """What a scheduler and a supervisor do with a run of the runner's."""
     now = talk.clock()
-    talk.store.commit(ClaimRun(run_id, Beat(run_id, False, "b", "n", 1, "x", now), 9), actor="system", now=now)
-    by = Beat(run_id, True, "b", "n", 2, "x", now)
+    talk.store.commit(ClaimRun(run_id, Heartbeat(run_id, False, "b", "n", 1, "x", now), 9), actor="system", now=now)
+    by = Heartbeat(run_id, True, "b", "n", 2, "x", now)
     talk.store.commit(BeginRun(run_id, by, f"hash of {run_id}", now + 60 * SECOND), actor="system", now=now)
 
 

@@ -11,7 +11,7 @@ from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, beat
 from tests.runner.hosting import hosted, runners, until
 from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import inside, processes
 from tui_tasks.runner.lease import Leases
@@ -143,7 +143,7 @@ def test_a_defect_does_not_end_the_scheduler(jobs, path, clock):
 
 
 def held_by(process, supervised=True, at=0):
-    return Beat("run", supervised, *process, at=at)
+    return Heartbeat("run", supervised, *process, at=at)
 
 
 def test_a_supervisor_that_lives_keeps_its_run_however_long_it_says_nothing():
@@ -198,7 +198,7 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
     )
     run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
     service.turn(store)
-    alive = Beat(run.uid, True, *processes.identity(), at=clock.now)
+    alive = Heartbeat(run.uid, True, *processes.identity(), at=clock.now)
     dead = msgspec.structs.replace(alive, pid=2**22 - 1)
     with store.db.transaction(write=True):
         heartbeats.put(store.db, dead)
@@ -232,5 +232,5 @@ def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
 @pytest.mark.parametrize("supervised", [False, True])
 def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
     with store.db.transaction(write=True):
-        heartbeats.put(store.db, Beat("run", supervised, *processes.identity(os.getppid()), at=0))
+        heartbeats.put(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
     assert inside.inside_run({}, store.db) is supervised

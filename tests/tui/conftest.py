@@ -12,7 +12,7 @@ from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.database_link import Bridge
+from tui_tasks.tui.app.database_link import DatabaseLink
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def make_app() -> Callable[..., TaskApp]:
     """Make an App whose clock stands still at `NOW`."""
 
     def make(path: str | Path, *, read_only: bool = False, **options: object) -> TaskApp:
-        bridge = Bridge(str(path), read_only=read_only, clock=lambda: NOW)
+        bridge = DatabaseLink(str(path), read_only=read_only, clock=lambda: NOW)
         return TaskApp(bridge, zone=ZONE, **options)
 
     return make

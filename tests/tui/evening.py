@@ -21,7 +21,7 @@ from tui_tasks.core.operations_jobs import (
 )
 from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.schedule import run_logs
-from tui_tasks.core.snapshots import Beat, Run
+from tui_tasks.core.snapshots import Heartbeat, Run
 from tui_tasks.core.store import Store
 
 
@@ -114,7 +114,7 @@ class Jobs:
         """By a supervisor, which writes what the run prints."""
         self._do(now, DecideDue(self[1]))
         self.running = self._open(1).uid
-        beat = Beat(self.running, False, "boot", "namespace", 4242, "1", now)
+        beat = Heartbeat(self.running, False, "boot", "namespace", 4242, "1", now)
         self._do(now, ClaimRun(self.running, beat, 4))
         self._do(now + 1_000_000, BeginRun(self.running, beat, "0" * 64, at(21, 15)))
         output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"

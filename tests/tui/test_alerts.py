@@ -18,7 +18,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import notifier
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.database_link import Bridge
+from tui_tasks.tui.app.database_link import DatabaseLink
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
     clock = [NOW]
     job = job_named("Drill", "planned", plan=("2026-11-21T19:15:43",))
     agent(job)
-    app = TaskApp(Bridge(plan.path, read_only=False, clock=lambda: clock[0]))
+    app = TaskApp(DatabaseLink(plan.path, read_only=False, clock=lambda: clock[0]))
     async with unattended(app) as pilot:
         await commit(app, pilot, agent, job_named("Other"))
         clock[0] += 1_000_000 + ON_TIME
@@ -211,7 +211,7 @@ async def test_the_humans_program_gets_the_text_as_one_argument_and_no_shell(pla
 async def test_a_program_that_fails_is_told_once_and_stops_nothing(
     plan, make_app, agent, calls, monkeypatch, command, why
 ):
-    monkeypatch.setattr(notifier, "PATIENCE", 0.2 if "sleep" in command[-1] else 10.0)
+    monkeypatch.setattr(notifier, "COMMAND_SECONDS", 0.2 if "sleep" in command[-1] else 10.0)
     monkeypatch.setattr(notifier, "HOLD", 0.02)
     app = make_app(plan.path, config=Config(notify_command=command))
     async with unattended(app) as pilot:

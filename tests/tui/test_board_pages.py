@@ -15,7 +15,7 @@ from tui_tasks.core.read.board_pages import PARTS
 from tui_tasks.core.read.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.board.cards import Face, lines_of, wrapped
+from tui_tasks.tui.board.cards import CardContent, lines_of, wrapped
 from tui_tasks.tui.board.columns import CardsOfColumn
 
 # The pages of a column
@@ -97,7 +97,7 @@ words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
 @settings(max_examples=300)
 def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
     standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
-    face = Face(name, standing, note, ("?", ""), note_first=first)
+    face = CardContent(name, standing, note, ("?", ""), note_first=first)
     laid = lines_of(face, room, most)
     assert 1 <= len(laid) <= most
     for line in laid:
@@ -106,6 +106,6 @@ def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, firs
 
 def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
     standing = (("⊘ after 5", ""),)
-    face = Face("Write integration tests", standing)
+    face = CardContent("Write integration tests", standing)
     assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after 5"]
     assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after 5", "")]]

@@ -9,7 +9,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LogTask, OpenAsk
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.actions import ACTIONS
-from tui_tasks.tui.screens.palette import EntryWindow
+from tui_tasks.tui.screens.palette import PaletteList
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ async def test_help_has_every_action_and_the_palette_all_that_are_at_hand(plan, 
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await press(app, pilot, pane, "question_mark")
-        found = app.screen.query_one(EntryWindow).source.first(1_000)
+        found = app.screen.query_one(PaletteList).source.first(1_000)
         told = {(row.entry.title, row.entry.key) for row in found}
         assert {(action.title, app.keys_of(action.id)) for action in ACTIONS.values()} <= told
         await press(app, pilot, "escape")
         offered = {action.title for actor in app.actors() for action in actor.offers()}
         await press(app, pilot, "colon")
-        found = app.screen.query_one(EntryWindow).source.first(1_000)
+        found = app.screen.query_one(PaletteList).source.first(1_000)
         assert offered <= {row.entry.title for row in found}
         assert len(offered) > 20

@@ -13,8 +13,8 @@ from tui_tasks.tui.app.app import TaskApp
 
 
 def actors():
-    for module in pkgutil.iter_modules(tui_tasks.tui.__path__):
-        importlib.import_module(f"tui_tasks.tui.{module.name}")
+    for module in pkgutil.walk_packages(tui_tasks.tui.__path__, "tui_tasks.tui."):
+        importlib.import_module(module.name)
     found, ahead = [], [Actor]
     while ahead:
         kind = ahead.pop()

@@ -15,7 +15,7 @@ from tui_tasks.core.read import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import Menu, Prompt
 from tui_tasks.tui.screens.inbox import Inbox
-from tui_tasks.tui.screens.palette import Entry, Picker
+from tui_tasks.tui.screens.palette import PaletteEntry, Picker
 
 SIZES = [(120, 40), (80, 24), (40, 12), (59, 15)]
 NAMED = (
@@ -121,7 +121,7 @@ async def test_a_key_behind_the_click_that_closes_the_palette_ends_nothing(app):
 async def test_what_is_chosen_twice_is_done_once(app):
     done = []
     async with opened(app) as pilot:
-        picker = Picker(":", [Entry("Do it", run=lambda: done.append(1))])
+        picker = Picker(":", [PaletteEntry("Do it", run=lambda: done.append(1))])
         await app.push_screen(picker)
         await pilot.pause()
         picker.choose()

@@ -9,7 +9,7 @@ from tui_tasks.core.operations import EditTask, LogTask
 from tui_tasks.core.read import log_pages, queries
 from tui_tasks.core.read.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.app_state import Situation
+from tui_tasks.tui.app.app_state import AppState
 from tui_tasks.tui.log.log_rows import EntriesOfJournal
 from tui_tasks.tui.log.log_text import EARLIER, SEEN
 
@@ -19,7 +19,7 @@ from tui_tasks.tui.log.log_text import EARLIER, SEEN
 def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
     monkeypatch.setattr(log_pages, "MOST_PASSED", 3)
     with Store(plan.path) as store:
-        seen = Situation(store.db, NOW)
+        seen = AppState(store.db, NOW)
         seen.looked = type(seen.looked)(looked, NOW)
         newest = journal.newest(store.db)
         source = EntriesOfJournal(store.db, seen, only)
@@ -42,7 +42,7 @@ def test_pages_of_what_was_compacted_begin_with_a_mark_that_tells_so(plan, after
         compact(store, at(19, 58), NOW)
         oldest, newest = log_pages.edges(store.db)
         looked = oldest + after
-        seen = Situation(store.db, NOW)
+        seen = AppState(store.db, NOW)
         seen.looked = type(seen.looked)(looked, NOW)
         source = EntriesOfJournal(store.db, seen)
         keys = [EARLIER, *map(str, log_pages.find(store.db, range(oldest, newest + 1), fold=source.fold))]

@@ -14,7 +14,7 @@ from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask,
 from tui_tasks.core.read import overview, pages, queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.tasks import task_numbers
-from tui_tasks.tui.tasks.task_numbers import Places
+from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_numbers_are_right_through_all_that_moves_tasks(store, seed, monkeypatch
     one, other = store.commit(CreatePlan("one"), CreatePlan("other"), actor="claude-1", now=NOW)
     made = do(store, *(AddTask(f"t{number}", one.uid) for number in range(60)))
     uids = [task.uid for task in made]
-    numbers, seq = Places(store.db), 0
+    numbers, seq = TaskNumbers(store.db), 0
     for _ in range(60):
         uid = rng.choice(uids)
         what = rng.choice(["add", "delete", "move", "away", "undo", "many"])
@@ -74,7 +74,7 @@ def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
     monkeypatch.setattr(task_numbers, "SHORT", 20)
     (home,) = do(store, CreatePlan("one"))
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
-    numbers = Places(store.db)
+    numbers = TaskNumbers(store.db)
     assert numbers.known(home.id, tasks[5].rank) == 5
     assert numbers.known(home.id, tasks[55].rank) == 55
     assert numbers.known(home.id, tasks[50].rank) is None
@@ -87,7 +87,7 @@ def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
     monkeypatch.setattr(task_numbers, "SHORT", 20)
     (home,) = do(store, CreatePlan("one"))
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
-    numbers = Places(store.db)
+    numbers = TaskNumbers(store.db)
     assert not numbers.is_quick(home.id)
     numbers.go_through(home.id)
     assert numbers.is_quick(home.id)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tui_tasks.tui.rows.row_cache import Page
+from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_cursor import Rows
 
 Row = tuple[float, str, int]  # order, key, what it says
@@ -143,7 +143,7 @@ def test_reading_that_was_broken_off_goes_on():
         turns = 3
 
         def first(self, limit):
-            page = Page(self.rows[:limit] if not self.turns else [])
+            page = RowPage(self.rows[:limit] if not self.turns else [])
             page.cut = self.turns > 0
             self.turns = max(0, self.turns - 1)
             return page

@@ -17,7 +17,7 @@ from tui_tasks.settings import config, paths
 
 _log = logging.getLogger(__name__)
 # Seconds that it may take to finish what it is at.
-PATIENCE = 2.0
+STOP_SECONDS = 2.0
 
 
 def runners() -> Runners:
@@ -54,4 +54,4 @@ def hosted(path: str, *, wanted: bool) -> Iterator[None]:
         yield
     finally:
         service.stop()
-        thread.join(PATIENCE)
+        thread.join(STOP_SECONDS)

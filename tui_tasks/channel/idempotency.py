@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.channel.pending_request import InFlight
+from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.core import idempotency_keys
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
@@ -17,7 +17,7 @@ from tui_tasks.dialects.base import Wait
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def _named(job: InFlight) -> tuple[str, str]:
+def _named(job: PendingRequest) -> tuple[str, str]:
     """The key of a request, and what tells it from another request with the same key."""
     assert job.request is not None
     assert job.tool is not None
@@ -27,7 +27,7 @@ def _named(job: InFlight) -> tuple[str, str]:
     return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, arguments])).hexdigest()
 
 
-def find(db: Database, job: InFlight, agent: str) -> dict[str, Any] | None:
+def find(db: Database, job: PendingRequest, agent: str) -> dict[str, Any] | None:
     """The `result` and `seq` of the first time, or what it `waits_for` still; None when this is the first.
 
     Raises:
@@ -44,13 +44,13 @@ def find(db: Database, job: InFlight, agent: str) -> dict[str, Any] | None:
     return held
 
 
-def keep(db: Database, job: InFlight, agent: str, result: Any, seq: int, passed: int) -> None:
+def keep(db: Database, job: PendingRequest, agent: str, result: Any, seq: int, passed: int) -> None:
     """Keep a reply, or what it waits for, within the transaction of what it tells of; `passed` as `kept` has it."""
     key, fingerprint = _named(job)
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
     idempotency_keys.keep(db, agent, key, fingerprint, msgspec.json.encode(held).decode(), passed)
 
 
-def drop(db: Database, job: InFlight, agent: str) -> None:
+def drop(db: Database, job: PendingRequest, agent: str) -> None:
     """Keep nothing of a request whose wait has ended as a refusal."""
     idempotency_keys.drop(db, agent, _named(job)[0])

@@ -31,7 +31,7 @@ RETRY_SECONDS: Final = 0.5
 AWAKE_SECONDS: Final = 0.0001
 
 
-class Channel:
+class ControlChannel:
     """A session on two descriptors. `run` returns when the input has ended and every reply is written.
 
     Attributes:

@@ -16,7 +16,7 @@ KEPT: Final = (Forbidden, ReservedName)
 DEFECT: Final = "a defect in tui-tasks; the channel goes on"
 
 
-class InFlight(msgspec.Struct):
+class PendingRequest(msgspec.Struct):
     """What is known of a request before it is run; `refusal`: it will not be."""
 
     id: str | int | None

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.channel import idempotency, requests
-from tui_tasks.channel.pending_request import DEFECT, KEPT, InFlight
+from tui_tasks.channel.pending_request import DEFECT, KEPT, PendingRequest
 from tui_tasks.channel.requests import Request
 from tui_tasks.channel.subscription import Subscription
 from tui_tasks.channel.waits import Waiting, Waits
@@ -48,7 +48,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 # The requests of a line, and whether they are a batch.
-Line = tuple[list[InFlight], bool]
+Line = tuple[list[PendingRequest], bool]
 
 
 class Session:
@@ -107,16 +107,16 @@ class Session:
             return [self._prepare(value)], False
         if not 1 <= len(value) <= requests.MAX_BATCH:
             refusal = InvalidRequest(f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}")
-            return [InFlight(None, refusal=refusal)], False
+            return [PendingRequest(None, refusal=refusal)], False
         jobs = [self._prepare(item) for item in value]
         for at, (item, job) in enumerate(zip(value, jobs, strict=True)):
             if isinstance(item, list) or (job.tool is not None and job.tool.waits):
                 refusal = InvalidRequest(f"request {at} of the batch is itself a batch, or waits", failed=at)
-                return [InFlight(None, refusal=refusal)], False
+                return [PendingRequest(None, refusal=refusal)], False
         return jobs, True
 
-    def _prepare(self, value: Any) -> InFlight:
-        job = InFlight(requests.request_id(value))
+    def _prepare(self, value: Any) -> PendingRequest:
+        job = PendingRequest(requests.request_id(value))
         try:
             if isinstance(value, Refusal):
                 raise value
@@ -253,7 +253,7 @@ class Session:
             return None
         return {"id": job.id, "ok": True, "result": result, "seq": seq}
 
-    def _serve_batch(self, jobs: list[InFlight], now: int, reading: Reading) -> Any:
+    def _serve_batch(self, jobs: list[PendingRequest], now: int, reading: Reading) -> Any:
         """Whole or not at all (docs: protocol, section 2)."""
         replies: list[Any] = []
         heard = self.subscription.cursor
@@ -276,7 +276,7 @@ class Session:
         other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
         return [self.refused(job, refused if n == at else other, reading) for n, job in enumerate(jobs)]
 
-    def _run(self, job: InFlight, now: int, reading: Reading) -> tuple[Any, int]:
+    def _run(self, job: PendingRequest, now: int, reading: Reading) -> tuple[Any, int]:
         """Run one request within what is open; return its result and the journal's newest seq."""
         if job.refusal is not None:
             raise job.refusal
@@ -318,7 +318,7 @@ class Session:
             idempotency.keep(self.store.db, job, agent, result, reading.seq, call.passed)
         return result, reading.seq
 
-    def _keep_refusal(self, job: InFlight, refusal: Refusal, transaction: Transaction | None) -> None:
+    def _keep_refusal(self, job: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
         """What an agent may not do is kept as `agent.refused` (docs: protocol, section 3)."""
         if isinstance(refusal, KEPT) and transaction is not None:
             request = job.request
@@ -326,7 +326,7 @@ class Session:
                 transaction.speak(self.speaker(request), request.why if request else None)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
 
-    def refused(self, job: InFlight, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
+    def refused(self, job: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""
         error = {"code": refusal.code, "message": refusal.message, "data": refusal.data}
         reply: dict[str, Any] = {"id": job.id, "ok": False, "error": error}

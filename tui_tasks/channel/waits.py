@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.channel import idempotency
-from tui_tasks.channel.pending_request import DEFECT, InFlight
+from tui_tasks.channel.pending_request import DEFECT, PendingRequest
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
@@ -25,7 +25,7 @@ RETRY: Final = 500_000
 class Waiting(msgspec.Struct, eq=False):
     """A request whose reply waits."""
 
-    job: InFlight
+    job: PendingRequest
     wait: Wait
     not_before: int = 0
 
@@ -95,7 +95,7 @@ class Waits:
             return None
         return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
 
-    def _forget(self, job: InFlight) -> None:
+    def _forget(self, job: PendingRequest) -> None:
         """A refusal is not stored (docs: protocol, section 2)."""
         assert job.request is not None
         if job.writes and job.request.idempotency_key is not None:

@@ -153,7 +153,7 @@ def _serve(options: argparse.Namespace) -> int:
     import logging
     import signal
 
-    from tui_tasks.channel.loop import Channel
+    from tui_tasks.channel.loop import ControlChannel
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
@@ -164,7 +164,7 @@ def _serve(options: argparse.Namespace) -> int:
         claimed = claim_without_screen()
         assert claimed.input_fd is not None
         assert claimed.output_fd is not None
-        channel = Channel(session_of(options, store), claimed.input_fd, claimed.output_fd)
+        channel = ControlChannel(session_of(options, store), claimed.input_fd, claimed.output_fd)
         channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         if hosts_scheduler(options):
             from tui_tasks.channel import hosting

@@ -19,14 +19,14 @@ from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.identity import Identity
 from tui_tasks.settings import config, paths, permissions
 from tui_tasks.terminal import Claimed
-from tui_tasks.tui.app.database_link import Bridge
+from tui_tasks.tui.app.database_link import DatabaseLink
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.loop import Channel
+    from tui_tasks.channel.loop import ControlChannel
 
 _log = logging.getLogger(__name__)
 # Seconds that the channel may take to write what is ready, once the screen has gone.
-PATIENCE = 2.0
+STOP_SECONDS = 2.0
 
 
 def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii_only: bool = False) -> int:
@@ -43,7 +43,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # What is wrong with it is told before the terminal is touched.
-    bridge = Bridge(path, read_only=identity.read_only, clock=clock.now)
+    bridge = DatabaseLink(path, read_only=identity.read_only, clock=clock.now)
     others = _who_else(path, file)
     claimed = _claim()
     if claimed is None:
@@ -71,7 +71,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
             return terminal.run(app)
 
 
-def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.Problem]]:
+def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:
     settings, problems = config.load(file)
     return (msgspec.structs.replace(settings, ascii=True) if ascii_only else settings), problems
 
@@ -128,7 +128,7 @@ def _once_painted(path: str, *, scheduler: bool) -> Iterator[Callable[[], None]]
     finally:
         ended.set()
         if thread.ident is not None:
-            thread.join(PATIENCE)
+            thread.join(STOP_SECONDS)
 
 
 @contextlib.contextmanager
@@ -155,13 +155,13 @@ class _Engine(threading.Thread):
         self._path = path
         self._identity = identity
         self._fds = input_fd, output_fd
-        self._channel: Channel | None = None
+        self._channel: ControlChannel | None = None
         self._ready = threading.Event()
 
     def run(self) -> None:
         """Serve until the input ends or `stop` is called."""
         # A screen with no pipe beside it needs none of these, and would start later for them.
-        from tui_tasks.channel.loop import Channel
+        from tui_tasks.channel.loop import ControlChannel
         from tui_tasks.channel.session import Session
         from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
@@ -172,7 +172,7 @@ class _Engine(threading.Thread):
                 inside = inside_run(os.environ, store.db)
                 identity = msgspec.structs.replace(self._identity, inside_run=inside)
                 session = Session(store, TABLE, identity, clock.now)
-                self._channel = Channel(session, *self._fds)
+                self._channel = ControlChannel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()
         except Exception:  # the screen goes on without it
@@ -182,7 +182,7 @@ class _Engine(threading.Thread):
 
     def stop(self) -> None:
         """End the channel; replies that are ready are written."""
-        self._ready.wait(PATIENCE)
+        self._ready.wait(STOP_SECONDS)
         if self._channel is not None:
             self._channel.stop()
-        self.join(PATIENCE)
+        self.join(STOP_SECONDS)

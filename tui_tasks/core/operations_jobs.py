@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 
 # Jobs: what agents and the human do
 
@@ -111,7 +111,7 @@ class ClaimRun(Operation, frozen=True):
     """
 
     uid: str
-    by: Beat
+    by: Heartbeat
     max_parallel: int
 
 
@@ -122,7 +122,7 @@ class BeginRun(Operation, frozen=True):
     """
 
     uid: str
-    by: Beat
+    by: Heartbeat
     token_hash: str
     deadline: int
 
@@ -143,7 +143,7 @@ class AbandonRun(Operation, frozen=True):
     """End a run whose process is gone, unless another sign of life than `seen` has come. Result: whether it was."""
 
     uid: str
-    seen: Beat | None
+    seen: Heartbeat | None
     reason: str
 
 

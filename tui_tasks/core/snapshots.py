@@ -239,7 +239,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     stop_reason: str | None
 
 
-class Beat(msgspec.Struct, frozen=True, gc=False):
+class Heartbeat(msgspec.Struct, frozen=True, gc=False):
     """The process that has a run in hand, told from any other that has had its number, and when it last said so."""
 
     run_uid: str

@@ -20,7 +20,7 @@ _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
 _MOST: Final = 1_000
 
 
-class Known:
+class StateCache:
     """Lookups that are made once. A list's counts are those of then: who needs them asks `queries`.
 
     Attributes:
@@ -119,9 +119,9 @@ class Known:
             self._last_ranks[new["list_id"]] = max(self._last_ranks[new["list_id"]] or "", new["rank"])
 
 
-def still_known(db: Database, before: Known | None) -> Known:
+def still_known(db: Database, before: StateCache | None) -> StateCache:
     """What is known in the transaction that is open: what was, where the state is as it was then."""
     head = journal.head(db)
     if before is not None and (before.seq, before.hash) == head and not before.is_full:
         return before
-    return Known(db, *head)
+    return StateCache(db, *head)

@@ -21,7 +21,7 @@ from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.state_cache import Known, still_known
+from tui_tasks.core.state_cache import StateCache, still_known
 from tui_tasks.core.uids import new_uids
 from tui_tasks.core.vocab import SYSTEM
 
@@ -58,7 +58,7 @@ class PartlyDone(Exception):
 class Reading:
     """An open transaction as its requests read it."""
 
-    def __init__(self, db: Database, known: Known) -> None:
+    def __init__(self, db: Database, known: StateCache) -> None:
         self.db = db
         self.known = known
 
@@ -81,7 +81,7 @@ class Transaction(Reading):
     def __init__(
         self,
         db: Database,
-        known: Known,
+        known: StateCache,
         uids: Iterator[str],
         now: int,
         *,
@@ -121,9 +121,9 @@ class Transaction(Reading):
             self._passed = self._elapsed.keep(self.db, self.now)
         return self._passed
 
-    def change(self) -> Change:
+    def change(self) -> ChangeScope:
         """One request or batch: all of it is done or nothing, and one undo takes back what one agent did in it."""
-        return Change(self)
+        return ChangeScope(self)
 
     def speak(self, actor: str, why: Mapping[str, Any] | None = None, *, inside_run: bool = False) -> None:
         """Begin a request of the change: who speaks, and the reasoning that goes into the journal.
@@ -219,7 +219,7 @@ class Transaction(Reading):
 
     def fail_change(self, before: tuple[int, bytes]) -> None:
         """Forget what a change has done to this transaction, once the database has."""
-        self.known = Known(self.db, *before)
+        self.known = StateCache(self.db, *before)
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
         handle = self.known.list_by_id(task.list_id).handle
@@ -242,7 +242,7 @@ class Transaction(Reading):
         return True
 
 
-class Change:
+class ChangeScope:
     """Holds one change of a transaction while a block runs: all of it is done or nothing.
 
     A savepoint lets SQLite keep each page as it was before, for every request. Nearly all that is refused is refused
@@ -290,7 +290,7 @@ class Store:
         self.read_only = read_only
         # What tells how much time has passed, where something is to end that a wrong clock must not end.
         self.elapsed: Elapsed | None = None
-        self._known: Known | None = None
+        self._known: StateCache | None = None
         self._uids = new_uids()
 
     @property

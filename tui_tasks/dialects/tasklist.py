@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
 from tui_tasks.core.read import queries, task_summary
-from tui_tasks.core.read.task_summary import Brief
+from tui_tasks.core.read.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text
 from tui_tasks.dialects.base import Call, Table, Words, one_of
@@ -33,7 +33,7 @@ NewName = Annotated[Name, Meta(description="The title: a concise but accurate he
 NewDescription = Annotated[Text, Meta(description="What is to be done, in enough detail to do it later.")]
 
 
-def shown(task: Task | Brief) -> dict[str, Any]:
+def shown(task: Task | TaskSummary) -> dict[str, Any]:
     """A task as the dialect shows it, nothing more (docs: protocol, section 6)."""
     return {
         "uid": task.uid,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from tui_tasks.core.snapshots import Beat
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.runner import processes
-from tui_tasks.runner.processes import Identity
+from tui_tasks.runner.processes import ProcessIdentity
 
 
 class Leases:
@@ -15,7 +15,7 @@ class Leases:
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
-        self._seen: dict[str, tuple[Beat | None, float]] = {}
+        self._seen: dict[str, tuple[Heartbeat | None, float]] = {}
 
     def keep_only(self, run_uids: Iterable[str]) -> None:
         """Forget all other runs."""
@@ -26,7 +26,7 @@ class Leases:
         """When to look again."""
         return now + self._lease / 4 if self._seen else math.inf
 
-    def verdict(self, run_uid: str, beat: Beat | None, now: float) -> str | None:
+    def verdict(self, run_uid: str, beat: Heartbeat | None, now: float) -> str | None:
         """Why a run is to be given up; None while it is not."""
         known = self._seen.get(run_uid)
         if known is None or known[0] != beat:
@@ -36,7 +36,7 @@ class Leases:
             return "nothing is known of its supervisor" if is_over else None
         if not beat.supervised:
             return "it was claimed by a scheduler, but never began" if is_over else None
-        alive = processes.is_alive(Identity(beat.boot, beat.namespace, beat.pid, beat.born))
+        alive = processes.is_alive(ProcessIdentity(beat.boot, beat.namespace, beat.pid, beat.born))
         if alive is None:
             return f"its supervisor has given no sign of life for {self._lease:g} s" if is_over else None
         return None if alive else "its supervisor died"

@@ -28,7 +28,7 @@ KILL_AGAIN: Final = 0.05
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-class Identity(NamedTuple):
+class ProcessIdentity(NamedTuple):
     """A process, told from any other: the boot, the pid namespace, the pid, and when it was born. "" where unknown.
 
     It was born at an instant of the boot (`/proc`), or of the clock (psutil).
@@ -46,14 +46,14 @@ class _Stat(NamedTuple):
     born: str
 
 
-def identity(pid: int | None = None) -> Identity:
+def identity(pid: int | None = None) -> ProcessIdentity:
     """The identity of a process; of this one unless told."""
     pid = os.getpid() if pid is None else pid
     stat = _stat(pid)
-    return Identity(_boot(), _namespace(), pid, stat.born if stat else "")
+    return ProcessIdentity(_boot(), _namespace(), pid, stat.born if stat else "")
 
 
-def is_alive(process: Identity) -> bool | None:
+def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether a process lives; None where that cannot be told from here: another machine, boot or container."""
     if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
         return None

@@ -25,7 +25,7 @@ from tui_tasks.core.read import queries_jobs, search
 from tui_tasks.core.read.queries_jobs import OpenRun
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.schedule import ON_TIME
-from tui_tasks.core.snapshots import Beat, Job, Run
+from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, processes
@@ -217,7 +217,7 @@ class SchedulerService:
 
     def _claim(self, store: Store, run: OpenRun, most: int) -> None:
         """Take a run in hand, unless another has, and have it supervised."""
-        beat = Beat(run.uid, False, *processes.identity(), at=self._clock())
+        beat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
         (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
         job = queries_jobs.any_job(store.db, run.job_uid) if claimed is not None else None
         if claimed is None or job is None:

@@ -28,7 +28,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
 from tui_tasks.core.read import queries_jobs
 from tui_tasks.core.schedule import heartbeats, run_logs
-from tui_tasks.core.snapshots import Beat, Job, Run
+from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, mark, processes
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 # Seconds between writes of the output that has come.
 FLUSH: Final = 0.5
 # Seconds for which a record that cannot be written is tried again.
-PATIENCE: Final = 3_600.0
+GIVE_UP_SECONDS: Final = 3_600.0
 # What the kernel sends a supervisor when its keeper dies.
 KEEPER_DIED: Final = signal.SIGUSR1
 
@@ -220,7 +220,7 @@ def carry_out(given: Assignment) -> None:
 
 def _begin(store: Store, given: Assignment) -> Run | None:
     now = clock.now()
-    beat = Beat(given.run_uid, True, *processes.identity(), at=now)
+    beat = Heartbeat(given.run_uid, True, *processes.identity(), at=now)
     begin = BeginRun(given.run_uid, beat, inside.hashed(given.token), now + int(given.timeout * 1_000_000))
     begun: Run | None = store.commit(begin, actor=SYSTEM, now=now)[0]
     return begun
@@ -273,7 +273,7 @@ def _record(store: Store, run_uid: str, ending: Ending) -> None:
 
 def _patiently(write: Any) -> Any:
     """Do a write that must not be lost, again and again while the storage fails."""
-    give_up_at = time.monotonic() + PATIENCE
+    give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while True:
         try:
             return write()

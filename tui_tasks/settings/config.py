@@ -39,7 +39,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
 
 
-class Problem(msgspec.Struct, frozen=True):
+class SettingsProblem(msgspec.Struct, frozen=True):
     """Something wrong in the file: where, and what to do."""
 
     path: Path
@@ -51,7 +51,7 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{at}: {self.message}"
 
 
-def load(path: Path) -> tuple[Config, list[Problem]]:
+def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
     """Read the file. What is wrong in it is told and left out; the rest holds.
 
     A file that is not there is as good as an empty one. One that anybody may write is not believed: it names what is
@@ -63,37 +63,39 @@ def load(path: Path) -> tuple[Config, list[Problem]]:
     except FileNotFoundError:
         return Config(), []
     except (OSError, UnicodeDecodeError) as error:
-        return Config(), [Problem(path, None, f"cannot be read: {error}")]
+        return Config(), [SettingsProblem(path, None, f"cannot be read: {error}")]
     if why:
-        return Config(), [Problem(path, None, why)]
+        return Config(), [SettingsProblem(path, None, why)]
     import tomllib  # only now: nearly nobody has a file
 
     try:
         held = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
-        return Config(), [Problem(path, int(line[1]) if line else None, f"not TOML: {error}")]
+        return Config(), [SettingsProblem(path, int(line[1]) if line else None, f"not TOML: {error}")]
     return _checked(path, text, held)
 
 
-def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[Problem]]:
-    problems: list[Problem] = []
+def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[SettingsProblem]]:
+    problems: list[SettingsProblem] = []
     good: dict[str, Any] = {}
     known = {field.name: field for field in msgspec.structs.fields(Config)}
     for name, value in held.items():
         if name not in known:
-            problems.append(Problem(path, line_of(text, name), f"no setting {name}; `tui-tasks config` lists them"))
+            problems.append(
+                SettingsProblem(path, line_of(text, name), f"no setting {name}; `tui-tasks config` lists them")
+            )
             continue
         try:
             good[name] = msgspec.convert(value, known[name].type)
             if name == "runner":
                 problems += _runner_problems(path, text, value)
         except msgspec.ValidationError as error:
-            problems.append(Problem(path, line_of(text, name), f"{name}: {error}"))
+            problems.append(SettingsProblem(path, line_of(text, name), f"{name}: {error}"))
     return Config(**good), problems
 
 
-def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[Problem]:
+def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Only where there is a table: everything that looks at the settings would start later for it.
     from tui_tasks.runner import profiles
 
@@ -101,7 +103,7 @@ def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[Probl
     for wrong in profiles.read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")
         line = line_of(text, key, place) or line_of(text, wrong.key) or line_of(text, "runner")
-        problems.append(Problem(path, line, str(wrong)))
+        problems.append(SettingsProblem(path, line, str(wrong)))
     return problems
 
 

@@ -13,7 +13,7 @@ from tui_tasks.core.engine.driver import connect, refuse_faulty_library, sqlite3
 from tui_tasks.core.engine.open_files import OpenFiles, State
 from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.engine.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
-from tui_tasks.core.engine.write_queue import Turns
+from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
@@ -351,12 +351,12 @@ class Database:
             self._turns = None
 
 
-def _turns(connection: Any, path: str) -> Turns | None:
+def _turns(connection: Any, path: str) -> WriteQueue | None:
     """Have a connection wait in turn, where the driver and the folder allow it; SQLite's own wait does otherwise."""
     if not hasattr(connection, "set_busy_handler"):
         return None
     try:
-        turns = Turns(path, BUSY_SECONDS)
+        turns = WriteQueue(path, BUSY_SECONDS)
     except OSError:
         return None
     connection.set_busy_handler(turns.wait)

@@ -37,7 +37,7 @@ def _microseconds() -> int:
     return time.monotonic_ns() // 1000
 
 
-class Turns:
+class WriteQueue:
     """The turns of one connection to a database file.
 
     Args:

@@ -40,7 +40,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     at: int
 
 
-class Person(msgspec.Struct, frozen=True, gc=False):
+class AgentSummary(msgspec.Struct, frozen=True, gc=False):
     """An agent. `seq` and `at` are its newest entry's; `task` is the task in progress that it touched last.
 
     `asks` are its open questions by the uids of the tasks that they are about, empty where about none, oldest first.
@@ -105,7 +105,7 @@ _said = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
 
 
-def everyone(db: Database, known: Iterable[Person] = ()) -> list[Person]:
+def everyone(db: Database, known: Iterable[AgentSummary] = ()) -> list[AgentSummary]:
     """Every agent that has spoken or was paused, by name. Of the `known` only what is new is read."""
     before = {person.name: person for person in known}
     paused = dict(db.all(_PAUSED))
@@ -120,7 +120,7 @@ def everyone(db: Database, known: Iterable[Person] = ()) -> list[Person]:
         old = before.get(name)
         word = old.word if old is not None and old.seq == seq else next(iter(words(db, name, 1)), None)
         message, mine = paused.get(name, ""), asks.get(name, ())
-        people.append(Person(name, seq, at, name in paused, message, mine, tasks.get(name), word))
+        people.append(AgentSummary(name, seq, at, name in paused, message, mine, tasks.get(name), word))
     return people
 
 

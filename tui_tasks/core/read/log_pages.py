@@ -88,7 +88,7 @@ class LogLine(msgspec.Struct, frozen=True):
     words: int = 1
 
 
-class Lines(list[LogLine]):
+class LogPage(list[LogLine]):
     """Entries, oldest first. `reached`: reading was broken off at this number; for more one goes on from there."""
 
     reached: int | None = None
@@ -236,7 +236,7 @@ _decode = msgspec.json.decode
 
 def page(
     db: Database, seq: int, limit: int, only: Filter = ALL, *, backwards: bool = False, fold: int | None = None
-) -> Lines:
+) -> LogPage:
     """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
 
     With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number. It goes
@@ -245,10 +245,10 @@ def page(
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
     rows = db.all(_BEFORE if backwards else _AFTER, seq=seq, limit=limit)
-    return Lines(_line(db, row) for row in (reversed(rows) if backwards else rows))
+    return LogPage(_line(db, row) for row in (reversed(rows) if backwards else rows))
 
 
-def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> Lines:
+def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> LogPage:
     oldest, newest = edges(db)
     seq = min(max(seq, oldest - 1), newest + 1)
     end = seq - MOST_PASSED if backwards else seq + MOST_PASSED
@@ -261,7 +261,7 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
         rows = list(reversed(rows)) if backwards else rows
     else:
         rows = _wanted_rows(db, seq, end, limit, only, backwards=backwards)
-    found = Lines(_line(db, row, fold) for row in rows)
+    found = LogPage(_line(db, row, fold) for row in rows)
     if len(found) < limit and oldest < end < newest:
         found.reached = end
     return found

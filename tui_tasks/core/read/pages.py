@@ -61,7 +61,7 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
         return self.agent or ("" if self.status == "pending" else self.updated_by)
 
 
-class Page(list[TaskLine]):
+class TaskPage(list[TaskLine]):
     """Tasks in order. `reached`: reading was broken off at this rank; whoever wants more goes on from there."""
 
     reached: str | None = None
@@ -115,27 +115,27 @@ def read_line(row: Any) -> TaskLine:
 assert [TaskLine.__struct_fields__[at] for at in (6, 9, 17)] == ["tags", "depends_on", "deleted"]
 
 
-def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> Page:
+def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
     """The next `limit` tasks of a list after a rank (`FIRST`: from the start), in order."""
     if only:
         return _pass_over(db, list_id, rank, limit, only, backwards=False)
-    return Page(map(read_line, db.all(_AFTER, list=list_id, rank=rank, limit=limit)))
+    return TaskPage(map(read_line, db.all(_AFTER, list=list_id, rank=rank, limit=limit)))
 
 
-def before(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> Page:
+def before(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
     """The last `limit` tasks of a list before a rank (`LAST`: from the end), in order."""
     if only:
         return _pass_over(db, list_id, rank, limit, only, backwards=True)
-    return Page(map(read_line, reversed(db.all(_BEFORE, list=list_id, rank=rank, limit=limit))))
+    return TaskPage(map(read_line, reversed(db.all(_BEFORE, list=list_id, rank=rank, limit=limit))))
 
 
-def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, *, backwards: bool) -> Page:
+def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, *, backwards: bool) -> TaskPage:
     """Read what is wanted stretch by stretch, so that a rare word holds nobody up for long."""
     if (few := found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
         found = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
         lines = list(map(read_line, db.query(found.limit(limit))))
-        return Page(reversed(lines) if backwards else lines)
+        return TaskPage(reversed(lines) if backwards else lines)
     wanted = [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     order = TaskRow.rank.desc() if backwards else TaskRow.rank
     rows: list[Any] = []
@@ -152,7 +152,7 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
         if end is None or len(rows) >= limit or passed >= MOST_PASSED:
             break
         rank = end
-    page = Page(map(read_line, reversed(rows) if backwards else rows))
+    page = TaskPage(map(read_line, reversed(rows) if backwards else rows))
     if end is not None and len(rows) < limit:
         page.reached = end
     return page

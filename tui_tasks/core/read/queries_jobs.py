@@ -107,7 +107,9 @@ _STARTED = Statement(
     )
 )
 _IN_HAND = Statement(
-    RunRow.select(fn.COUNT(RunRow.id)).join(models.BeatRow, on=(models.BeatRow.run_uid == RunRow.uid)).where(_OPEN)
+    RunRow.select(fn.COUNT(RunRow.id))
+    .join(models.HeartbeatRow, on=(models.HeartbeatRow.run_uid == RunRow.uid))
+    .where(_OPEN)
 )
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before

@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     begun_at: int
 
 
-class Wait(msgspec.Struct, frozen=True, gc=False):
+class AskWait(msgspec.Struct, frozen=True, gc=False):
     """A question to the human. `answered_at` is None while it waits."""
 
     task_uid: str | None
@@ -153,9 +153,9 @@ def _event(
     return Event(at, task, before, after, before == after, actor == HUMAN, started_at or created_at)
 
 
-def waits(db: Database, since: int) -> list[Wait]:
+def waits(db: Database, since: int) -> list[AskWait]:
     """The questions that were asked since an instant, newest first, and all that wait."""
-    found = [Wait(*row) for row in db.all(_ASKS)]
+    found = [AskWait(*row) for row in db.all(_ASKS)]
     return [wait for wait in found if wait.opened_at >= since or wait.state == "open"]
 
 
@@ -264,13 +264,13 @@ class Tally:
         return int(median(took)) if took else None
 
 
-def median_wait(found: Sequence[Wait]) -> int | None:
+def median_wait(found: Sequence[AskWait]) -> int | None:
     """The median of the times that the human took to answer."""
     times = [wait.answered_at - wait.opened_at for wait in found if wait.state == "answered" and wait.answered_at]
     return int(median(times)) if times else None
 
 
-def longest_wait(found: Sequence[Wait], now: int) -> tuple[int, Wait] | None:
+def longest_wait(found: Sequence[AskWait], now: int) -> tuple[int, AskWait] | None:
     """The longest that a question has waited: how long, and which."""
     ages: list[tuple[int, Any]] = [((wait.answered_at or now) - wait.opened_at, wait) for wait in found]
     return max(ages, key=lambda age: age[0], default=None)

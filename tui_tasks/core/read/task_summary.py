@@ -11,7 +11,7 @@ from tui_tasks.core.read.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.models import TaskRow
 
 
-class Brief(msgspec.Struct, frozen=True, gc=False):
+class TaskSummary(msgspec.Struct, frozen=True, gc=False):
     """What an agent is shown of a task in a list."""
 
     uid: str
@@ -25,7 +25,7 @@ _ONE = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("ui
 _OF_LIST = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
 
 
-def one(db: Database, uid: str) -> Brief:
+def one(db: Database, uid: str) -> TaskSummary:
     """The task with that uid.
 
     Raises:
@@ -34,9 +34,9 @@ def one(db: Database, uid: str) -> Brief:
     row = db.one(_ONE, uid=uid)
     if row is None:
         raise NotFound("task", uid)
-    return Brief(*row)
+    return TaskSummary(*row)
 
 
-def of_list(db: Database, list_id: int) -> list[Brief]:
+def of_list(db: Database, list_id: int) -> list[TaskSummary]:
     """The tasks of a list, in order."""
-    return [Brief(*row) for row in db.all(_OF_LIST, list=list_id)]
+    return [TaskSummary(*row) for row in db.all(_OF_LIST, list=list_id)]

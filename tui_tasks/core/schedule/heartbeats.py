@@ -8,11 +8,11 @@ from __future__ import annotations
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import BeatRow as B
-from tui_tasks.core.snapshots import Beat, reader
+from tui_tasks.core.schema.models import HeartbeatRow as B
+from tui_tasks.core.snapshots import Heartbeat, reader
 
 _COLUMNS = tuple(models.columns(B).values())
-_read = reader(Beat, B)
+_read = reader(Heartbeat, B)
 
 _FIND = Statement(B.select(*_COLUMNS).where(B.run_uid == slot("run_uid")))
 _ALL = Statement(B.select(*_COLUMNS).order_by(B.run_uid))
@@ -21,18 +21,18 @@ _BEAT = Statement(B.update({B.at: slot("at")}).where(B.run_uid == slot("run_uid"
 _DROP = Statement(B.delete().where(B.run_uid == slot("run_uid")))
 
 
-def find(db: Database, run_uid: str) -> Beat | None:
+def find(db: Database, run_uid: str) -> Heartbeat | None:
     """The process that has a run in hand."""
     row = db.one(_FIND, run_uid=run_uid)
     return _read(row) if row else None
 
 
-def everyone(db: Database) -> list[Beat]:
+def everyone(db: Database) -> list[Heartbeat]:
     """Every process that has a run in hand."""
     return [_read(row) for row in db.all(_ALL)]
 
 
-def put(db: Database, beat: Beat) -> None:
+def put(db: Database, beat: Heartbeat) -> None:
     """Note that a process has taken a run in hand, within the transaction that decided so."""
     drop(db, beat.run_uid)
     db.run(_PUT, {name: getattr(beat, name) for name in beat.__struct_fields__})

@@ -311,7 +311,7 @@ class KeptReplyRow(Model):
         without_rowid = True
 
 
-class BeatRow(Model):
+class HeartbeatRow(Model):
     """Which process has a run in hand, and that it lives. It comes and goes with the process: no part of the state."""
 
     run_uid = TextField(primary_key=True)
@@ -368,7 +368,7 @@ STATE: dict[str, type[Model]] = {
         RunRow,
     )
 }
-ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, BeatRow, RunLogRow, ViewRow)
+ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, HeartbeatRow, RunLogRow, ViewRow)
 
 
 def columns(model: type[Model]) -> dict[str, Field]:

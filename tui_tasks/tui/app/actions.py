@@ -209,7 +209,7 @@ def has_left(node: DOMNode) -> bool:
         return True
 
 
-class Hosted:
+class AppAccess:
     """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
 
     What cannot be done since the database cannot be read is left undone, and what is shown stays. A message that comes
@@ -232,7 +232,7 @@ class Hosted:
                 raise
 
 
-class Dialog(Hosted):
+class Dialog(AppAccess):
     """Mixed into screens that are opened over others and left once."""
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
@@ -242,7 +242,7 @@ class Dialog(Hosted):
         return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
-class Actor(Hosted):
+class Actor(AppAccess):
     """Mixed into widgets, screens and the App: offers the actions of its scopes and does them.
 
     A class that names `SCOPES` gives `BINDINGS = bindings(*SCOPES)` too.

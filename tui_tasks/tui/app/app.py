@@ -34,20 +34,20 @@ from tui_tasks.text.times import SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.app import keymap, panes
 from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, bindings, show_key
-from tui_tasks.tui.app.app_state import Situation
-from tui_tasks.tui.app.database_link import Bridge, Changes
-from tui_tasks.tui.app.focus_tracking import Away
+from tui_tasks.tui.app.app_state import AppState
+from tui_tasks.tui.app.database_link import Changes, DatabaseLink
+from tui_tasks.tui.app.focus_tracking import FocusTracking
 from tui_tasks.tui.app.global_actions import AppActions
-from tui_tasks.tui.app.key_queue import TypeAhead
-from tui_tasks.tui.app.navigation import Showing
-from tui_tasks.tui.app.theme_manager import Wardrobe
-from tui_tasks.tui.app.unreadable_database import Unread
+from tui_tasks.tui.app.key_queue import KeyQueue
+from tui_tasks.tui.app.navigation import Navigation
+from tui_tasks.tui.app.theme_manager import ThemeManager
+from tui_tasks.tui.app.unreadable_database import UnreadableDatabase
 from tui_tasks.tui.themes import theme_files
-from tui_tasks.tui.widgets.ascii_filter import Letters
+from tui_tasks.tui.widgets.ascii_filter import AsciiFilter
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.painting import Settled
-from tui_tasks.tui.widgets.pane import Unseen
+from tui_tasks.tui.widgets.painting import NoRelayout
+from tui_tasks.tui.widgets.pane import TransparentContainer
 from tui_tasks.tui.widgets.textual_overrides import CellsCompositor
 
 
@@ -55,7 +55,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class MainScreen(Screen[Any], Settled):
+class MainScreen(Screen[Any], NoRelayout):
     """The screen under all others. What the focus makes different its widgets have painted, and not all of it."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -94,7 +94,7 @@ class MainScreen(Screen[Any], Settled):
         return super().post_message(message)
 
 
-class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
+class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, UnreadableDatabase):
     """The screen of one database, for the thread that made the bridge to it, which it closes.
 
     `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
@@ -106,7 +106,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
     TITLE = "tui-tasks"
     ENABLE_COMMAND_PALETTE = False
     # A key that is typed ahead goes to the rows, not into the filter, which stands before them.
-    AUTO_FOCUS = "RowWindow, CardArea"
+    AUTO_FOCUS = "VirtualList, CardArea"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (60, "-stacked"), (100, "-wide")]
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (16, "-tall")]
     SCOPES = ("app",)
@@ -117,7 +117,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
 
     def __init__(
         self,
-        bridge: Bridge,
+        bridge: DatabaseLink,
         *,
         config: Config | None = None,
         user_themes: Path | None = None,
@@ -135,9 +135,9 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         self._zone = zone
         self.ascii_only = self.config.ascii
         if self.ascii_only:
-            self._letters = (Letters(),)
+            self._letters = (AsciiFilter(),)
         self.bridge = bridge
-        self.situation = Situation(bridge.db, self.now())
+        self.situation = AppState(bridge.db, self.now())
         self.list_id = self.first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
@@ -161,7 +161,7 @@ class TaskApp(AppActions, Showing, Wardrobe, Away, TypeAhead, Unread):
         """Tabs, Now line, the pane, the footer."""
         yield TopLine(id="top")
         yield NowLine(id="now")
-        with Unseen(id="panes"):
+        with TransparentContainer(id="panes"):
             yield panes.pane(self.pane_name)
         yield FootLine(id="foot")
 

@@ -15,14 +15,14 @@ from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
 from tui_tasks.core.vocab import HUMAN, RESERVED_AGENTS
 from tui_tasks.tui.app.database_link import Changes
-from tui_tasks.tui.tasks.task_numbers import Places
+from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
 # More tasks than this are not told apart as new.
 MOST_NEW: Final = 10_000
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
-class Situation:
+class AppState:
     """Read once at the start, and then only what a batch of changes touches.
 
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
@@ -33,7 +33,7 @@ class Situation:
 
     def __init__(self, db: Database, now: int) -> None:
         self._db = db
-        self.places = Places(db)
+        self.places = TaskNumbers(db)
         self.lists: dict[int, TaskList] = {}
         self.asks: list[Ask] = []
         self.asking: set[str] = set()

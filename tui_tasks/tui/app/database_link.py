@@ -97,7 +97,7 @@ class Writing:
         return self._transaction.entries if self._transaction is not None else 0
 
 
-class Bridge:
+class DatabaseLink:
     """One database for one screen. Everything here is for the screen's thread; the writer is its own."""
 
     def __init__(self, path: str, *, read_only: bool, clock: Callable[[], int]) -> None:

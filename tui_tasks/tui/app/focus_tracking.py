@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Alerts
 
 
-class Away(App[None]):
+class FocusTracking(App[None]):
     """Mixed into the App. A terminal that does not report its focus is taken to have it."""
 
     _alerts: Alerts | None = None

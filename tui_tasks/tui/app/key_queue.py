@@ -26,14 +26,14 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.tui.app.actions import has_left
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.database_link import Bridge
+    from tui_tasks.tui.app.database_link import DatabaseLink
 
 # Turns of the loop after which a flow that was begun has pushed the screen that it pushes first.
 _TURNS = 3
-_PATIENCE = 10.0
+_ACTION_SECONDS = 10.0
 
 
-class TypeAhead(App[None]):
+class KeyQueue(App[None]):
     """The App's part: bindings are looked at when the key comes in.
 
     A screen may have `take_key`, to be asked first; a line of text `does`, which says what a key does beside writing.
@@ -46,7 +46,7 @@ class TypeAhead(App[None]):
         super().__init__(*args, **kwargs)
         self._opening_now = asyncio.Lock()
 
-    bridge: Bridge
+    bridge: DatabaseLink
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver for the terminal, reading keys in our way."""
@@ -165,4 +165,4 @@ async def _caught_up(node: MessagePump) -> None:
     done = asyncio.Event()
     if node.call_later(done.set):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(done.wait(), _PATIENCE)
+            await asyncio.wait_for(done.wait(), _ACTION_SECONDS)

@@ -9,7 +9,7 @@ from typing import Final
 
 from textual.keys import _character_to_key
 
-from tui_tasks.settings.config import Problem, line_of
+from tui_tasks.settings.config import SettingsProblem, line_of
 from tui_tasks.tui.app.actions import ACTIONS, Action, show_key
 
 # The scopes that are at hand together, by what has the focus. Screens over the panes have keys before the App's.
@@ -56,10 +56,10 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
     return problems
 
 
-def problems(file: Path, keys: Mapping[str, str]) -> list[Problem]:
+def problems(file: Path, keys: Mapping[str, str]) -> list[SettingsProblem]:
     """The same, each with its line in the file of settings."""
     text = file.read_text(encoding="utf-8") if keys else ""
-    return [Problem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
+    return [SettingsProblem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
 
 
 def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None:

@@ -6,14 +6,14 @@ from textual.app import App
 
 from tui_tasks.core.read import pages
 from tui_tasks.tui.app import panes
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import Pane
 
 
-class Showing(Hosted, App[None]):
+class Navigation(AppAccess, App[None]):
     """Mixed into the App. A pane that is not on screen is only marked as stale, and looks when it is shown."""
 
     list_id: int

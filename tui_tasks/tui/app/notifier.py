@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GATHER: Final = 0.3
 HOLD: Final = 5.0
 # How long the human's program may take before it is ended.
-PATIENCE: Final = 10.0
+COMMAND_SECONDS: Final = 10.0
 # No longer than this between two looks at what is overdue, as clocks are set and machines sleep.
 _LOOK: Final = 60.0
 _CELLS: Final = 120
@@ -132,10 +132,10 @@ class Alerts:
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
             )
-            status = await asyncio.wait_for(process.wait(), PATIENCE)
+            status = await asyncio.wait_for(process.wait(), COMMAND_SECONDS)
             why = f"it ended with status {status}" if status else ""
         except TimeoutError:
-            why = f"it was not done after {PATIENCE:g} s, and was ended"
+            why = f"it was not done after {COMMAND_SECONDS:g} s, and was ended"
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
         finally:

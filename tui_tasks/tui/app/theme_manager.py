@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.app.app import TaskApp
 
 
-class Wardrobe(App[None]):
+class ThemeManager(App[None]):
     """Mixed into the App. `theme_names` are those to choose from, once they were loaded."""
 
     user_themes: Path | None = None

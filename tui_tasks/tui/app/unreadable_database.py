@@ -1,6 +1,6 @@
 """The App's part while the database cannot be read: it does not end, says so, and what is shown stays as it was.
 
-A message that cannot be handled is dropped by `Hosted`, a change that cannot be taken in is kept by the App, and the
+A message that cannot be handled is dropped by `AppAccess`, a change that cannot be taken in is kept by the App, and the
 bridge looks each second: once all can be read, all of it is read anew.
 """
 
@@ -10,14 +10,14 @@ from textual.app import App
 from textual.worker import WorkerFailed
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
-from tui_tasks.tui.app.database_link import Bridge
+from tui_tasks.tui.app.database_link import DatabaseLink
 from tui_tasks.tui.widgets.frame import FootLine
 
 
-class Unread(App[None]):
+class UnreadableDatabase(App[None]):
     """Mixed into the App."""
 
-    bridge: Bridge
+    bridge: DatabaseLink
 
     def tell_of_reading(self) -> None:
         """Say at the foot whether the database cannot be read; once it can, draw what could not be drawn."""

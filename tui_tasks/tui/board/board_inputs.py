@@ -8,7 +8,7 @@ from tui_tasks.core.read.filter import ALL, Filter
 from tui_tasks.core.read.pages import TaskLine
 from tui_tasks.tui.board.board_moves import BoardMoves
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_inputs import TaskWords
@@ -99,7 +99,7 @@ class BoardWords(TaskWords, BoardMoves):
         elif bar.is_open:
             bar.clear()
 
-    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """The detail follows the cursor, and the keys that move a card say where to."""
         event.stop()
         self.show_detail()
@@ -114,7 +114,7 @@ class BoardWords(TaskWords, BoardMoves):
         if self.is_open:
             self.detail.show(self.target())
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """A double click opens."""
         event.stop()
         self.do_open()

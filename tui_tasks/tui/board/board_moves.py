@@ -15,17 +15,17 @@ from tui_tasks.core.read.board_pages import NEEDS_YOU, OPEN, Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Action
-from tui_tasks.tui.board.columns import Column, Plan
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.board.columns import Column, ColumnSpec
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.task_actions import TaskActions
 
 
 class BoardMoves(TaskActions):
     """What the keys H J K L and the mouse do to cards. The pane says which columns there are."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[ColumnSpec, ...]
     at: int
-    window: RowWindow[Any]
+    window: VirtualList[Any]
     moving: asyncio.Lock
     """Held by a move until it is written, so that the next, typed at once, begins where it ends."""
 
@@ -52,7 +52,7 @@ class BoardMoves(TaskActions):
             else:
                 self.host.say(f"{self.plans[here].name} is the {'first' if by < 0 else 'last'} column")
 
-    def _next_plan(self, at: int, by: int) -> Plan | None:
+    def _next_plan(self, at: int, by: int) -> ColumnSpec | None:
         """The next column that way that a card can be moved to."""
         ahead = self.plans[at + 1 :] if by > 0 else self.plans[:at][::-1]
         return next((plan for plan in ahead if plan.sets is not None), None)
@@ -72,7 +72,7 @@ class BoardMoves(TaskActions):
         card = self._card(uid)
         return next((at for at, plan in enumerate(self.plans) if card is not None and card.part in plan.parts), self.at)
 
-    async def put_into(self, uids: Sequence[str], plan: Plan) -> None:
+    async def put_into(self, uids: Sequence[str], plan: ColumnSpec) -> None:
         """Move cards to a column, or say why not."""
         cards = board_pages.find(self.host.bridge.db, self.host.list_id, uids)
         refusal = self._why_not_into(cards.values(), plan)
@@ -86,7 +86,7 @@ class BoardMoves(TaskActions):
         except Conflict as conflict:
             self.host.say(self._told(conflict))
 
-    def _why_not_into(self, cards: Collection[Card], plan: Plan) -> str:
+    def _why_not_into(self, cards: Collection[Card], plan: ColumnSpec) -> str:
         """What keeps cards from being moved to a column, for people; the state may refuse still."""
         if plan.sets is None:
             return "A card comes here when its agent asks you something"
@@ -144,7 +144,7 @@ class BoardMoves(TaskActions):
     def _column_at(self, at: Offset) -> Column | None:
         return next((column for column in self.columns if column.display and column.region.contains_point(at)), None)
 
-    def on_row_window_dragged(self, event: RowWindow.Dragged) -> None:
+    def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
         """Show which column the card would land in."""
         event.stop()
         over = self._column_at(event.at)
@@ -156,7 +156,7 @@ class BoardMoves(TaskActions):
         for column in self.columns:
             column.head.set_target(False)
 
-    async def on_row_window_dropped(self, event: RowWindow.Dropped) -> None:
+    async def on_virtual_list_dropped(self, event: VirtualList.Dropped) -> None:
         """Move the card to the column it was dropped on, or to its place there in its own."""
         event.stop()
         self.end_drag()
@@ -171,7 +171,7 @@ class BoardMoves(TaskActions):
             marks = event.window.marks
             self.host.flow(self.put_into(marks if event.key in marks else [event.key], over.plan))
 
-    async def _drop_within(self, column: Column, event: RowWindow.Dropped) -> None:
+    async def _drop_within(self, column: Column, event: VirtualList.Dropped) -> None:
         window: Any = column.window
         other = window.row_at(event.at.y - window.region.y)
         if other is None:

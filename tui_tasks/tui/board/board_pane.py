@@ -19,18 +19,18 @@ from tui_tasks.core.read.board_pages import NEEDS_YOU
 from tui_tasks.core.read.filter import ALL, Filter
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import ACTIONS, Hosted, bindings
+from tui_tasks.tui.app.actions import ACTIONS, AppAccess, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.board.board_inputs import BoardWords
 from tui_tasks.tui.board.card_numbers import CardNumbers
 from tui_tasks.tui.board.columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import MOST_MARKED
-from tui_tasks.tui.widgets.frame import Line, Rule
-from tui_tasks.tui.widgets.painting import Focusable, Unasked
+from tui_tasks.tui.widgets.frame import FrameLine, Rule
+from tui_tasks.tui.widgets.painting import Focusable, PaintWhenVisible
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -38,7 +38,7 @@ from tui_tasks.tui.widgets.text_lines import Divider
 _COUNT_AFTER: Final = 0.15
 
 
-class BoardTabs(Line):
+class BoardTabs(FrameLine):
     """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, where there is room for one at a time."""
 
     PARTS: ClassVar = 5  # of each column, so that a click finds it
@@ -68,7 +68,7 @@ class BoardTabs(Line):
             self.board.go(min(max(number - 1, 0) // self.PARTS, len(self.board.plans) - 1))
 
 
-class BoardKeys(Line):
+class BoardKeys(FrameLine):
     """` h/l column   H → Pending   L → Done`: what a newcomer to a small screen needs."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -87,7 +87,7 @@ class BoardKeys(Line):
         return self.parent
 
 
-class CardArea(Hosted, Horizontal, Focusable, Unasked, can_focus=True):
+class CardArea(AppAccess, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
     """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
 
     def follow_focus(self) -> None:
@@ -115,7 +115,7 @@ class BoardPane(BoardWords):
     BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open BoardKeys { display: none; }
     """
 
-    window: RowWindow[Any]
+    window: VirtualList[Any]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -27,7 +27,7 @@ _PRIORITIES: Final = {vocab.URGENT: "urgent", vocab.HIGH: "high"}
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class CardContent:
     """What a card says: its name, how it stands, and what was said last. All of it is safe to draw, but `name`."""
 
     name: str
@@ -40,14 +40,14 @@ class Face:
     """For how many microseconds it stays true; 0: until something changes."""
 
 
-def face_of(app: TaskApp, card: Card, marked: bool) -> Face:
+def face_of(app: TaskApp, card: Card, marked: bool) -> CardContent:
     """Find out what a card says now; `marked`: its column holds cards of several states, so it shows its own."""
     now, ascii_only = app.now(), app.ascii_only
     state = look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color) if marked else None
     who = safe_line(agent_text.who(card.who), 16)
     if card.part == "pending":
-        return Face(card.name, _pending(app, card, who), mark=mark)
+        return CardContent(card.name, _pending(app, card, who), mark=mark)
     since, note = card.updated_at, ""
     if card.part == NEEDS_YOU:
         ask = ask_of(app, card)
@@ -59,7 +59,7 @@ def face_of(app: TaskApp, card: Card, marked: bool) -> Face:
         since = card.finished_at or since
     standing = tuple(part for part in ((who, "$muted"), (age(since, now), "$muted")) if part[0])
     lasts = age_lasts(since, now)
-    return Face(card.name, standing, note, mark, card.part in _QUIET, card.part == "failed", lasts)
+    return CardContent(card.name, standing, note, mark, card.part in _QUIET, card.part == "failed", lasts)
 
 
 def _pending(app: TaskApp, card: Card, who: str) -> tuple[Part, ...]:
@@ -86,7 +86,7 @@ def _holder(app: TaskApp, card: Card) -> int:
     return 0
 
 
-def lines_of(face: Face, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
+def lines_of(face: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
     """Lay a card out on at most `most` lines of `room` cells: its name first, then how it stands, then the note."""
     room = max(room, 4)
     standing = _joined(face.standing, room, ascii_only)
@@ -109,7 +109,7 @@ def lines_of(face: Face, room: int, most: int, *, ascii_only: bool = False) -> l
     return laid
 
 
-def _name(face: Face, room: int, most: int, standing: int, ascii_only: bool) -> list[str]:
+def _name(face: CardContent, room: int, most: int, standing: int, ascii_only: bool) -> list[str]:
     """The name on one line or two: on two where there is room for what has to be told below or beside it."""
     gone = cell_len(face.mark[0]) + 1 if face.mark else 0
     name = wrapped(face.name, room - gone, min(most, 2), ascii_only=ascii_only)

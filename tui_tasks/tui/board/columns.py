@@ -18,15 +18,15 @@ from tui_tasks.core.read.filter import ALL, Filter
 from tui_tasks.core.read.pages import FIRST, LAST
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import dot, face_of, lines_of
-from tui_tasks.tui.rows.row_cache import Page
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_cache import RowPage
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
-from tui_tasks.tui.widgets.frame import Line
-from tui_tasks.tui.widgets.styles import Ink, Part
+from tui_tasks.tui.widgets.frame import FrameLine
+from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ColumnSpec:
     """What a column holds and how its cards look."""
 
     name: str
@@ -54,8 +54,8 @@ class Plan:
         return len(self.parts) > 1
 
 
-def _plan(name: str, part: str, lines: int) -> Plan:
-    return Plan(name, (part,), None if part == NEEDS_YOU else part, lines, gap=True, state=part, counts=(part,))
+def _plan(name: str, part: str, lines: int) -> ColumnSpec:
+    return ColumnSpec(name, (part,), None if part == NEEDS_YOU else part, lines, gap=True, state=part, counts=(part,))
 
 
 _OVER: Final = ("skipped", "cancelled")
@@ -64,7 +64,7 @@ WIDE: Final = (
     _plan("Pending", "pending", 2),
     _plan("In progress", "in_progress", 4),
     _plan("Needs you", NEEDS_YOU, 4),
-    Plan("Done", ("done", *_OVER), "done", 2, state="done", counts=("done",), apart=(("skipped", _OVER),)),
+    ColumnSpec("Done", ("done", *_OVER), "done", 2, state="done", counts=("done",), apart=(("skipped", _OVER),)),
     _plan("Failed", "failed", 4),
 )
 _ACTIVE: Final = ("in_progress", NEEDS_YOU)
@@ -87,26 +87,26 @@ class CardsOfColumn:
         self.only = only
         self._reached: dict[tuple[int, str, bool], tuple[int, str]] = {}
 
-    def first(self, limit: int) -> Page[Card]:
+    def first(self, limit: int) -> RowPage[Card]:
         """See `Source`."""
         return self._read(0, FIRST, limit, backwards=False)
 
-    def last(self, limit: int) -> Page[Card]:
+    def last(self, limit: int) -> RowPage[Card]:
         """See `Source`."""
         return self._read(len(self.parts) - 1, LAST, limit, backwards=True)
 
-    def after(self, row: Card, limit: int) -> Page[Card]:
+    def after(self, row: Card, limit: int) -> RowPage[Card]:
         """See `Source`."""
         return self._read(*self.order(row), limit, backwards=False)
 
-    def before(self, row: Card, limit: int) -> Page[Card]:
+    def before(self, row: Card, limit: int) -> RowPage[Card]:
         """See `Source`."""
         return self._read(*self.order(row), limit, backwards=True)
 
-    def _read(self, part: int, rank: str, limit: int, *, backwards: bool) -> Page[Card]:
+    def _read(self, part: int, rank: str, limit: int, *, backwards: bool) -> RowPage[Card]:
         asked = (part, rank, backwards)
         at, start = self._reached.pop(asked, (part, rank))
-        found: Page[Card] = Page()
+        found: RowPage[Card] = RowPage()
         while 0 <= at < len(self.parts):
             wanted = limit - len(found)
             more = board_pages.page(
@@ -148,7 +148,7 @@ class CardsOfColumn:
         return -1
 
 
-class ColumnWindow(RowWindow[Card], can_focus=False):
+class ColumnWindow(VirtualList[Card], can_focus=False):
     """The cards of one column. `number` tells a card's place in its list, 0 where that is not at hand."""
 
     def __init__(self, number: Callable[[Card], int]) -> None:
@@ -158,7 +158,7 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
         self._number = number
         self._laid: list[list[Part]] = []
 
-    def take(self, plan: Plan) -> None:
+    def take(self, plan: ColumnSpec) -> None:
         """Show cards otherwise."""
         self.plan, self.row_height = plan, plan.height
         self._drawn = []
@@ -232,11 +232,11 @@ class ColumnWindow(RowWindow[Card], can_focus=False):
     def render_line(self, y: int) -> Strip:
         """As ever, but what parts two cards is no part of the card that the cursor is on."""
         if self.plan.gap and y % self.row_height == self.plan.lines:
-            return Ink.of(self.app).strip(" " * self.own_size.width)
+            return StyleCache.of(self.app).strip(" " * self.own_size.width)
         return super().render_line(y)
 
 
-class ColumnHead(Line):
+class ColumnHead(FrameLine):
     """` ◐ In progress 1`. `target`: a card that is being dragged would land in this column."""
 
     def __init__(self, column: Column) -> None:
@@ -293,11 +293,11 @@ class Column(Vertical):
         yield self.window
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> ColumnSpec:
         """What it holds."""
         return self.window.plan
 
-    def take(self, plan: Plan, source: CardsOfColumn) -> None:
+    def take(self, plan: ColumnSpec, source: CardsOfColumn) -> None:
         """Hold other cards, or show them otherwise."""
         self.window.take(plan)
         self.window.show(source)

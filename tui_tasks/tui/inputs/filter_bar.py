@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import Line
+from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
 
 
-class FilterCount(Line):
+class FilterCount(FrameLine):
     """How many match, or what means nothing."""
 
     text = ""
@@ -34,7 +34,7 @@ class FilterCount(Line):
         return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
 
 
-class FilterBar(Hosted, Horizontal):
+class FilterBar(AppAccess, Horizontal):
     """Shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
 
     class Wanted(Message):

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.widgets.content import plain
@@ -34,7 +34,7 @@ class ReplyLine(WordLine):
         return {"enter": reply.give, "escape": reply.close}.get(key)
 
 
-class Reply(Hosted, Vertical):
+class Reply(AppAccess, Vertical):
     """Hidden until it is opened. `drafts` are what was typed and not sent: (kind, text) by question."""
 
     DEFAULT_CSS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.read import pages
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.task_inputs import TaskWords
 
 
@@ -23,11 +23,11 @@ class ListMoves(TaskWords):
         if above is not None and self.window.cursor is not None:
             await self.host.bridge.commit(MoveTask(self.window.cursor, before=above.uid))
 
-    def on_row_window_dragged(self, event: RowWindow.Dragged) -> None:
+    def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
         """The window shows it."""
         event.stop()
 
-    def on_row_window_dropped(self, event: RowWindow.Dropped) -> None:
+    def on_virtual_list_dropped(self, event: VirtualList.Dropped) -> None:
         """Put the dragged row where it was let go of."""
         event.stop()
         region = self.window.region

@@ -16,12 +16,12 @@ from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.list.list_moves import ListMoves
 from tui_tasks.tui.list.list_rows import ListFoot, ListHead, ListRule, SideFoot, TaskWindow, side_width
-from tui_tasks.tui.rows.match_counter import Matches
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.match_counter import MatchCounter
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.sources import TasksOfList
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.quick_add import QuickAdd
-from tui_tasks.tui.widgets.pane import Unseen
+from tui_tasks.tui.widgets.pane import TransparentContainer
 
 
 class ListPane(ListMoves):
@@ -38,15 +38,15 @@ class ListPane(ListMoves):
     def compose(self) -> ComposeResult:
         """Rule, list, detail."""
         yield ListRule(id="list-rule")
-        with Unseen(id="list-body"):
-            with Unseen(id="list-main"):
+        with TransparentContainer(id="list-body"):
+            with TransparentContainer(id="list-main"):
                 yield ListHead(id="list-head")
                 yield FilterBar(self.known_words, id="filter")
                 yield QuickAdd(self.numbered, id="quick-add")
                 self.window = TaskWindow(id="tasks")
                 yield self.window
                 yield ListFoot(id="list-foot")
-            with Unseen(id="list-side"):
+            with TransparentContainer(id="list-side"):
                 yield Detail(id="detail")
                 yield SideFoot(id="side-foot")
 
@@ -54,7 +54,7 @@ class ListPane(ListMoves):
         """Show the App's list."""
         self._before_filter: str | None = None
         self._asking: set[str] = set()
-        self._matches = Matches(self)
+        self._matches = MatchCounter(self)
         self._lay_out()
         self.refreshed()
         if not self.host.is_compact:
@@ -136,12 +136,12 @@ class ListPane(ListMoves):
         self.window.filtered = bool(only)
         return TasksOfList(self.host.bridge.db, self.host.situation, self.host.list_id, only)
 
-    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """The detail follows the cursor."""
         event.stop()
         self.detail.show(event.key)
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """A double click opens."""
         event.stop()
         self.do_open()

@@ -10,11 +10,11 @@ from tui_tasks.core.read.pages import TaskLine
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.tasks.task_note import notes
-from tui_tasks.tui.widgets.frame import Line, Rule
+from tui_tasks.tui.widgets.frame import FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def side_width(app: TaskApp, width: int) -> int:
     return round(width * SIDE) if app.is_wide and found is not None and found.total else 0
 
 
-class TaskWindow(RowWindow[TaskLine]):
+class TaskWindow(VirtualList[TaskLine]):
     """Tasks, a line each."""
 
     filtered = False
@@ -123,7 +123,7 @@ class ListRule(Rule):
         return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
 
 
-class ListHead(Line):
+class ListHead(FrameLine):
     """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -153,7 +153,7 @@ class ListHead(Line):
         return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
 
 
-class ListFoot(Line):
+class ListFoot(FrameLine):
     """Progress, or on a small screen how many tasks there are."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -177,7 +177,7 @@ class ListFoot(Line):
         return [(f"{new} changed ", "$changed")] if new and self.host.is_compact else ()
 
 
-class SideFoot(Line):
+class SideFoot(FrameLine):
     """The rule that ends the detail."""
 
     def left(self, width: int) -> Sequence[Part]:

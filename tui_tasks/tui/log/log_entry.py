@@ -24,7 +24,7 @@ from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, w
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets.scrolling import KeyScrolling
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 # The parts of an agent's reasoning, in the order in which they are told (docs: protocol, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")
@@ -37,7 +37,7 @@ _KEPT: Final = frozenset(
 _MOST_LINES: Final = 200
 
 
-class EntryText(Lines):
+class EntryText(TextLines):
     """The text of one entry."""
 
     line: LogLine | None = None

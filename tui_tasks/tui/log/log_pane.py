@@ -23,15 +23,15 @@ from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_files import Exports, compact
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogWindow
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
-from tui_tasks.tui.widgets.frame import Line
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane, RowActions
 from tui_tasks.tui.widgets.styles import Part
 
 OF_LOG: Final = Language(("who", "kind", "list"), {"kind": tuple(KINDS)})
 
 
-class LogRule(Line):
+class LogRule(FrameLine):
     """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -169,7 +169,7 @@ class LogPane(RowActions, Pane):
 
     # Following
 
-    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Off the newest entry the log stands still; back on it, it follows again."""
         event.stop()
         self._follow(self.window.on_last and not self.is_open)
@@ -213,7 +213,7 @@ class LogPane(RowActions, Pane):
             detail.focus_text()
         self.host.frame_again()
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """A double click opens."""
         event.stop()
         self.do_log_open()

@@ -19,11 +19,11 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
-from tui_tasks.tui.app.app_state import Situation
+from tui_tasks.tui.app.app_state import AppState
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
-from tui_tasks.tui.rows.row_cache import Page
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.row_cache import RowPage
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.widgets.styles import Part
 
@@ -40,7 +40,7 @@ class EntriesOfJournal:
     A `Source` of rows.
     """
 
-    def __init__(self, db: Database, seen: Situation, only: Filter = ALL) -> None:
+    def __init__(self, db: Database, seen: AppState, only: Filter = ALL) -> None:
         self._db = db
         self._seen = seen
         self.only = only
@@ -48,28 +48,28 @@ class EntriesOfJournal:
         self.fold = None if only else LAST
         self._reached: dict[tuple[int, bool], int] = {}
 
-    def first(self, limit: int) -> Page[LogLine]:
+    def first(self, limit: int) -> RowPage[LogLine]:
         """See `Source`."""
         return self._read((FIRST, False), limit, backwards=False)
 
-    def last(self, limit: int) -> Page[LogLine]:
+    def last(self, limit: int) -> RowPage[LogLine]:
         """See `Source`."""
         return self._read((LAST, False), limit, backwards=True)
 
-    def after(self, row: LogLine, limit: int) -> Page[LogLine]:
+    def after(self, row: LogLine, limit: int) -> RowPage[LogLine]:
         """See `Source`."""
         return self._read(self.order(row), limit, backwards=False)
 
-    def before(self, row: LogLine, limit: int) -> Page[LogLine]:
+    def before(self, row: LogLine, limit: int) -> RowPage[LogLine]:
         """See `Source`."""
         return self._read(self.order(row), limit, backwards=True)
 
-    def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> Page[LogLine]:
+    def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> RowPage[LogLine]:
         """Read on from a place: the number of an entry, and whether it is the mark behind that entry."""
         start = place[0] + (backwards and place[1])
         begin = self._reached.pop((start, backwards), start)
         found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
-        page: Page[LogLine] = Page(found)
+        page: RowPage[LogLine] = RowPage(found)
         edge = found[0 if backwards else -1].seq if found else start
         if found.reached is not None:
             # Asked again from the last entry that was found, it goes on from where it was broken off.
@@ -130,7 +130,7 @@ def _mark(word: str, seq: int, at: int) -> LogLine:
     )  # fmt: skip
 
 
-class LogWindow(RowWindow[LogLine]):
+class LogWindow(VirtualList[LogLine]):
     """Entries, a line each. While it is `following`, the newest has the cursor."""
 
     class Scrolled(Message):

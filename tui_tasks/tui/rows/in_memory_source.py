@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 R = TypeVar("R")
 
 
-class Listed(Generic[R]):
+class InMemorySource(Generic[R]):
     """A `Source` of rows in memory; `take` puts others in their place and tells which differ."""
 
     def __init__(self, key: Callable[[R], str], order: Callable[[R], Any]) -> None:

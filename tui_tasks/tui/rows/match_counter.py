@@ -16,7 +16,7 @@ from tui_tasks.tui.widgets.pane import Pane
 _PAUSE: Final = 0.005
 
 
-class Matches:
+class MatchCounter:
     """Tells in a pane's filter bar how many tasks of the App's list match."""
 
     def __init__(self, pane: Pane) -> None:

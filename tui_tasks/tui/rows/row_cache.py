@@ -14,7 +14,7 @@ AT_ONCE: Final = 3
 KEPT: Final = 4
 
 
-class Page(list[R]):
+class RowPage(list[R]):
     """Rows that were read. `cut`: reading took long and was broken off; asking again goes on from there."""
 
     cut: bool = False
@@ -51,7 +51,7 @@ class Source(Protocol[R]):
         """How many rows there are, where that is known at little cost; else -1."""
 
 
-class HeldRows(Generic[R]):
+class RowCache(Generic[R]):
     """A few screens of a source's rows, `top` being the index of the first on screen, `height` how many are."""
 
     def __init__(self) -> None:

@@ -11,12 +11,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
-from tui_tasks.tui.rows.row_cache import HeldRows, Source
+from tui_tasks.tui.rows.row_cache import RowCache, Source
 
 R = TypeVar("R")
 
 
-class Rows(HeldRows[R]):
+class Rows(RowCache[R]):
     """Rows that are held, with a cursor on one of them."""
 
     def __init__(self) -> None:

@@ -23,30 +23,30 @@ R = TypeVar("R")
 class RowMessage(Message):
     """Something about one row of a window; `key` names it."""
 
-    def __init__(self, window: RowWindow[Any], key: str) -> None:
+    def __init__(self, window: VirtualList[Any], key: str) -> None:
         super().__init__()
         self.window = window
         self.key = key
 
     @property
-    def control(self) -> RowWindow[Any]:
+    def control(self) -> VirtualList[Any]:
         """The window it comes from."""
         return self.window
 
 
-class RowWindow(WheelScrolling, Focusable, RowPainter[R], can_focus=True):
+class VirtualList(WheelScrolling, Focusable, RowPainter[R], can_focus=True):
     """Rows of a `Source`, drawn line by line. Subclasses say how a row is drawn (`draw`)."""
 
     class Moved(Message):
         """The cursor is on another row, or on none."""
 
-        def __init__(self, window: RowWindow[Any], key: str | None) -> None:
+        def __init__(self, window: VirtualList[Any], key: str | None) -> None:
             super().__init__()
             self.window = window
             self.key = key
 
         @property
-        def control(self) -> RowWindow[Any]:
+        def control(self) -> VirtualList[Any]:
             """The window it comes from."""
             return self.window
 
@@ -56,14 +56,14 @@ class RowWindow(WheelScrolling, Focusable, RowPainter[R], can_focus=True):
     class Dragged(RowMessage):
         """A row is being dragged; `at` is where on the screen."""
 
-        def __init__(self, window: RowWindow[Any], key: str, at: Offset) -> None:
+        def __init__(self, window: VirtualList[Any], key: str, at: Offset) -> None:
             super().__init__(window, key)
             self.at = at
 
     class Dropped(Dragged):
         """A row was let go of, elsewhere than where it was; `at` is where on the screen."""
 
-    DEFAULT_CSS: ClassVar[str] = "RowWindow { height: 1fr; }"
+    DEFAULT_CSS: ClassVar[str] = "VirtualList { height: 1fr; }"
 
     _pressed: str | None = None
 

@@ -17,8 +17,8 @@ from textual.timer import Timer
 
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.rows.row_cursor import Rows
-from tui_tasks.tui.widgets.painting import OwnLines, changed_span, strip_of
-from tui_tasks.tui.widgets.styles import Ink, Part
+from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
+from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 R = TypeVar("R")
 
@@ -52,7 +52,7 @@ class Drawn:
     strips: dict[int, Strip] = field(default_factory=dict)
 
 
-class RowPainter(OwnLines, Generic[R]):
+class RowPainter(LinePainter, Generic[R]):
     """The part of a window that draws. Subclasses say how a row is drawn (`draw`), and `told` of the cursor."""
 
     row_height: int = 1
@@ -63,7 +63,7 @@ class RowPainter(OwnLines, Generic[R]):
         self._marks: dict[str, None] = {}
         self._drawn: list[Drawn] = []
         self._is_stale = False
-        self._ink: Ink | None = None
+        self._ink: StyleCache | None = None
         self._thumb = range(0)
         self._is_empty = False
         self._epoch = 0
@@ -190,7 +190,7 @@ class RowPainter(OwnLines, Generic[R]):
         """Paint one line of what was drawn."""
         self._fit(self.own_size, painting=True)
         number, line = divmod(y, self.row_height)
-        width, ink = self.own_size.width, Ink.of(self.app)
+        width, ink = self.own_size.width, StyleCache.of(self.app)
         on_cursor = False
         if number < len(self._drawn):
             drawn = self._drawn[number]
@@ -230,7 +230,7 @@ class RowPainter(OwnLines, Generic[R]):
     def notify_style_update(self) -> None:
         """Another theme: paint all of it again. The focus, too, has styles looked at, but then the inks stay."""
         super().notify_style_update()
-        ink = Ink.of(self.app)
+        ink = StyleCache.of(self.app)
         if ink is not self._ink:
             self._ink, self._drawn = ink, []
 

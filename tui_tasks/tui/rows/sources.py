@@ -7,8 +7,8 @@ from collections.abc import Collection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import pages
 from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.pages import Page, TaskLine
-from tui_tasks.tui.app.app_state import Situation
+from tui_tasks.core.read.pages import TaskLine, TaskPage
+from tui_tasks.tui.app.app_state import AppState
 
 
 class TasksOfList:
@@ -17,30 +17,30 @@ class TasksOfList:
     With a filter, a page may be cut short where nothing is found for long; asked for the same again it goes on.
     """
 
-    def __init__(self, db: Database, seen: Situation, list_id: int, only: Filter = ALL) -> None:
+    def __init__(self, db: Database, seen: AppState, list_id: int, only: Filter = ALL) -> None:
         self._db = db
         self._seen = seen
         self.list_id = list_id
         self.only = only
         self._reached: dict[tuple[str, bool], str] = {}
 
-    def first(self, limit: int) -> Page:
+    def first(self, limit: int) -> TaskPage:
         """See `Source`."""
         return self._read(pages.FIRST, limit, backwards=False)
 
-    def last(self, limit: int) -> Page:
+    def last(self, limit: int) -> TaskPage:
         """See `Source`."""
         return self._read(pages.LAST, limit, backwards=True)
 
-    def after(self, row: TaskLine, limit: int) -> Page:
+    def after(self, row: TaskLine, limit: int) -> TaskPage:
         """See `Source`."""
         return self._read(row.rank, limit, backwards=False)
 
-    def before(self, row: TaskLine, limit: int) -> Page:
+    def before(self, row: TaskLine, limit: int) -> TaskPage:
         """See `Source`."""
         return self._read(row.rank, limit, backwards=True)
 
-    def _read(self, rank: str, limit: int, *, backwards: bool) -> Page:
+    def _read(self, rank: str, limit: int, *, backwards: bool) -> TaskPage:
         start = self._reached.pop((rank, backwards), rank)
         page = (pages.before if backwards else pages.after)(self._db, self.list_id, start, limit, self.only)
         if page.reached is not None:

@@ -6,12 +6,12 @@ from tui_tasks.core.read.job_rows import JobLine
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 _LABEL = 9
 
 
-class JobDetail(Lines):
+class JobDetail(TextLines):
     """As much as there is room for: on a small screen one line."""
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -27,7 +27,7 @@ from tui_tasks.tui.screens.form_screen import FormScreen
 from tui_tasks.tui.tasks.task_form import ConflictScreen
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 _LABELS: Final = {
     "name": "Name",
@@ -78,7 +78,7 @@ def form_of(job: Job) -> Typed:
     )
 
 
-class Preview(Lines):
+class Preview(TextLines):
     """What was understood of the times, and the next five."""
 
     DEFAULT_CSS = "Preview { height: 3; }"

@@ -19,14 +19,14 @@ from tui_tasks.tui.app.actions import Action, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
-from tui_tasks.tui.rows.in_memory_source import Listed
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_detail import JobDetail
 from tui_tasks.tui.schedule.timeline import ScheduleStrip
-from tui_tasks.tui.widgets.frame import Line, Rule
+from tui_tasks.tui.widgets.frame import FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
 
 OF_JOBS: Final = Language(("who",), {})
@@ -43,7 +43,7 @@ def columns(width: int) -> tuple[int, int, int, int, int]:
     return rest // 2, rest - rest // 2, 18, 12, 0
 
 
-class JobWindow(RowWindow[JobLine]):
+class JobWindow(VirtualList[JobLine]):
     """Jobs, a line each."""
 
     numbers: dict[str, int]
@@ -96,7 +96,7 @@ class JobWindow(RowWindow[JobLine]):
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
-class JobHead(Line):
+class JobHead(FrameLine):
     """The titles of the columns; at the right what is wrong."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -106,7 +106,7 @@ class JobHead(Line):
         return [(f"       {words}{'history' if history else ''}", "$muted")]
 
 
-class Titled(Line):
+class Titled(FrameLine):
     """A rule with a title in it: `─ next 24 h ──────`."""
 
     title = ""
@@ -151,7 +151,7 @@ class SchedulePane(JobActions):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.listed: Listed[JobLine] = Listed(lambda line: line.job.uid, lambda line: line.job.id)
+        self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
         self._all: list[JobLine] = []
         self._wanted = Parsed()
 
@@ -222,11 +222,11 @@ class SchedulePane(JobActions):
             self.window.again()
         return changed
 
-    def on_row_window_moved(self) -> None:
+    def on_virtual_list_moved(self) -> None:
         """Another job."""
         self._show()
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """A double click does as Enter."""
         self.action_act("job_runs")
 

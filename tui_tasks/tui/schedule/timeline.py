@@ -12,7 +12,7 @@ from tui_tasks.core.schedule import due
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.times import HOUR, SECOND, clock, count
 from tui_tasks.tui.widgets import charts
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 HOURS: Final = 24
 _LABEL: Final = 5
@@ -55,7 +55,7 @@ def _may_be_due(line: JobLine, until: int) -> bool:
     return line.job.next_run is not None and line.job.next_run < until
 
 
-class ScheduleStrip(Lines):
+class ScheduleStrip(TextLines):
     """The jobs that are due next, as many as there is room for; `jobs` with the number of each."""
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -9,23 +9,23 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.read import agents
-from tui_tasks.core.read.agents import Person, Word
+from tui_tasks.core.read.agents import AgentSummary, Word
 from tui_tasks.core.read.pages import TaskLine
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.safe import fit, fit_ends, safe_line
 from tui_tasks.text.times import SECOND, WEEK, age, age_lasts, duration
 from tui_tasks.tui.app.actions import bindings
 from tui_tasks.tui.app.database_link import Changes
-from tui_tasks.tui.rows.in_memory_source import Listed
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.screens.agent_actions import AgentActions
-from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import RowActions
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 AGENT_LOOKS: Final = {
     "working": LOOKS["in_progress"]._replace(word="working"),
@@ -47,12 +47,12 @@ def said(word: Word | None) -> str:
     return word.text or word.kind.replace(".", " ").replace("_", " ")
 
 
-class AgentWindow(RowWindow[Person]):
+class AgentWindow(VirtualList[AgentSummary]):
     """Agents, a line each."""
 
     screen_: Agents
 
-    def draw(self, row: Person, look_: RowLook, line: int) -> Sequence[Part]:
+    def draw(self, row: AgentSummary, look_: RowLook, line: int) -> Sequence[Part]:
         """Who, state, task, last word, when last seen."""
         host, width = self.host, look_.width
         now = host.now()
@@ -94,7 +94,7 @@ class AgentWindow(RowWindow[Person]):
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
 
 
-class AgentHead(Line):
+class AgentHead(FrameLine):
     """The titles of the columns."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -104,7 +104,7 @@ class AgentHead(Line):
         return [(f"   {'who':<{who}}{'state':<{state}}{'task':<{about}}{'last word':<{last}}seen", "$muted")]
 
 
-class AgentNote(Lines):
+class AgentNote(TextLines):
     """What the agent under the cursor said of late, and what `quiet` means."""
 
     def lines(self, width: int) -> list[Drawn]:
@@ -148,7 +148,7 @@ class Agents(AgentActions, RowActions, Overlay):
 
     def __init__(self) -> None:
         super().__init__()
-        self.listed: Listed[Person] = Listed(lambda person: person.name, self._order)
+        self.listed: InMemorySource[AgentSummary] = InMemorySource(lambda person: person.name, self._order)
         self.words: list[Word] = []
         self._old: frozenset[str] = frozenset()
 
@@ -174,10 +174,10 @@ class Agents(AgentActions, RowActions, Overlay):
         self.window.focus()
         self._show()
 
-    def _is_old(self, person: Person) -> bool:
+    def _is_old(self, person: AgentSummary) -> bool:
         return self.host.now() - person.at > WEEK and not (person.paused or person.asks or person.task)
 
-    def _order(self, person: Person) -> tuple[bool, str, str]:
+    def _order(self, person: AgentSummary) -> tuple[bool, str, str]:
         return person.name in self._old, person.name.casefold(), person.name
 
     def columns(self, width: int) -> tuple[int, int, int, int]:
@@ -188,7 +188,7 @@ class Agents(AgentActions, RowActions, Overlay):
         return 11, 13, rest - (rest * 2 // 5), rest * 2 // 5
 
     @property
-    def person(self) -> Person | None:
+    def person(self) -> AgentSummary | None:
         """The agent that keys are about."""
         return self.listed.get(self.window.cursor)
 
@@ -196,11 +196,11 @@ class Agents(AgentActions, RowActions, Overlay):
         """Its name."""
         return self.person.name if self.person is not None else None
 
-    def look_of(self, person: Person) -> Look:
+    def look_of(self, person: AgentSummary) -> Look:
         """How its state is shown."""
         return AGENT_LOOKS[person.state(self.host.now(), self.quiet_after)]
 
-    def task_of(self, person: Person) -> TaskLine | None:
+    def task_of(self, person: AgentSummary) -> TaskLine | None:
         """What it works on, else what it waits to hear about."""
         if person.task is not None:
             return person.task
@@ -214,11 +214,11 @@ class Agents(AgentActions, RowActions, Overlay):
             self.window.again()
         self._show()
 
-    def on_row_window_moved(self) -> None:
+    def on_virtual_list_moved(self) -> None:
         """Another agent's words."""
         self._show()
 
-    def on_row_window_opened(self) -> None:
+    def on_virtual_list_opened(self) -> None:
         """As Enter does."""
         self.action_act("agent_log")
 
@@ -243,7 +243,7 @@ class Agents(AgentActions, RowActions, Overlay):
             self.host.show_log(name)
 
 
-class Title(Line):
+class Title(FrameLine):
     """` Agents`."""
 
     def left(self, width: int) -> Sequence[Part]:

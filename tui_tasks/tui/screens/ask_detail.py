@@ -9,12 +9,12 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines, wrapped
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 _SMALL = 60
 
 
-class AskDetail(Lines):
+class AskDetail(TextLines):
     """Shows the question that it is given; its options can be clicked."""
 
     def __init__(self, *, id: str | None = None) -> None:

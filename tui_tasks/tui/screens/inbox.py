@@ -23,13 +23,13 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.app.actions import Action, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.reply import Reply
-from tui_tasks.tui.rows.in_memory_source import Listed
-from tui_tasks.tui.rows.row_list import RowWindow
+from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.screens.ask_answers import AskAnswers
 from tui_tasks.tui.screens.ask_detail import AskDetail
-from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -37,7 +37,7 @@ KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""
 
 
-class AskWindow(RowWindow[Ask]):
+class AskWindow(VirtualList[Ask]):
     """Questions, a line each; on a small screen the one that the cursor is on is the screen's first line."""
 
     inbox: Inbox
@@ -94,7 +94,7 @@ class AskWindow(RowWindow[Ask]):
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
 
 
-class InboxHead(Line):
+class InboxHead(FrameLine):
     """` Needs you   2 waiting, oldest first`."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -128,7 +128,7 @@ class Inbox(AskAnswers):
 
     def __init__(self) -> None:
         super().__init__()
-        self.listed: Listed[Ask] = Listed(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
+        self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
         # The questions that have stood on screen to their end.
@@ -223,7 +223,7 @@ class Inbox(AskAnswers):
             rows.append(queries.ask(self.host.bridge.db, under.uid))
         return self.listed.take(rows)
 
-    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Let go of what was closed, and of an answer typed half, now that the cursor is elsewhere."""
         reply = self.query_one(Reply)
         if reply.is_open and reply.uid != event.key:

@@ -18,7 +18,7 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, Dialog
 from tui_tasks.tui.inputs.text_line import PickerWords
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine
@@ -31,7 +31,7 @@ MOST_LISTS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out.
 
     `beside` stands at the right, `key` before the title. A `heading` is passed over.
@@ -50,20 +50,20 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class _Numbered:
     number: int
-    entry: Entry
+    entry: PaletteEntry
 
 
 class EntriesFound:
     """The entries that hold all words that were typed, those first whose titles fit best: a `Source`."""
 
-    def __init__(self, entries: Sequence[Entry], text: str) -> None:
+    def __init__(self, entries: Sequence[PaletteEntry], text: str) -> None:
         text = " ".join(text.casefold().split())
         ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
         found = sorted(pair for pair in ranked if pair[0] >= 0)
         self._rows = [_Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
 
     @staticmethod
-    def _rank(entry: Entry, text: str) -> int:
+    def _rank(entry: PaletteEntry, text: str) -> int:
         """How far a title is from what was typed, 0 being nothing else; -1 where a word is nowhere."""
         title, words = entry.title.casefold(), text.split()
         if title == text or not words:
@@ -116,14 +116,14 @@ class EntriesFound:
         return len(self._rows)
 
 
-class EntryWindow(RowWindow[_Numbered], can_focus=False):
+class PaletteList(VirtualList[_Numbered], can_focus=False):
     """Entries, a line each: key, title, then what stands beside it or what is against it."""
 
     keys_wide = 0
     """What the longest of the keys takes."""
 
     def draw(self, row: _Numbered, look: RowLook, line: int) -> Sequence[Part]:
-        """See `RowWindow`."""
+        """See `VirtualList`."""
         entry = row.entry
         if entry.heading:
             return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
@@ -141,7 +141,7 @@ class EntryWindow(RowWindow[_Numbered], can_focus=False):
         )
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """See `RowWindow`."""
+        """See `VirtualList`."""
         return [("   nothing by that name", "$muted")] if line == 1 else ()
 
 
@@ -149,10 +149,10 @@ class Picker(Dialog, ModalScreen[None]):
     """Entries under a line that searches them. What is chosen is done after the picker is gone."""
 
     AUTO_FOCUS = "PickerWords"
-    WINDOW: ClassVar[type[EntryWindow]] = EntryWindow
+    WINDOW: ClassVar[type[PaletteList]] = PaletteList
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
 
-    def __init__(self, sign: str, entries: Sequence[Entry], *, left: Callable[[], None] | None = None) -> None:
+    def __init__(self, sign: str, entries: Sequence[PaletteEntry], *, left: Callable[[], None] | None = None) -> None:
         super().__init__()
         self._sign = sign
         self._entries = entries
@@ -183,7 +183,7 @@ class Picker(Dialog, ModalScreen[None]):
 
     def _move(self, by: int, *, page: bool = False) -> None:
         """Move, on over a heading; where nothing is beyond that, back."""
-        window = self.query_one(EntryWindow)
+        window = self.query_one(PaletteList)
         (window.move_page if page else window.move)(by)
         for step in (by, -by):
             if window.row is not None and window.row.entry.heading:
@@ -195,7 +195,7 @@ class Picker(Dialog, ModalScreen[None]):
         self._search("")
 
     def _search(self, text: str) -> None:
-        window = self.query_one(EntryWindow)
+        window = self.query_one(PaletteList)
         window.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
         window.show(EntriesFound(self._entries, text))
         if window.row is not None and window.row.entry.heading:
@@ -206,10 +206,10 @@ class Picker(Dialog, ModalScreen[None]):
         event.stop()
         self._search(event.value)
 
-    def on_row_window_moved(self, event: RowWindow.Moved) -> None:
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Try the entry out, where it can be."""
         event.stop()
-        row = self.query_one(EntryWindow).row
+        row = self.query_one(PaletteList).row
         if row is not None and row.entry.look is not None:
             row.entry.look()
         elif self._undo_looks is not None:
@@ -217,19 +217,19 @@ class Picker(Dialog, ModalScreen[None]):
 
     def on_click(self, event: events.Click) -> None:
         """A click does the entry; one outside leaves."""
-        if isinstance(event.widget, EntryWindow):
+        if isinstance(event.widget, PaletteList):
             if event.widget.row_at(event.y) is not None:
                 self.choose()
         elif event.widget is self:
             self.action_leave()
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """The first click has done it."""
         event.stop()
 
     def choose(self) -> None:
         """Do the entry that the cursor is on."""
-        row = self.query_one(EntryWindow).row if self.is_active else None
+        row = self.query_one(PaletteList).row if self.is_active else None
         if row is None or row.entry.heading:
             return
         entry = row.entry
@@ -277,15 +277,15 @@ _GROUPS: Final = {
 def help_screen(app: TaskApp) -> Picker:
     """Every action there is, in groups, each with its keys and its id: groups that can be done here first."""
     here = _actions(app)
-    groups: dict[str, list[Entry]] = {scope: [] for scope in _GROUPS}
+    groups: dict[str, list[PaletteEntry]] = {scope: [] for scope in _GROUPS}
     for action in ACTIONS.values():
         scope = next(scope for scope in _GROUPS if scope in action.scopes)
-        entry = here.get(action.id) or Entry(action.title, words=action.help, why_not=f"in the {_place(action)}")
+        entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=f"in the {_place(action)}")
         groups[scope].append(replace(entry, key=app.keys_of(action.id), beside=action.id))
-    entries: list[Entry] = []
+    entries: list[PaletteEntry] = []
     for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
         if groups[scope]:
-            entries += [Entry(_GROUPS[scope], heading=True), *groups[scope]]
+            entries += [PaletteEntry(_GROUPS[scope], heading=True), *groups[scope]]
     return Picker("?", entries)
 
 
@@ -293,15 +293,15 @@ def _place(action: Action) -> str:
     return min(action.scopes)
 
 
-def _actions(app: TaskApp) -> dict[str, Entry]:
+def _actions(app: TaskApp) -> dict[str, PaletteEntry]:
     """What the focus, and what it stands in, offers now, by the actions' ids."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, PaletteEntry] = {}
     for actor in app.actors():
         for action in actor.offers():
             if action.id not in entries:
                 why = actor.why_not(action) or ""
                 words = f"{action.help} {action.id}"
-                entries[action.id] = Entry(action.title, why_not=why, run=_does(actor, action.id), words=words)
+                entries[action.id] = PaletteEntry(action.title, why_not=why, run=_does(actor, action.id), words=words)
     return {each: entries[each] for each in ACTIONS if each in entries}
 
 
@@ -312,7 +312,7 @@ def _does(actor: Actor, id: str) -> Callable[[], None]:
     return does
 
 
-def _themes(app: TaskApp) -> list[Entry]:
+def _themes(app: TaskApp) -> list[PaletteEntry]:
     def wear(name: str) -> Callable[[], None]:
         return lambda: setattr(app, "theme", name)
 
@@ -320,17 +320,19 @@ def _themes(app: TaskApp) -> list[Entry]:
         return lambda: app.flow(app.keep_theme(name))
 
     names = {"ansi": "ansi (terminal colours)"}
-    return [Entry(f"Theme: {names.get(name, name)}", run=keep(name), look=wear(name)) for name in app.theme_names]
+    return [
+        PaletteEntry(f"Theme: {names.get(name, name)}", run=keep(name), look=wear(name)) for name in app.theme_names
+    ]
 
 
-def _lists(app: TaskApp) -> list[Entry]:
+def _lists(app: TaskApp) -> list[PaletteEntry]:
     def go(list_id: int) -> Callable[[], None]:
         return lambda: app.show_list(list_id)
 
     found = list(app.situation.lists.values())[-MOST_LISTS:]
     archived = {True: "archived, "}
     return [
-        Entry(
+        PaletteEntry(
             f"List: {safe_line(each.name, 80)}",
             archived.get(each.archived, "") + count(each.total, "task"),
             run=go(each.id),
@@ -339,9 +341,11 @@ def _lists(app: TaskApp) -> list[Entry]:
     ]
 
 
-def _views(app: TaskApp) -> list[Entry]:
+def _views(app: TaskApp) -> list[PaletteEntry]:
     def use(text: str) -> Callable[[], None]:
         return lambda: app.filter_by(text)
 
     saved = dict(app.config.views) | views.filters(app.bridge.db)
-    return [Entry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()]
+    return [
+        PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()
+    ]

@@ -12,9 +12,9 @@ from textual.widget import Widget
 
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.widgets.scrolling import WheelScrolling
-from tui_tasks.tui.widgets.styles import Ink
+from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import wrapped
 
 # What a program writes to colour its lines and to draw them anew is left out; the rest is shown as what it is.
@@ -30,7 +30,7 @@ def readable(text: str) -> str:
     return text
 
 
-class RunOutput(WheelScrolling, Hosted, Widget, can_focus=True):
+class RunOutput(WheelScrolling, AppAccess, Widget, can_focus=True):
     """Output in lines as wide as there is room. It follows the end until somebody scrolls back."""
 
     DEFAULT_CSS = "RunOutput { height: 1fr; width: 1fr; }"
@@ -105,7 +105,7 @@ class RunOutput(WheelScrolling, Hosted, Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, ink = self.size.width, Ink.of(self.app)
+        width, ink = self.size.width, StyleCache.of(self.app)
         at = self._top + y
         text = f" {self._rows[at]}" if at < len(self._rows) else ""
         style = ink.style("" if self._text else "$muted")

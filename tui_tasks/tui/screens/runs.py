@@ -19,11 +19,11 @@ from tui_tasks.text.times import age_lasts, count, size
 from tui_tasks.tui.app.actions import Action, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.dialogs import confirm
-from tui_tasks.tui.rows.row_list import RowMessage, RowWindow
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.screens.run_output import RunOutput
-from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import RowActions
 from tui_tasks.tui.widgets.scrolling import FAR
@@ -79,7 +79,7 @@ class RunsOfJob:
         return -1
 
 
-class RunWindow(RowWindow[RunLine]):
+class RunWindow(VirtualList[RunLine]):
     """Runs, a line each."""
 
     def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
@@ -114,7 +114,7 @@ class RunWindow(RowWindow[RunLine]):
         return [(text, "$muted")] if line == 1 else ()
 
 
-class RunsHead(Line):
+class RunsHead(FrameLine):
     """` S4 Digest mail   08:00 daily`; at the right what runs."""
 
     title = ""
@@ -125,7 +125,7 @@ class RunsHead(Line):
         return [(f" {safe_line(self.title, width - 2)}", "bold"), (f"   {self.told}", "$muted")]
 
 
-class OutputHead(Line):
+class OutputHead(FrameLine):
     """Of which run the output is, and how much of it there is."""
 
     run: RunLine | None = None
@@ -232,11 +232,11 @@ class RunView(RowActions, Overlay):
             self.window.change({entry.uid for entry in changes.entries if entry.entity == "run"})
         self._show()
 
-    def on_row_window_moved(self) -> None:
+    def on_virtual_list_moved(self) -> None:
         """Another run's output."""
         self._show()
 
-    def on_row_window_opened(self, event: RowMessage) -> None:
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
         """A double click does as Enter."""
         self.do_run_output()
 

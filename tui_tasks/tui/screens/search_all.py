@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
-from tui_tasks.tui.screens.palette import EntriesFound, Entry, EntryWindow, Picker
+from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.styles import Part
 
@@ -25,7 +25,7 @@ _AT_ONCE: Final = 20
 _PAUSE: Final = 0.005
 
 
-class FoundWindow(EntryWindow):
+class FoundWindow(PaletteList):
     """What was found, a line each."""
 
     empty = ""
@@ -110,7 +110,7 @@ class SearchAll(Picker):
         found = [(count, "found", "")] if self._found else []
         self.query_one(FootLine).hint(("Enter", "Go there", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
 
-    def _entry(self, task: TaskLine) -> Entry:
+    def _entry(self, task: TaskLine) -> PaletteEntry:
         host = self.host
         state = look(host.situation.status_of(task)).mark(ascii_only=host.ascii_only)
         # To number a task of a long list, all before it would have to be counted.
@@ -118,7 +118,7 @@ class SearchAll(Picker):
         number = "#…" if ahead is None else f"#{ahead + 1}"
         home = host.situation.lists.get(task.list_id)
         where = safe_line(home.name, 24, ascii_only=host.ascii_only) if home is not None else ""
-        return Entry(f"{state} {number:<5}{task.name}", where, run=lambda: self._go_to(task.uid))
+        return PaletteEntry(f"{state} {number:<5}{task.name}", where, run=lambda: self._go_to(task.uid))
 
     def _go_to(self, uid: str) -> None:
         self.host.close_overlays()

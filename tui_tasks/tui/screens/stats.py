@@ -19,11 +19,11 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui.app.actions import bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
-from tui_tasks.tui.widgets.frame import FootLine, Line, Rule
+from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scrolling import KeyScrolling
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 # Loading that takes so many stretches shows how far it is.
 _LONG: Final = 5
@@ -46,7 +46,7 @@ def _midnight(day: date, zone: tzinfo) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * SECOND
 
 
-class StatsHead(Line):
+class StatsHead(FrameLine):
     """` Stats   Plan, last 7 days`."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -56,7 +56,7 @@ class StatsHead(Line):
         return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
 
 
-class StatsLines(Lines):
+class StatsLines(TextLines):
     """The figures, or how far reading them has come."""
 
     figures: Figures | None = None

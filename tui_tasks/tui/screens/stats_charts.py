@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from tui_tasks.core.read import statistics
-from tui_tasks.core.read.statistics import JobCounts, Tally, Wait
+from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, duration
 from tui_tasks.tui.widgets import charts
@@ -30,7 +30,7 @@ class Figures:
 
     tally: Tally
     now_open: int
-    waits: Sequence[Wait]
+    waits: Sequence[AskWait]
     longest: int | None
     longest_about: str
     jobs: JobCounts

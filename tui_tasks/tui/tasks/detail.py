@@ -17,11 +17,11 @@ from tui_tasks.dialects.quick_add_syntax import priority_word
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.widgets.frame import Line
-from tui_tasks.tui.widgets.painting import Settled
+from tui_tasks.tui.widgets.frame import FrameLine
+from tui_tasks.tui.widgets.painting import NoRelayout
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
@@ -60,7 +60,7 @@ class Sheet:
         return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in told)
 
 
-class DetailHead(Line):
+class DetailHead(FrameLine):
     """` #5 Ship auth flow                ◐ in progress`; below the list the rest of the facts are here too."""
 
     sheet: Sheet | None = None
@@ -170,7 +170,7 @@ class DetailText(ScrollLines):
         return lines
 
 
-class Detail(Hosted, Vertical, Settled):
+class Detail(AppAccess, Vertical, NoRelayout):
     """Shows the task that it is given. `brief`: a few lines, for below a list."""
 
     def __init__(self, *, id: str | None = None) -> None:

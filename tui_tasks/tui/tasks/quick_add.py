@@ -14,9 +14,9 @@ from tui_tasks.core.read.pages import TaskLine
 from tui_tasks.dialects.quick_add_syntax import Draft, items_of, parse, priority_word
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import Hosted
+from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import Line
+from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NewTask:
     """A task to be added: what was typed, and the uids of the tasks it comes after."""
 
     draft: Draft
@@ -48,7 +48,7 @@ class Wish:
     description: str = ""
 
 
-class AddPreview(Line):
+class AddPreview(FrameLine):
     """What was understood."""
 
     parts: Sequence[Part] = ()
@@ -58,7 +58,7 @@ class AddPreview(Line):
         return [("   ", ""), *self.parts]
 
 
-class QuickAdd(Hosted, Vertical):
+class QuickAdd(AppAccess, Vertical):
     """Opened by `n` and `N`, for one task after another until Esc. Posts `Add`, and `Closed` when it is gone."""
 
     class Add(Message):
@@ -68,7 +68,7 @@ class QuickAdd(Hosted, Vertical):
         """
 
         def __init__(
-            self, wishes: Sequence[Wish], place: Place, text: str, *, describe: bool = False, more: bool = False
+            self, wishes: Sequence[NewTask], place: Place, text: str, *, describe: bool = False, more: bool = False
         ) -> None:
             super().__init__()
             self.wishes = wishes
@@ -183,7 +183,7 @@ class QuickAdd(Hosted, Vertical):
         if wrong and not more:
             self.host.say(wrong)
             return
-        wish = Wish(draft, self._depends_on(draft), self._description)
+        wish = NewTask(draft, self._depends_on(draft), self._description)
         self.post_message(self.Add([wish], self._place, text, describe=describe, more=more))
         if describe or more:
             self.close()
@@ -217,10 +217,10 @@ class QuickAdd(Hosted, Vertical):
             name, _, rest = text.strip().partition("\n") if not typed.strip() else (typed, "", text.strip("\n"))
             self._write(name.strip(), rest.strip("\n"))
 
-    def _wish_of(self, item: str) -> Wish:
+    def _wish_of(self, item: str) -> NewTask:
         """What a line asks for; one that is not understood is a title as it stands."""
         draft = parse(item)
-        return Wish(Draft(item)) if self._wrong(draft) else Wish(draft, self._depends_on(draft))
+        return NewTask(Draft(item)) if self._wrong(draft) else NewTask(draft, self._depends_on(draft))
 
     def _wrong(self, draft: Draft) -> str:
         missing = [number for number in draft.after if self._mean(number) is None]

@@ -22,8 +22,8 @@ from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import Action
-from tui_tasks.tui.rows.row_list import RowWindow
-from tui_tasks.tui.tasks.quick_add import Place, QuickAdd, Wish
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.tasks.quick_add import NewTask, Place, QuickAdd
 from tui_tasks.tui.widgets.pane import Pane, RowActions
 
 STATUS_KEYS = {"p": "pending", "i": "in_progress", "d": "done", "f": "failed", "s": "skipped", "c": "cancelled"}
@@ -36,7 +36,7 @@ class TaskActions(RowActions, Pane):
     """A pane of tasks. `window` is the one with the cursor: rows by the uids of tasks."""
 
     HAS_TASKS = True
-    window: RowWindow[TaskLine]
+    window: VirtualList[TaskLine]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -104,14 +104,14 @@ class TaskActions(RowActions, Pane):
 
     # Adding and editing
 
-    async def add(self, wishes: Sequence[Wish], place: Place) -> None:
+    async def add(self, wishes: Sequence[NewTask], place: Place) -> None:
         """Add tasks as one change, in their order; the cursor goes to the last, and the next comes below that."""
         async with self._adding:
             added = await self.host.bridge.commit(*self._additions(wishes, place))
             place.beside, place.above = added[-1].uid, False
         self.show_added(added[-1].uid)
 
-    def _additions(self, wishes: Sequence[Wish], place: Place) -> list[Operation]:
+    def _additions(self, wishes: Sequence[NewTask], place: Place) -> list[Operation]:
         db, home = self.host.bridge.db, self.host.current_list
         assert home is not None
         beside = pages.line(db, place.beside) if place.beside is not None else None
@@ -159,7 +159,7 @@ class TaskActions(RowActions, Pane):
                 self.query_one(QuickAdd).give_back(event)
                 raise
 
-    def _described(self, wish: Wish) -> Wish:
+    def _described(self, wish: NewTask) -> NewTask:
         """With a title and a description from the editor, where the human has changed anything there."""
         from tui_tasks.tui.inputs import editor
 
@@ -171,7 +171,7 @@ class TaskActions(RowActions, Pane):
             wish, draft=msgspec.structs.replace(wish.draft, name=name or wish.draft.name), description=description
         )
 
-    async def _add_by_form(self, wish: Wish, place: Place) -> None:
+    async def _add_by_form(self, wish: NewTask, place: Place) -> None:
         from tui_tasks.dialects.quick_add_syntax import fields
         from tui_tasks.tui.tasks.task_form import EditScreen, Form, TaskForm
 
@@ -184,7 +184,7 @@ class TaskActions(RowActions, Pane):
         typed = await self.host.push_screen_wait(EditScreen("New task", begun, form.wrong))
         if typed is not None:
             values = form.values(typed)
-            whole = Wish(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
+            whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
             await self.add([whole], place)
 
     async def do_edit(self) -> None:
@@ -216,7 +216,7 @@ class TaskActions(RowActions, Pane):
 
     async def do_move_to_list(self) -> None:
         """Choose a list, and put the task at its end."""
-        from tui_tasks.tui.screens.palette import Entry, Picker
+        from tui_tasks.tui.screens.palette import PaletteEntry, Picker
 
         tasks, host = self._tasks(), self.host
         uids = [task.uid for task in tasks]
@@ -225,7 +225,7 @@ class TaskActions(RowActions, Pane):
             return lambda: host.flow(self._move_to(uids, home))
 
         entries = [
-            Entry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
+            PaletteEntry(safe_line(home.name, 80), count(home.total, "task"), run=move(home))
             for home in host.situation.lists.values()
             if any(task.list_id != home.id for task in tasks)
         ]

@@ -54,7 +54,7 @@ class _Marks:
         return self.counts[at] <= 4 * STRETCH
 
 
-class Places:
+class TaskNumbers:
     """Numbers of tasks in all lists of a database."""
 
     def __init__(self, db: Database) -> None:

@@ -22,7 +22,7 @@ _STYLE = re.compile(r"((^| +)(not +)?(none|bold|b|dim|d|italic|i|underline|u|rev
 _COLOR_VALUE = re.compile(r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?")
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ThemeProblem(msgspec.Struct, frozen=True):
     """What is wrong with a theme file, and where."""
 
     path: str
@@ -33,7 +33,7 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{self.path}:{self.line}: {self.message}"
 
 
-def read(file: Path, problems: list[Problem]) -> Theme | None:
+def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
     """Read one file, and add to `problems` what is wrong with it; return None where it makes no theme."""
     try:
         with file.open("rb") as opened:
@@ -43,13 +43,13 @@ def read(file: Path, problems: list[Problem]) -> Theme | None:
         text = data.decode()
         document = tomllib.loads(text)
     except OSError as error:
-        problems.append(Problem(str(file), 1, f"cannot be read: {error.strerror}"))
+        problems.append(ThemeProblem(str(file), 1, f"cannot be read: {error.strerror}"))
     except tomllib.TOMLDecodeError as error:
-        problems.append(Problem(str(file), _line_told(str(error), text), str(error)))
+        problems.append(ThemeProblem(str(file), _line_told(str(error), text), str(error)))
     except UnicodeDecodeError as error:
-        problems.append(Problem(str(file), data.count(b"\n", 0, error.start) + 1, "not UTF-8"))
+        problems.append(ThemeProblem(str(file), data.count(b"\n", 0, error.start) + 1, "not UTF-8"))
     except (ValueError, RecursionError) as error:
-        problems.append(Problem(str(file), 1, str(error)))
+        problems.append(ThemeProblem(str(file), 1, str(error)))
     else:
         reader = _Reader(str(file), text, problems)
         return reader.theme(file.name.removesuffix(".toml"), document)
@@ -65,7 +65,7 @@ def _line_told(message: str, text: str) -> int:
 class _Reader:
     """Takes a parsed file apart and tells each thing that is wrong with the line it is on."""
 
-    def __init__(self, path: str, text: str, problems: list[Problem]) -> None:
+    def __init__(self, path: str, text: str, problems: list[ThemeProblem]) -> None:
         self.path = path
         self.lines = _lines_of_keys(text)
         self.problems = problems
@@ -75,7 +75,7 @@ class _Reader:
         """Add a problem at the line of `key`, else of its table, else the first."""
         places = ((table, key), (table, ""), ("", table)) if table else (("", key), (key, ""))
         line = next((self.lines[place] for place in places if place in self.lines), 1)
-        self.problems.append(Problem(self.path, line, message))
+        self.problems.append(ThemeProblem(self.path, line, message))
 
     def theme(self, stem: str, document: dict[str, Any]) -> Theme | None:
         """Return the theme, or None where what is required is missing."""

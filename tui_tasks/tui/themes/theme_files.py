@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.theme import Theme
 
-from tui_tasks.tui.themes.theme_file import NAME, Problem, read
+from tui_tasks.tui.themes.theme_file import NAME, ThemeProblem, read
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -25,13 +25,13 @@ NO_COLOR: Final = "ansi"
 """The theme for NO_COLOR: give `ansi_color=True` to the App as well, or Textual paints in greys."""
 
 
-def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[Problem]]:
+def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeProblem]]:
     """Return the shipped themes and those in `user_folder` by name, the default first, and what is wrong.
 
     A theme of the user's takes the place of a shipped one of that name. A file that cannot be used is passed
     over; a value that cannot be used is left out of its theme, and what follows from the others stands in.
     """
-    problems: list[Problem] = []
+    problems: list[ThemeProblem] = []
     found: dict[str, Theme] = {}
     for folder in (shipped_folder(), user_folder):
         here: dict[str, Theme] = {}
@@ -40,7 +40,7 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[Proble
             if theme is None:
                 continue
             if theme.name in here:
-                problems.append(Problem(str(file), 1, f"another file here is named {theme.name!r} too"))
+                problems.append(ThemeProblem(str(file), 1, f"another file here is named {theme.name!r} too"))
             here.setdefault(theme.name, theme)
         found |= here
     return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0]))), problems
@@ -66,13 +66,13 @@ def shipped_folder() -> Path:
     return packaged
 
 
-def _files(folder: Path | None, problems: list[Problem]) -> list[Path]:
+def _files(folder: Path | None, problems: list[ThemeProblem]) -> list[Path]:
     try:
         if folder is None or not folder.is_dir():
             return []
         entries = [entry for entry in folder.iterdir() if entry.name.endswith(".toml") and entry.is_file()]
     except OSError as error:
-        problems.append(Problem(str(folder), 1, f"cannot be read: {error.strerror}"))
+        problems.append(ThemeProblem(str(folder), 1, f"cannot be read: {error.strerror}"))
         return []
     return sorted(entries, key=lambda entry: entry.name)
 

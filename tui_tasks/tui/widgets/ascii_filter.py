@@ -29,7 +29,7 @@ _LETTERS: Final = str.maketrans(
 )
 
 
-class Letters(LineFilter):
+class AsciiFilter(LineFilter):
     """Makes the program's own signs letters; other text, that somebody wrote, stays as it is."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:

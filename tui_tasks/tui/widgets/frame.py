@@ -14,21 +14,21 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count, draw_again_in, due
 from tui_tasks.tui.app.actions import ACTIONS
-from tui_tasks.tui.widgets.painting import OwnLines, changed_span, strip_of
-from tui_tasks.tui.widgets.styles import Ink, Part
+from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
+from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 
-class Line(OwnLines):
+class FrameLine(LinePainter):
     """One line, drawn from parts: left ones and right ones. It is painted again only when they differ."""
 
-    DEFAULT_CSS = "Line { height: 1; }"
+    DEFAULT_CSS = "FrameLine { height: 1; }"
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
         self._strip: Strip | None = None
-        self._ink: Ink | None = None
+        self._ink: StyleCache | None = None
         self._tick: Timer | None = None
         self._tick_in = 0
 
@@ -80,7 +80,7 @@ class Line(OwnLines):
         if self._parts is None or self._width != width:
             self._parts, self._width = (self.left(width), self.right(width)), width
             self._strip = None
-        ink = Ink.of(self.app)
+        ink = StyleCache.of(self.app)
         if self._strip is None or ink is not self._ink:
             self._ink, self._strip = ink, strip_of(self._joined(*self._parts, width), width, ink)
         return self._strip
@@ -93,7 +93,7 @@ class Line(OwnLines):
         return [*left, (" " * max(0, width - used - wide), ""), *right]
 
 
-class Rule(Line):
+class Rule(FrameLine):
     """A rule across the screen; `tees` are columns where a divider meets it."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -101,7 +101,7 @@ class Rule(Line):
         return [(sign("rule", ascii_only=self.host.ascii_only) * width, "$rule")]
 
 
-class TopLine(Line):
+class TopLine(FrameLine):
     """Panes at the left; file, mode and agents at the right."""
 
     def left(self, width: int) -> Sequence[Part]:
@@ -128,7 +128,7 @@ class TopLine(Line):
             self.host.show_pane(list(self.host.TABS)[at])
 
 
-class NowLine(Line):
+class NowLine(FrameLine):
     """What is going on: who works on what, what needs the human, what failed, what runs next.
 
     It says less where there is less room. A click on a part goes there.
@@ -229,7 +229,7 @@ class NowLine(Line):
             self.host.do(act)
 
 
-class FootLine(Line):
+class FootLine(FrameLine):
     """What keys do here; for a moment what the program has to say."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -15,11 +15,11 @@ from textual.widget import Widget
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.app.actions import Hosted
-from tui_tasks.tui.widgets.styles import Ink, Part
+from tui_tasks.tui.app.actions import AppAccess
+from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 
-class Settled(Widget):
+class NoRelayout(Widget):
     """Asks for no second layout after each: only the bars by which Textual scrolls would, and nothing here has them.
 
     Beside a widget of Textual's it is the later base: the first is what names in CSS go by.
@@ -28,7 +28,7 @@ class Settled(Widget):
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
 
 
-class Unasked(Settled):
+class PaintWhenVisible(NoRelayout):
     """Has nothing painted for its sake while it is not on screen: whoever shows it has all of it painted."""
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -66,7 +66,7 @@ class Focusable(Widget):
         self.follow_focus()
 
 
-class OwnLines(Hosted, Unasked):
+class LinePainter(AppAccess, PaintWhenVisible):
     """Gives its lines to the screen as `render_line` makes them.
 
     Textual would ask of each line for borders, padding, tints and links, most of the time that a key takes. A line
@@ -91,7 +91,7 @@ class OwnLines(Hosted, Unasked):
         # The inks have gone through that one.
         filters = [each for each in self.get_line_filters() if not isinstance(each, ANSIToTruecolor)]
         for each in filters:
-            lines = [line.apply_filter(each, Ink.of(self.app).ground) for line in lines]
+            lines = [line.apply_filter(each, StyleCache.of(self.app).ground) for line in lines]
         first, end = crop.column_span
         return lines if (first, end) == (0, size.width) else [line.crop(first, end) for line in lines]
 
@@ -100,10 +100,10 @@ class OwnLines(Hosted, Unasked):
         try:
             return self.render_line(y)
         except READ_ERRORS:
-            return Strip.blank(self.own_size.width, Ink.of(self.app).style(""))
+            return Strip.blank(self.own_size.width, StyleCache.of(self.app).style(""))
 
 
-def strip_of(parts: Sequence[Part], width: int, ink: Ink, *, cursor: bool = False) -> Strip:
+def strip_of(parts: Sequence[Part], width: int, ink: StyleCache, *, cursor: bool = False) -> Strip:
     """A line of parts from the left, empty behind them; what is too much is cut off."""
     if not parts and not cursor:
         return ink.strip(" " * width)

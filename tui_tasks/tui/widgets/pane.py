@@ -11,13 +11,13 @@ from textual.widget import Widget
 
 from tui_tasks.tui.app.actions import Action, Actor
 from tui_tasks.tui.app.database_link import Changes
-from tui_tasks.tui.widgets.painting import Settled
+from tui_tasks.tui.widgets.painting import NoRelayout
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.rows.row_list import RowWindow
+    from tui_tasks.tui.rows.row_list import VirtualList
 
 
-class Unseen(Vertical, Settled):
+class TransparentContainer(Vertical, NoRelayout):
     """A container with nothing of its own to see: what is in it covers it, or else the screen shows."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -25,7 +25,7 @@ class Unseen(Vertical, Settled):
         return []
 
 
-class Pane(Actor, Unseen):
+class Pane(Actor, TransparentContainer):
     """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
 
     NAME: ClassVar[str] = ""
@@ -89,7 +89,7 @@ class Pane(Actor, Unseen):
 class RowActions(Actor):
     """Moving in a window of rows. `window` is the one that the keys move in."""
 
-    window: RowWindow[Any]
+    window: VirtualList[Any]
 
     def do_down(self) -> None:
         """Next row."""

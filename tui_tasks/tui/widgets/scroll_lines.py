@@ -11,11 +11,11 @@ from textual.strip import Strip
 from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.widgets.painting import Focusable
 from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling
-from tui_tasks.tui.widgets.styles import Ink
-from tui_tasks.tui.widgets.text_lines import Drawn, Lines
+from tui_tasks.tui.widgets.styles import StyleCache
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 
-class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_focus=True):
+class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
     """As `Lines`, showing as many as fit from the one that is scrolled to."""
 
     SCOPES = ("rows",)
@@ -60,7 +60,7 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, Lines, can_foc
             size = max(1, height * height // total)
             top = (height - size) * self.first // (total - height)
             if top <= y < top + size:
-                mark = Segment("▐", Ink.of(self.app).style("$rule"))
+                mark = Segment("▐", StyleCache.of(self.app).style("$rule"))
                 return Strip([*strip.crop(0, self.own_size.width - 1), mark], self.own_size.width)
         return strip
 

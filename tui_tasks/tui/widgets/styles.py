@@ -18,13 +18,13 @@ Part = tuple[str, str]
 """Text that `format` has made safe, and its ink: "", "$state-done", "$muted", "$changed bold" ..."""
 
 
-class Ink:
+class StyleCache:
     """Rich styles by their names in the theme, for one theme; `of` asks for the App's theme of the moment.
 
     `true` are the filters that make colours true ones: each style goes through them once, and lines need not.
     """
 
-    _made: dict[int, Ink] = {}
+    _made: dict[int, StyleCache] = {}
 
     def __init__(self, variables: dict[str, str], true: Sequence[ANSIToTruecolor] = ()) -> None:
         self._variables = variables
@@ -36,7 +36,7 @@ class Ink:
         self._cursor = self._colors("$cursor-background", "bgcolor") + self._word(variables.get("cursor-style", ""))
 
     @classmethod
-    def of(cls, app: App[Any]) -> Ink:
+    def of(cls, app: App[Any]) -> StyleCache:
         """The inks of the theme that the App has now."""
         variables = app.theme_variables
         found = cls._made.get(id(variables))

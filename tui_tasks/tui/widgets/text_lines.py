@@ -15,8 +15,8 @@ from textual.timer import Timer
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.widgets.painting import OwnLines, changed_span, strip_of
-from tui_tasks.tui.widgets.styles import Ink, Part
+from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
+from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 Drawn = Sequence[Part]
 
@@ -59,17 +59,17 @@ class Spot:
     action: str
 
 
-class Lines(OwnLines):
+class TextLines(LinePainter):
     """Lines drawn from parts, as many as there are (`height: auto`) or fit. Painted again only where they differ."""
 
-    DEFAULT_CSS = "Lines { height: auto; }"
+    DEFAULT_CSS = "TextLines { height: auto; }"
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._shown: list[Drawn] = []
         self._shown_width = 0
         self._strips: dict[int, Strip] = {}
-        self._ink: Ink | None = None
+        self._ink: StyleCache | None = None
         self._spots: list[Spot] = []
         self._tick: Timer | None = None
         self._tick_in = 0
@@ -138,7 +138,7 @@ class Lines(OwnLines):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, ink = self.own_size.width, Ink.of(self.app)
+        width, ink = self.own_size.width, StyleCache.of(self.app)
         if self._shown_width != width:
             self._draw(width)
         if ink is not self._ink:
@@ -156,11 +156,11 @@ class Lines(OwnLines):
                 return
 
 
-class Divider(OwnLines):
+class Divider(LinePainter):
     """A rule from top to bottom between what stands side by side."""
 
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; }"
 
     def render_line(self, y: int) -> Strip:
         """Paint it."""
-        return Ink.of(self.app).strip(sign("divider", ascii_only=self.host.ascii_only), "$rule")
+        return StyleCache.of(self.app).strip(sign("divider", ascii_only=self.host.ascii_only), "$rule")
