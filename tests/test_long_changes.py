@@ -7,6 +7,7 @@ from tests.core.job_steps import replayed, tables
 from tests.talking import ADD, add, names
 from tui_tasks.core import store
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
 from tui_tasks.core.journal import chain
 from tui_tasks.core.operations import AddTask, DeleteTask, EnsureList
@@ -145,6 +146,27 @@ def test_a_disk_that_fails_between_two_steps_leaves_nothing_half_done(talk, betw
     refused = talk.refused("tasklist:clear")
     assert (refused["code"], refused["data"]["retryable"]) == ("storage_error", True)
     assert names(talk) == [f"task {number}" for number in range(MANY)]
+    sound(talk)
+
+
+def test_an_io_error_within_a_step_has_the_database_opened_anew_for_the_next_request(talk, between, monkeypatch):
+    uids = filled(talk)
+    db = talk.store.db
+    opened, opens = [], Database._open
+    monkeypatch.setattr(Database, "_open", lambda self, **how: opened.append(self.path) or opens(self, **how))
+
+    def break_disk():
+        def fail(_):
+            monkeypatch.setattr(db, "run", run)
+            raise sqlite3.OperationalError("disk I/O error")
+
+        run = db.run
+        monkeypatch.setattr(db, "run", lambda *_: fail(_))
+
+    between += [lambda: None] * (MANY + 7) + [break_disk]
+    assert talk.refused("tasklist:clear")["code"] == "storage_error"
+    assert opened == [db.path]
+    assert names(talk) == [f"task {number}" for number in range(len(uids))]
     sound(talk)
 
 

@@ -8,6 +8,8 @@ import select
 import signal
 import subprocess
 import sys
+import threading
+from datetime import UTC
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +23,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner import inside, mark, processes
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.settings import atomic_file
+from tui_tasks.tui.log.log_export import MARKDOWN, Export
 
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
@@ -220,12 +224,17 @@ def test_a_group_is_ended_where_nothing_else_is_known(monkeypatch):
 
 
 def test_the_drives_own_memory_is_flushed_where_fsync_does_not(tmp_path, path, monkeypatch):
+    Store(str(path)).close()
     asked: list[int] = []
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))
     monkeypatch.setattr(os, "fsync", lambda handle: pytest.fail("fsync alone"))
     private_files.sync_folder(str(tmp_path))
     assert asked == [51]
+    atomic_file.replace(tmp_path / "config.toml", b"")
+    assert asked == [51] * 3, "the file and its folder"
+    Export(tmp_path / "log.md", str(path), MARKDOWN, UTC).run(lambda done: None, threading.Event())
+    assert asked == [51] * 4
     monkeypatch.undo()
     with Store(str(path)) as store:
         assert [store.db.scalar(f"PRAGMA {name}") for name in ("fullfsync", "checkpoint_fullfsync")] == [1, 1]

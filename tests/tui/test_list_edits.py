@@ -221,6 +221,21 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         assert row.depends_on == (plan[5],)
 
 
+@pytest.mark.parametrize("keys", [("e",), ("n", "x", "ctrl+o")])
+async def test_a_title_that_is_too_long_is_told_in_the_form_and_stays_there(app, keys):
+    async with opened(app) as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        app.screen.query_one("#name").value = "n" * 10_001
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert "at most 10,000 characters, not 10,001" in shown(app)
+        assert app.screen.query_one("#name").value == "n" * 10_001
+        app.screen.query_one("#name").value = "n" * 10_000
+        await press(app, pilot, "ctrl+s")
+        assert ("n" * 10_000,) in app.bridge.db.sql("SELECT name FROM task").fetchall()
+
+
 async def test_e_edits_title_fields_and_description(app, plan):
     async with opened(app) as pilot:
         await pilot.press("j", "j", "j", "j", "e")

@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from tui_tasks.core.engine.private_files import sync, sync_folder
+
 
 def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
     """Put a file in place of another so that every reader, and a crash, finds one or the other whole.
@@ -27,17 +29,13 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
             os.fchmod(handle, mode)
             file.write(content)
             file.flush()
-            os.fsync(handle)
+            sync(handle)
         beside.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(str(path.parent))
 
 
 def _mode(path: Path, otherwise: int) -> int:

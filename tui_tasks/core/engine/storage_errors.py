@@ -50,6 +50,11 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def needs_opening(error: BaseException) -> bool:
-    """Whether only a new connection may do better: one that could not write when it was opened never can."""
-    said = error.__cause__ if isinstance(error, StorageFailed) else error
-    return isinstance(said, sqlite3.Error) and not is_busy(said) and "full" not in str(said)
+    """Whether only a new connection may do better: one that could not write when it was opened never can.
+
+    What SQLite said may stand behind other errors, as their cause.
+    """
+    said: BaseException | None = error
+    while said is not None and not isinstance(said, sqlite3.Error):
+        said = said.__cause__
+    return said is not None and not is_busy(said) and "full" not in str(said)

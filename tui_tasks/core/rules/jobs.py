@@ -12,6 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.rules.runs import record
@@ -71,6 +72,7 @@ def _plan(texts: tuple[str, ...], timezone: str, now: int, kept: tuple[int, ...]
 def create_job(tx: Transaction, op: CreateJob) -> Job:
     """A job has a name of its own, in any case (rule S2), and a time zone that its times are told in."""
     refuse_inside_run(tx)
+    refuse_too_long({"name": op.name, "system_prompt": op.system_prompt, "prompt": op.prompt})
     with _as_arguments():
         zone_of(op.timezone)
         schedule = _schedule(op.schedule) if op.schedule is not None else None
@@ -148,6 +150,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     changes = dict(op.changes)
+    refuse_too_long({name: value for name, value in changes.items() if value != getattr(job, name)})
     for field in ("schedule", "plan"):
         if field in changes and _KIND[job.type] != field:
             raise InvalidArgument(field, f"job {job.name!r} is {job.type}: it has no {field}")

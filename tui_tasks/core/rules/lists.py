@@ -19,6 +19,7 @@ from tui_tasks.core.operations import (
     SetListRule,
 )
 from tui_tasks.core.read import queries
+from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import move_task
 from tui_tasks.core.snapshots import TaskList
@@ -32,6 +33,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
     """A list made by `tasklist` holds at most one task in progress (docs: protocol, section 5)."""
     found = queries.find_list(tx.db, op.name)
     if found is None:
+        refuse_too_long({"name": op.name})
         found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=op.origin == "tasklist")
     return found
 
@@ -39,6 +41,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
 @rule(CreatePlan)
 def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
     """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
+    refuse_too_long({"title": op.title, "description": op.description})
     return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks")
 
 

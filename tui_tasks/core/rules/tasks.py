@@ -24,6 +24,7 @@ from tui_tasks.core.operations import (
 from tui_tasks.core.rank import between
 from tui_tasks.core.read import queries
 from tui_tasks.core.rebalancing import rebalanced
+from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
 
@@ -84,6 +85,7 @@ def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None =
 @rule(AddTask)
 def add_task(tx: Transaction, op: AddTask) -> Task:
     """Put a new task into its place."""
+    refuse_too_long({"name": op.name, "description": op.description})
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
@@ -223,6 +225,8 @@ def _end_claim(tx: Transaction, task: Task) -> None:
 def edit_task(tx: Transaction, op: EditTask) -> Task:
     """Set fields of a task."""
     task = writable(tx, op.uid)
+    # What it has already may be older than the limits.
+    refuse_too_long({name: value for name, value in op.changes.items() if value != getattr(task, name)})
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
     for on in op.changes.get("depends_on", ()):
@@ -329,6 +333,7 @@ def touched(tx: Transaction, task: Task) -> Task:
 @rule(LogTask)
 def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     """A log entry and a note are the same thing (docs: protocol, section 4)."""
+    refuse_too_long({"message": op.message})
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
         id=tx.known.next_id("log"),

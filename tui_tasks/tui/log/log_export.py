@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.private_files import sync
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import log_pages
 from tui_tasks.core.read.filter import ALL, Filter
@@ -66,7 +67,7 @@ class Export:
                         if stop.is_set():
                             raise Stopped
                 out.flush()
-                os.fsync(out.fileno())
+                sync(out.fileno())
         except BaseException:
             self.file.unlink(missing_ok=True)
             raise

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.read import queries
+from tui_tasks.core.rules.limits import problem_with
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse, priority_word
 from tui_tasks.text.safe import safe_line
@@ -220,6 +221,8 @@ class TaskForm:
         draft = self.read(form)
         if not form.name.strip():
             return "a task needs a title"
+        if problem := problem_with({"name": form.name.strip(), "description": form.description}):
+            return problem[1]
         if draft.name:
             return f"the fields hold {safe_line(draft.name, 30)!r}, which is no #tag, !priority, @agent or after #N"
         missing = [number for number in draft.after if self.uid_of(number) is None]

@@ -1,0 +1,37 @@
+"""How long names and texts may be, whichever door they come by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.vocab import MAX_NAME, MAX_TEXT
+
+_LIMITS: Final = {
+    "name": MAX_NAME,
+    "title": MAX_NAME,
+    "description": MAX_TEXT,
+    "message": MAX_TEXT,
+    "system_prompt": MAX_TEXT,
+    "prompt": MAX_TEXT,
+}
+"""Characters, by the field."""
+
+
+def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the first field that is longer than it may be, and what to say of it; None where all will do."""
+    for field, limit in _LIMITS.items():
+        if len(values.get(field) or "") > limit:
+            return field, f"{field}: at most {limit:,} characters, not {len(values[field]):,}"
+    return None
+
+
+def refuse_too_long(values: Mapping[str, Any]) -> None:
+    """Refuse fields that are longer than they may be.
+
+    Raises:
+        InvalidArgument: one is; it is named with its length.
+    """
+    if problem := problem_with(values):
+        raise InvalidArgument(*problem)
