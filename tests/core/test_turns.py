@@ -136,8 +136,8 @@ def test_a_waiter_that_came_by_a_link_is_seen(turns, clock, tmp_path):
 def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
     comer = turns()
     waiting = (
-        "import sys; from tui_tasks.core.engine.write_queue import Turns\n"
-        f"turns = Turns({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
+        "import sys; from tui_tasks.core.engine.write_queue import WriteQueue\n"
+        f"turns = WriteQueue({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
         "turns.take(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
     )
     with subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
