@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +47,4 @@ def _pause(session: Session, watch: Watch) -> None:
         left = float("inf") if due is None else (due - session.passed()) / 1_000_000
         if left <= 0:
             return
-        poll = select.poll()
-        if watch.fd is not None:
-            poll.register(watch.fd, select.POLLIN)
-        if poll.poll(min(left, watch.wait(time.monotonic())) * 1000):
-            watch.arm(time.monotonic())
+        watch.sleep(left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -64,11 +63,7 @@ def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
 
 def _wait(watch: Watch) -> None:
     while not (watch.changed(time.monotonic()) or watch.is_lost):
-        poll = select.poll()
-        if watch.fd is not None:
-            poll.register(watch.fd, select.POLLIN)
-        if poll.poll(watch.wait(time.monotonic()) * 1000):
-            watch.arm(time.monotonic())
+        watch.sleep()
 
 
 def sentence(db: Database, entry: Entry) -> str:

@@ -11,6 +11,13 @@ RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
 
 URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
 PRIORITY_WORDS: Final = {"urgent": URGENT, "high": HIGH, "medium": MEDIUM, "low": LOW}
+PRIORITY_NAMES: Final = {number: word for word, number in PRIORITY_WORDS.items()}
+
+
+def priority_word(priority: int) -> str:
+    """Return the word for a priority's number; 5 and up reads as low (docs: protocol, section 4)."""
+    return PRIORITY_NAMES[min(max(priority, URGENT), LOW)]
+
 
 HUMAN: Final = "human"
 SYSTEM: Final = "system"

@@ -10,7 +10,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
+from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import EnsureList, Operation
 from tui_tasks.core.read import queries
 from tui_tasks.core.snapshots import Task, TaskList
@@ -255,18 +255,6 @@ class Words:
     def statuses(self, word: str) -> list[str]:
         """Every status that is shown as that word."""
         return [status for status, shown in self.shown.items() if shown == word]
-
-
-def existing_home(call: Call, dialect: str) -> TaskList:
-    """The dialect's list, for what needs one that is there.
-
-    Raises:
-        NotFound: a list of that name has not been made.
-    """
-    home = call.home(dialect)
-    if home is None:
-        raise NotFound("list", call.bound_list or dialect)
-    return home
 
 
 def one_of(argument: str, given: Mapping[str, Any]) -> None:

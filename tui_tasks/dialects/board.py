@@ -27,7 +27,6 @@ WORDS = Words(
         "cancelled": "cancelled",
     }
 )
-_PRIORITY_SHOWN = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
 TaskId = Annotated[TaskUid, Meta(description="The id of the task.")]
 Title = Annotated[Name, Meta(description="The title.")]
@@ -42,14 +41,9 @@ Query = Annotated[Text, Meta(description="Text to look for, in any case.")]
 Limit = Annotated[Natural, Meta(description="How many at the most.")]
 
 
-def priority_word(priority: int) -> str:
-    """The word for a priority; 5 and up reads as low (docs: protocol, section 4)."""
-    return _PRIORITY_SHOWN[min(max(priority, vocab.URGENT), vocab.LOW)]
-
-
 def priority_meant(word: str, current: int) -> int:
     """The priority that a word means; writing back the word just shown changes nothing (docs: protocol, section 4)."""
-    return current if priority_word(current) == word else vocab.PRIORITY_WORDS[word]
+    return current if vocab.priority_word(current) == word else vocab.PRIORITY_WORDS[word]
 
 
 def shown(task: Task) -> dict[str, Any]:
@@ -59,7 +53,7 @@ def shown(task: Task) -> dict[str, Any]:
         "title": task.name,
         "description": task.description,
         "status": WORDS.show(task.status),
-        "priority": priority_word(task.priority),
+        "priority": vocab.priority_word(task.priority),
         "tags": task.tags,
         "domain": task.domain,
         "result": task.result,
@@ -228,7 +222,7 @@ def _list_text(given: _List, tasks: list[Task], total: int) -> str:
     parts = [f"{total} {' '.join(words)}:"]
     for number, task in enumerate(tasks, 1):
         tags = f"\n Tags: {', '.join(task.tags)}" if task.tags else ""
-        parts.append(f"{number}. [{task.uid}] {task.name} ({priority_word(task.priority)}){tags}")
+        parts.append(f"{number}. [{task.uid}] {task.name} ({vocab.priority_word(task.priority)}){tags}")
     if len(tasks) < total:
         parts.append(f"(showing {len(tasks)} of {total})")
     return "\n\n".join(parts)

@@ -14,7 +14,6 @@ _WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
 # What begins an item of a list in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SIGNS: Final = "#!@"
-_PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -77,11 +76,6 @@ def _priority(word: str) -> int | None:
     return begun[0] if len(begun) == 1 else None
 
 
-def priority_word(priority: int) -> str:
-    """The word of a priority's number; what is lower still is low (docs: protocol, section 4)."""
-    return _PRIORITIES.get(priority, "low" if priority > vocab.LOW else "urgent")
-
-
 def can_write(sign: str, name: str) -> bool:
     """Whether a tag or an agent's name can be written in one line so that it is read again."""
     draft = parse(_written(sign, name))
@@ -97,7 +91,7 @@ def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple
     """Write a task's fields as `parse` reads them: `#infra !high @claude-2 after #5`."""
     parts = [_written("#", tag) for tag in tags]
     if priority != vocab.MEDIUM:
-        parts.append(f"!{priority_word(priority)}")
+        parts.append(f"!{vocab.priority_word(priority)}")
     if agent:
         parts.append(_written("@", agent))
     if after:

@@ -120,22 +120,16 @@ class SchedulerService:
         """
         lease_at = self._leases.next_look(time.monotonic())
         self._rest()
-        poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
-        if watch.fd is not None:
-            poll.register(watch.fd, select.POLLIN)
         while not self._stopped:
             now = time.monotonic()
             if (until is not None and self._clock() >= until) or now >= lease_at:
                 return
             if self._check is not None and self._check.has_jumped():
                 return
-            waits = [watch.wait(now), lease_at - now]
+            waits = [lease_at - now]
             if until is not None:
                 waits.append((until - self._clock()) / 1_000_000)
-            ready = {fd for fd, _ in poll.poll(max(0.0, min(waits)) * 1_000)}
-            if watch.fd in ready:
-                watch.arm(time.monotonic())
+            watch.sleep(min(waits), self._woken)
             if watch.changed(time.monotonic()):
                 return
 

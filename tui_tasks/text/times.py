@@ -99,15 +99,6 @@ def _local(then_us: int, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def spoken_age(then_us: int, now_us: int) -> str:
-    """Return `ago` in whole words, for screen readers and logs: `40 seconds ago`, `now`, `in 12 hours`."""
-    elapsed = now_us - then_us
-    if -SECOND < elapsed < SECOND:
-        return "now"
-    words = humanize.naturaldelta(abs(elapsed) // SECOND)
-    return f"{words} ago" if elapsed > 0 else f"in {words}"
-
-
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 task`, `9 tasks`, `1,000,000 tasks`."""
     return f"{humanize.intcomma(number)} {noun if number == 1 else plural or noun + 's'}"

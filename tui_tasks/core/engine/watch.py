@@ -11,6 +11,7 @@ import contextlib
 import os
 import select
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -89,6 +90,18 @@ class Watch:
         """How many seconds until `changed` is worth asking."""
         at = self._pending[0] if self._pending else self._next
         return max(0.0, at - now)
+
+    def sleep(self, seconds: float = float("inf"), *fds: int) -> set[int]:
+        """Sleep until `changed` is worth asking, `seconds` have passed, or one of `fds` is readable; return those."""
+        poll = select.poll()
+        for fd in fds:
+            poll.register(fd, select.POLLIN)
+        if self.fd is not None:
+            poll.register(self.fd, select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(max(0.0, min(seconds, self.wait(time.monotonic()))) * 1000)}
+        if self.fd in ready:
+            self.arm(time.monotonic())
+        return ready.intersection(fds)
 
     def changed(self, now: float) -> bool:
         """Whether another connection has committed since the last time this was asked, or it is another file."""

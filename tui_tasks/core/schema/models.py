@@ -31,14 +31,12 @@ class Flag(IntegerField):
 class Id(BigIntegerField):
     """The row's number, in order of making; the column SQLite calls its rowid."""
 
-    field_type = "INTEGER"
-
 
 class ListRow(Model):
     """A list of tasks: a dialect's own, one that was named, or a plan (docs: protocol, section 5)."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     kind = TextField()  # list | plan
     name = TextField()
     description = TextField(default="")
@@ -63,7 +61,7 @@ class TaskRow(Model):
     """A task (docs: protocol, section 4). A deleted one stays, marked, so that it can come back whole."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     list_id = IntegerField()
     rank = TextField()
     key = TextField(null=True)  # the caller's own id
@@ -106,19 +104,18 @@ class EdgeRow(Model):
     """One dependency of a task, for asking who waits on whom; follows `TaskRow.depends_on`."""
 
     task_uid = TextField()
-    on_uid = TextField(index=True)
+    on_uid = TextField()
 
     class Meta:
         table_name = "edge"
         primary_key = CompositeKey("task_uid", "on_uid")
-        without_rowid = True
 
 
 class LogRow(Model):
     """A log entry of a task; a note is the same thing."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     task_uid = TextField()
     at = BigIntegerField()
     agent = TextField()
@@ -146,15 +143,14 @@ class StateRow(Model):
 
     class Meta:
         table_name = "state"
-        without_rowid = True
 
 
 class MemoryRow(Model):
     """The result of a completed task, kept for later (seed 001). It outlives the task."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
-    task_uid = TextField(unique=True)
+    uid = TextField()
+    task_uid = TextField()
     title = TextField()
     domain = TextField(null=True)
     content = JsonField()
@@ -170,8 +166,8 @@ class ClaimRow(Model):
     """An agent's hold on a task for the length of a lease (docs: protocol, section 7)."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
-    task_uid = TextField(index=True)
+    uid = TextField()
+    task_uid = TextField()
     agent = TextField()
     was_agent = TextField(null=True)  # whose the task was before
     lease = BigIntegerField()  # microseconds
@@ -186,7 +182,7 @@ class AskRow(Model):
     """A question to the human (docs: protocol, section 7)."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     agent = TextField()
     question = TextField()
     options = JsonField(default="[]")
@@ -210,14 +206,13 @@ class AgentRow(Model):
 
     class Meta:
         table_name = "agent"
-        without_rowid = True
 
 
 class JobRow(Model):
     """A job of the scheduler (seed 003)."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     name = TextField()
     name_key = TextField()  # the name with case folded
     type = TextField()
@@ -248,7 +243,7 @@ class RunRow(Model):
     """One nominal time or manual start of a job, and what came of it (docs: protocol, section 6)."""
 
     id = Id(primary_key=True)
-    uid = TextField(unique=True)
+    uid = TextField()
     job_uid = TextField()
     trigger = TextField()  # schedule | plan | manual
     scheduled_for = BigIntegerField(null=True)
@@ -303,12 +298,11 @@ class KeptReplyRow(Model):
     key = TextField()
     fingerprint = TextField()
     reply = TextField()
-    at = BigIntegerField(index=True)
+    at = BigIntegerField()
 
     class Meta:
         table_name = "kept_reply"
         primary_key = CompositeKey("agent", "key")
-        without_rowid = True
 
 
 class HeartbeatRow(Model):
@@ -324,7 +318,6 @@ class HeartbeatRow(Model):
 
     class Meta:
         table_name = "beat"
-        without_rowid = True
 
 
 class RunLogRow(Model):
@@ -337,7 +330,6 @@ class RunLogRow(Model):
     class Meta:
         table_name = "run_log"
         primary_key = CompositeKey("run_uid", "start")
-        without_rowid = True
 
 
 class ViewRow(Model):
@@ -348,7 +340,6 @@ class ViewRow(Model):
 
     class Meta:
         table_name = "view"
-        without_rowid = True
 
 
 # The tables that replaying the journal must give again, by the name that journal entries use.

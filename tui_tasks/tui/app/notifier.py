@@ -65,7 +65,6 @@ class Alerts:
     def __init__(self, app: TaskApp) -> None:
         self._app = app
         self._found: list[Alert] = []
-        self._is_away = False
         self._calling: Timer | None = None
         self._looking: Timer | None = None
         self._looked_at = 0
@@ -73,7 +72,6 @@ class Alerts:
 
     def away(self, is_away: bool) -> None:
         """The terminal has lost the focus, or has it again; what was overdue before has been seen."""
-        self._is_away = is_away
         self._found.clear()
         for timer in (self._calling, self._looking):
             if timer is not None:

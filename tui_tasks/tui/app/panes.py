@@ -21,12 +21,6 @@ SCREENS: Final = {"asks": "screens.inbox.Inbox", "agents": "screens.agents.Agent
 """By the name of the action that opens each: asks, agents, stats."""
 
 
-class Empty(Pane):
-    """Stands in for a pane that is not there yet."""
-
-    can_focus = True
-
-
 def pane(name: str) -> Pane:
     """Make a pane."""
     made: Pane = _found(PANES[name])(id=name)

@@ -51,7 +51,6 @@ _WORDS_OF_FIELDS: Final = {
     "dedicated_context": "where it runs",
     "system_prompt": "system prompt",
 }
-_PRIORITIES: Final = {number: word for word, number in vocab.PRIORITY_WORDS.items()}
 
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
@@ -148,7 +147,7 @@ def _edit(line: LogLine) -> str:
 def _word(field: str, value: Any) -> str:
     if value is None:
         return "-"
-    return _PRIORITIES.get(value, str(value)) if field == "priority" else str(value)
+    return vocab.PRIORITY_NAMES.get(value, str(value)) if field == "priority" else str(value)
 
 
 def _of_job(line: LogLine) -> str:

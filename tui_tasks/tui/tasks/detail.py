@@ -13,7 +13,6 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read import overview, pages, queries
 from tui_tasks.core.read.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
-from tui_tasks.dialects.quick_add_syntax import priority_word
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
@@ -142,7 +141,7 @@ class DetailText(ScrollLines):
 
     @staticmethod
     def _more_facts(task: Task, room: int) -> list[Drawn]:
-        facts = [] if task.priority == vocab.MEDIUM else [priority_word(task.priority)]
+        facts = [] if task.priority == vocab.MEDIUM else [vocab.priority_word(task.priority)]
         facts += [f"#{tag}" for tag in task.tags[:MOST_TAGS]]
         facts += [f"{len(task.tags) - MOST_TAGS} more tags"] if len(task.tags) > MOST_TAGS else []
         facts += [task.domain] if task.domain else []

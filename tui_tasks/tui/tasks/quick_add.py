@@ -10,8 +10,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from tui_tasks.core import vocab
 from tui_tasks.core.read.pages import TaskLine
-from tui_tasks.dialects.quick_add_syntax import Draft, items_of, parse, priority_word
+from tui_tasks.dialects.quick_add_syntax import Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import AppAccess
@@ -237,7 +238,7 @@ class QuickAdd(AppAccess, Vertical):
             parts.append((f"after #{number} {name}", "" if task is not None else "$state-failed"))
         parts += [(safe_line(draft.agent, 24), "$state-in-progress")] if draft.agent else []
         parts += [(safe_line(tag, 24), "") for tag in draft.tags]
-        parts += [(priority_word(draft.priority), "$state-overdue")] if draft.priority is not None else []
+        parts += [(vocab.priority_word(draft.priority), "$state-overdue")] if draft.priority is not None else []
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []

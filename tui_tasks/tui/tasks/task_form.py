@@ -14,12 +14,13 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.read import queries
 from tui_tasks.core.rules.limits import problem_with
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse, priority_word
+from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Dialog
 from tui_tasks.tui.app.database_link import Changes
@@ -330,7 +331,7 @@ async def edit_outside(app: TaskApp, task: Task) -> None:
 
 def _shown(app: TaskApp, name: str, value: Any) -> str:
     if name == "priority":
-        return priority_word(value)
+        return vocab.priority_word(value)
     if name == "depends_on":
         return ", ".join(f"#{app.place_of(uid)}" for uid in value) or "—"
     if name == "tags":
