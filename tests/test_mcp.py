@@ -16,6 +16,9 @@ mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp.client.stdio import stdio_client  # noqa: E402 - an extra, which may be missing
 
+from tui_tasks.core.operations import AnswerAsk  # noqa: E402 - after what may be missing
+from tui_tasks.core.read import queries  # noqa: E402 - after what may be missing
+from tui_tasks.core.store import Store  # noqa: E402 - after what may be missing
 from tui_tasks.dialects.table import TABLE  # noqa: E402 - after what may be missing
 
 
@@ -153,6 +156,29 @@ def test_what_reads_takes_nothing_beside_its_arguments_and_a_schema_says_what_is
         assert listed["tasklist_get_task"] == {"uid"}
         refused = await session.call_tool("tasklist_display", {"if_version": 1})
         assert refused.structured_content["error"]["data"] == {"argument": "if_version"}
+
+    driven(tmp_path, script)
+
+
+def test_calls_that_wait_are_answered_when_another_process_commits(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        answers: dict[str, Any] = {}
+
+        async def ask(question: str) -> None:
+            answers[question] = await session.call_tool("ask", {"question": question})
+
+        with Store(str(tmp_path / "tasks.db")) as store:
+            async with anyio.create_task_group() as group:
+                for question in ("One?", "Two?"):
+                    group.start_soon(ask, question)
+                while len(asks := queries.open_asks(store.db)) < 2:
+                    await session.call_tool("tasklist_display", {})
+                for each in asks:
+                    store.commit(AnswerAsk(each.uid, f"Yes: {each.question}"), actor="human", now=each.opened_at)
+        assert {question: reply.structured_content["answer"] for question, reply in answers.items()} == {
+            "One?": "Yes: One?",
+            "Two?": "Yes: Two?",
+        }
 
     driven(tmp_path, script)
 

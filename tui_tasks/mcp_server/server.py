@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import time
 from typing import Any, cast
 
 import anyio
@@ -15,6 +16,8 @@ from mcp.server.stdio import stdio_server
 from tui_tasks import __version__
 from tui_tasks.channel import prime, requests
 from tui_tasks.channel.session import Session
+from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.confinement import shown_tools
@@ -24,8 +27,8 @@ _log = logging.getLogger(__name__)
 
 # MCP has no place for lines that come between replies; control_history with `since` gives the same.
 _NOT_OVER_MCP = frozenset({"control:subscribe", "control:unsubscribe"})
-# Seconds between two looks whether a wait is over.
-_PATIENCE = 0.05
+# Seconds until a database that could not be read is asked again.
+_RETRY = 0.5
 # What stands beside the arguments on the channel: a client says it in `_meta`, a model among the arguments.
 _BESIDE = ("agent", "list", "if_version", "idempotency_key", *requests.REASONING_KEYS)
 _ABOUT = """\
@@ -71,6 +74,9 @@ class _Front:
         }
         self._ids = itertools.count(1)
         self._replies: dict[Any, dict[str, Any]] = {}
+        self._waiting: dict[int, anyio.Event] = {}
+        self._watch = Watch(session.store.db)
+        self._pausing: anyio.CancelScope | None = None
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         shown = {tool.name for tool in shown_tools(self._session.identity, self._session.table.tools)}
@@ -86,19 +92,57 @@ class _Front:
         tool = self._tools.get(params.name)
         number = next(self._ids)
         self._keep(self._session.answer([_request(number, tool, params)]))
+        if self._pausing is not None and self._session.waits:
+            # It may end a wait, or be one that ends sooner than the others.
+            self._pausing.cancel()
         try:
-            while number not in self._replies:
-                await anyio.sleep(_PATIENCE)
-                self._keep(self._session.settle())
+            if number not in self._replies:
+                self._waiting[number] = anyio.Event()
+                await self._waiting[number].wait()
         except BaseException:
             self._session.waits.abandon(number)
             raise
+        finally:
+            self._waiting.pop(number, None)
         return _result(tool, self._replies.pop(number))
+
+    async def settle(self) -> None:
+        """Answer the calls that wait, each as soon as what it waits for has happened; runs until it is cancelled."""
+        try:
+            while True:
+                try:
+                    with anyio.CancelScope() as self._pausing:
+                        await self._pause()
+                    self._keep(self._session.settle())
+                except StorageFailed as failure:
+                    _log.warning("%s", failure.message)
+                    await anyio.sleep(_RETRY)
+        finally:
+            self._watch.close()
+
+    async def _pause(self) -> None:
+        """Sleep until another process has committed or something is due, while any call waits."""
+        await anyio.sleep(0)
+        if not self._session.waits:
+            await anyio.sleep_forever()
+        while not self._watch.changed(time.monotonic()):
+            due = self._session.due()
+            left = float("inf") if due is None else (due - self._session.passed()) / 1_000_000
+            if left <= 0:
+                return
+            with anyio.move_on_after(min(left, self._watch.wait(time.monotonic()))):
+                if self._watch.fd is None:
+                    await anyio.sleep_forever()
+                else:
+                    await anyio.wait_readable(self._watch.fd)
+                    self._watch.arm(time.monotonic())
 
     def _keep(self, replies: list[bytes]) -> None:
         for line in replies:
             reply = msgspec.json.decode(line)
             self._replies[reply["id"]] = reply
+            if reply["id"] in self._waiting:
+                self._waiting[reply["id"]].set()
 
 
 def _request(number: int, tool: Tool | None, params: types.CallToolRequestParams) -> dict[str, Any]:
@@ -148,7 +192,10 @@ def run(session: Session) -> bool:
         lines = StrictLines()
         async with stdio_server(stdin=cast(Any, lines)) as (read, write):
             lines.write = write
-            await server.run(read, write, server.create_initialization_options())
+            async with anyio.create_task_group() as group:
+                group.start_soon(front.settle)
+                await server.run(read, write, server.create_initialization_options())
+                group.cancel_scope.cancel()
 
     is_written = True
     try:
@@ -156,6 +203,9 @@ def run(session: Session) -> bool:
     except* BrokenPipeError:
         _log.info("the client is gone")
     except* OSError as failed:
-        _log.error("replies cannot be written (%s): no more requests are served", failed.exceptions[0])
+        reason: BaseException = failed
+        while isinstance(reason, BaseExceptionGroup):
+            reason = reason.exceptions[0]
+        _log.error("replies cannot be written (%s): no more requests are served", reason)
         is_written = False
     return is_written
