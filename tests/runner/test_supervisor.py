@@ -250,7 +250,8 @@ class Escape:
         self.file, self.go_on, self.answer = folder / "pids", folder / "go", folder / "answer"
         script = folder / "inside.py"
         script.write_text(INSIDE)
-        ask = " ".join((sys.executable, str(script), str(ROOT), str(path)))
+        # It stands within single quotes.
+        ask = " ".join(f'"{word}"' for word in (sys.executable, script, ROOT, path))
         text = ESCAPES.replace("PIDS", str(self.file)).replace("GO_ON", str(self.go_on))
         table = runners(**shell(text.replace("ASK", ask).replace("ANSWER", str(self.answer))))
         # No scheduler is left that could look after it.
