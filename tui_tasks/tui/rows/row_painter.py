@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
@@ -18,6 +17,7 @@ from textual.timer import Timer
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.rows.row_cursor import Rows
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
+from tui_tasks.tui.widgets.scrolling import thumb, with_thumb
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 R = TypeVar("R")
@@ -179,12 +179,9 @@ class RowPainter(LinePainter, Generic[R]):
         """The lines on which the mark of where one is in the list is drawn: none where all of it is on screen."""
         held, height = self._held, self.size.height
         total = held.source.total() if held.source is not None else -1
-        if held.base < 0 or total <= held.height or height < 2:
+        if held.base < 0 or height < 2:
             return range(0)
-        size = max(1, height * held.height // total)
-        first = held.base + held.top
-        top = (height - size) * first // max(1, total - held.height)
-        return range(min(top, height - size), min(top, height - size) + size)
+        return thumb(height, held.height, total, held.base + held.top)
 
     def render_line(self, y: int) -> Strip:
         """Paint one line of what was drawn."""
@@ -201,7 +198,7 @@ class RowPainter(LinePainter, Generic[R]):
         else:
             strip = strip_of(self.draw_empty(y) if self._held.is_empty else (), width, ink)
         if y in self._thumb:
-            strip = Strip([*strip.crop(0, width - 1), Segment("▐", ink.style("$rule", cursor=on_cursor))], width)
+            strip = with_thumb(strip, width, ink.style("$rule", cursor=on_cursor))
         return strip
 
     def _go_on(self) -> None:

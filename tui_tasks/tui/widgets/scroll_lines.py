@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual.binding import BindingType
 from textual.strip import Strip
 
 from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.widgets.painting import Focusable
-from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling
+from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling, thumb, with_thumb
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
@@ -55,13 +54,9 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can
     def render_line(self, y: int) -> Strip:
         """Paint one line, with the mark of where one is at its end."""
         strip = super().render_line(y + self.first)
-        height, total = self.own_size.height, len(self._shown)
-        if total > height:
-            size = max(1, height * height // total)
-            top = (height - size) * self.first // (total - height)
-            if top <= y < top + size:
-                mark = Segment("▐", StyleCache.of(self.app).style("$rule"))
-                return Strip([*strip.crop(0, self.own_size.width - 1), mark], self.own_size.width)
+        width, height = self.own_size
+        if y in thumb(height, height, len(self._shown), self.first):
+            return with_thumb(strip, width, StyleCache.of(self.app).style("$rule"))
         return strip
 
     def _on_screen(self) -> list[Drawn]:

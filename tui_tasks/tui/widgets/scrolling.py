@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
+from textual.strip import Strip
 
 WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""
 FAR: Final = 2**31
 """More rows than anything has: it is scrolled to its end."""
+
+
+def thumb(height: int, shown: int, total: int, first: int) -> range:
+    """Return the lines of `height` that mark where one is: `shown` of `total` rows from row `first`, all counts.
+
+    There are none where all of it is shown.
+    """
+    if total <= shown:
+        return range(0)
+    size = max(1, height * shown // total)
+    top = min((height - size) * first // max(1, total - shown), height - size)
+    return range(top, top + size)
+
+
+def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
+    """Return a line as wide as `width` with the mark at its end."""
+    return Strip([*strip.crop(0, width - 1), Segment("▐", style)], width)
 
 
 class Scrolling:
