@@ -1,14 +1,25 @@
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
 
+# A Wednesday.
+NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
+
 
 @pytest.mark.parametrize(
     ("text", "draft"),
     [
         ("", Draft()),
+        ("Ship due:fri estimate:1h30m", Draft("Ship", fields={"due": "2026-01-30", "estimate": 90})),
+        ("Ship DUE:3d", Draft("Ship", fields={"due": "2026-01-31"})),
+        ("due:none estimate:none", Draft(fields={"due": None, "estimate": None})),
+        (r"look at \due:fri", Draft("look at due:fri")),
+        ("rent due: friday", Draft("rent due: friday")),
+        ("http://due:80 is up", Draft("http://due:80 is up")),
         ("Rotate API keys", Draft("Rotate API keys")),
         (
             "Rotate API keys  #infra  !high  @claude-2  after #5",
@@ -27,11 +38,18 @@ from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
     ],
 )
 def test_a_quick_add_is_understood(text, draft):
-    assert parse(text) == draft
+    assert parse(text, NOW) == draft
+
+
+@pytest.mark.parametrize("text", ["due:whenever", "due:2026-13-01", "estimate:0", "estimate:soon"])
+def test_what_a_field_does_not_take_is_told_with_what_it_takes(text):
+    draft = parse(f"x {text}", NOW)
+    assert (draft.fields, draft.name) == ({}, "x")
+    assert f"{text.partition(':')[0]} takes" in draft.problem
 
 
 def test_an_unknown_priority_is_told():
-    assert "huge" in parse("x !huge").problem
+    assert "huge" in parse("x !huge", NOW).problem
 
 
 @given(name=st.text(min_size=1, max_size=8))
@@ -39,12 +57,12 @@ def test_a_tag_or_agent_that_can_be_written_is_read_again_and_alone(name):
     for sign in "#@":
         if can_write(sign, name):
             tags, agent = ((name,), None) if sign == "#" else ((), name)
-            assert parse(fields(tags, 3, agent, ())) == Draft("", tags, None, agent)
+            assert parse(fields(tags, 3, agent, ()), NOW) == Draft("", tags, None, agent)
         else:
             assert any(not letter.isprintable() or letter in '"\\' or letter.isspace() for letter in name)
 
 
 def test_fields_are_written_as_they_are_read():
     text = fields(("infra", "db"), 1, "claude-2", (3, 4))
-    assert parse(text) == Draft("", ("infra", "db"), 1, "claude-2", (3, 4))
+    assert parse(text, NOW) == Draft("", ("infra", "db"), 1, "claude-2", (3, 4))
     assert fields((), 3, None, ()) == ""

@@ -9,10 +9,13 @@ from typing import Final
 from tui_tasks.channel.session import Session
 from tui_tasks.cli import streams
 from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.core.schema.task_fields import SYNTAX
 from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
 
-_QUICK_ADD: Final = "with #tag, !priority, @agent and after #N among its words; a backslash before a sign is plain text"
+_QUICK_ADD: Final = (
+    f"with #tag, !priority, @agent, after #N, {SYNTAX} among its words; a backslash before one makes it plain text"
+)
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:

@@ -10,6 +10,8 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import pages, queries
+from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
 from tui_tasks.dialects import quick_add_syntax
 from tui_tasks.text import json_text
@@ -111,8 +113,18 @@ def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool)
     seen = look("blocked" if task.blocked and task.status == "pending" else task.status)
     who = safe_line(task.agent or task.updated_by, 16)
     when = ago(task.updated_at, now)
+    told = "".join(f", {words}" for words in _told(task, now, long=False)) if task.finished_at is None else ""
     head = f"{task.uid[:SHORT]} {seen.mark(ascii_only=ascii_only)} {place:>4}  {safe_line(task.name, 80)}"
-    return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}]"
+    return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{told}]"
+
+
+def _told(task: Task, now: int, *, long: bool) -> Iterator[str]:
+    """What there is to tell of `task_fields.FIELDS`; what is late has a mark before it."""
+    local = task_fields.local_time(now)
+    for name, value in task_fields.of(task).items():
+        field = FIELDS[name]
+        late = task.finished_at is None and field.is_late(value, local)
+        yield "! " * late + (field.long if long else field.short)(value, local)
 
 
 def show(session: Session, reference: str, *, as_json: bool) -> None:
@@ -130,6 +142,8 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent, ())
     if words:
         print(safe_line(words))
+    for told in _told(task, session.clock(), long=True):
+        print(told)
     for uid in task.depends_on:
         print(f"after {uid[:SHORT]}")
     if task.description:
@@ -157,7 +171,7 @@ def next_task(session: Session, *, as_json: bool) -> None:
 
 def add(session: Session, words: str, description: str, *, as_json: bool) -> None:
     """Add a task to the tasklist, or to the list that is named; its words are read as quick add reads them."""
-    draft = _draft(words)
+    draft = _draft(session, words)
     if not draft.name:
         raise InvalidArgument("name", "a task needs a title")
     home = queries.find_list(session.store.db, session.identity.list or "tasklist")
@@ -168,19 +182,17 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
 
 def edit(session: Session, reference: str, words: str, description: str | None, *, as_json: bool) -> None:
     """Change what the words name; a title among them replaces the title."""
-    draft = _draft(words)
+    draft = _draft(session, words)
     if draft == quick_add_syntax.Draft() and description is None:
-        raise InvalidArgument(
-            "words", "say what to change: a title, #tag, !priority, @agent, after #N or --description"
-        )
+        raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or --description")
     task = _found(session, reference)
     fields = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
     changes = {"name": draft.name or None, "description": description}
     _tell_task("changed", _request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
 
 
-def _draft(words: str) -> quick_add_syntax.Draft:
-    draft = quick_add_syntax.parse(words)
+def _draft(session: Session, words: str) -> quick_add_syntax.Draft:
+    draft = quick_add_syntax.parse(words, task_fields.local_time(session.clock()))
     if draft.problem:
         raise InvalidArgument("name", f"{draft.problem} (a backslash before a sign makes it plain text)")
     return draft
@@ -192,7 +204,7 @@ def _fields(session: Session, draft: quick_add_syntax.Draft, home: TaskList | No
     missing = [number for number, uid in uids.items() if uid is None]
     if missing:
         raise NotFound("task", f"#{missing[0]} in {home.name if home else 'this list'}")
-    fields = {"tags": list(draft.tags), "agent": draft.agent, "priority": draft.priority}
+    fields = {"tags": list(draft.tags), "agent": draft.agent, "priority": draft.priority, "fields": draft.fields}
     return {name: value for name, value in fields.items() if value} | {"depends_on": list(uids.values())}
 
 

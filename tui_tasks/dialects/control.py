@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, TimedOut
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.read import queries
-from tui_tasks.core.schema.task_fields import FIELDS, TaskField
+from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
 from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
@@ -164,7 +163,7 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
 
 def _parsed(field: TaskField, value: Any, now: int) -> Any:
     try:
-        return field.parse(str(value), datetime.fromtimestamp(now / SECOND, UTC).astimezone())
+        return field.parse(str(value), local_time(now))
     except ValueError as error:
         raise InvalidArgument(field.name, f"{field.name}: {error}") from None
 

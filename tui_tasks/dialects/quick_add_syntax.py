@@ -1,34 +1,44 @@
-"""The words of a quick add: `Rotate API keys #infra !high @claude-2 after #5`. Pure."""
+"""The words of a quick add: `Rotate API keys #infra !high @claude-2 after #5 due:fri`. Pure."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 
 _AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
 _WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
 # What begins an item of a list in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SIGNS: Final = "#!@"
+# Tags and names mean the same at any time.
+_ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
+SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
+"""What quick add takes beside a title, for hints."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A task as it was typed. `after` are numbers in the list; `problem` is what in it means nothing, for people."""
+    """A task as it was typed. `after` are numbers in the list; `problem` is what in it means nothing, for people.
+
+    `fields` are values of `task_fields.FIELDS`, None where one is to have none.
+    """
 
     name: str = ""
     tags: tuple[str, ...] = ()
     priority: int | None = None
     agent: str | None = None
     after: tuple[int, ...] = ()
+    fields: dict[str, Any] = {}
     problem: str = ""
 
 
-def parse(text: str) -> Draft:
-    """Read a quick add. A backslash before `#`, `!` or `@` makes it plain text."""
+def parse(text: str, now: datetime) -> Draft:
+    """Read a quick add; `now` is local time. A backslash before `#`, `!`, `@` or a field makes it plain text."""
     after: list[int] = []
 
     def take(match: re.Match[str]) -> str:
@@ -38,13 +48,21 @@ def parse(text: str) -> Draft:
     tags: list[str] = []
     priority: int | None = None
     agent: str | None = None
+    fields: dict[str, Any] = {}
     words: list[str] = []
     problem = ""
     for word in _WORD.findall(_AFTER.sub(take, text)):
         quoted = word[1:2] == '"' == word[-1:] and len(word) > 3
         sign, rest = word[0], word[2:-1] if quoted else word[1:]
-        if sign == "\\" and rest and rest[0] in _SIGNS:
+        field, _, value = word.partition(":")
+        field = field.lower()
+        if sign == "\\" and (rest[:1] in _SIGNS or _names_field(rest)) and rest:
             words.append(rest)
+        elif field in FIELDS and value:
+            try:
+                fields[field] = read(field, value, now)
+            except ValueError as error:
+                problem = str(error)
         elif sign == "#" and rest and (quoted or not rest.isdigit()):
             tags.append(rest)
         elif sign == "@" and rest:
@@ -56,7 +74,12 @@ def parse(text: str) -> Draft:
                 problem = f"no priority {rest!r}; there is {', '.join(vocab.PRIORITY_WORDS)}"
         else:
             words.append(word)
-    return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, tuple(dict.fromkeys(after)), problem)
+    numbers = tuple(dict.fromkeys(after))
+    return Draft(" ".join(words), tuple(dict.fromkeys(tags)), priority, agent, numbers, fields, problem)
+
+
+def _names_field(word: str) -> bool:
+    return word.partition(":")[0].lower() in FIELDS
 
 
 def lines_of(text: str) -> list[str]:
@@ -78,17 +101,17 @@ def _priority(word: str) -> int | None:
 
 def can_write(sign: str, name: str) -> bool:
     """Whether a tag or an agent's name can be written in one line so that it is read again."""
-    draft = parse(_written(sign, name))
+    draft = parse(_written(sign, name), _ANY_TIME)
     return (draft.tags if sign == "#" else (draft.agent,)) == (name,)
 
 
 def _written(sign: str, name: str) -> str:
-    plain = parse(sign + name)
+    plain = parse(sign + name, _ANY_TIME)
     return sign + name if (plain.tags or (plain.agent,)) == (name,) else f'{sign}"{name}"'
 
 
 def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple[int, ...]) -> str:
-    """Write a task's fields as `parse` reads them: `#infra !high @claude-2 after #5`."""
+    """Write what dialects know of a task as `parse` reads it: `#infra !high @claude-2 after #5`."""
     parts = [_written("#", tag) for tag in tags]
     if priority != vocab.MEDIUM:
         parts.append(f"!{vocab.priority_word(priority)}")

@@ -35,6 +35,7 @@ class _Add(Arguments):
     priority: Natural | None = None
     agent: Name | None = None
     depends_on: list[Uid] = []
+    fields: dict[str, Any] = {}  # values of `task_fields.FIELDS`, as they are kept
 
 
 @SHELL.tool("shell:add", _Add, writes=True)
@@ -48,6 +49,7 @@ def add(call: Call, given: _Add) -> dict[str, Any]:
         given.description,
         tags=tuple(given.tags),
         depends_on=tuple(given.depends_on),
+        fields=given.fields,
         **fields,
     )
     return _full(call, call.run(task))
@@ -61,6 +63,7 @@ class _Edit(Arguments):
     priority: Natural | None = None
     agent: Name | None = None
     depends_on: list[Uid] = []
+    fields: dict[str, Any] = {}  # values of `task_fields.FIELDS`, as they are kept
 
 
 @SHELL.tool("shell:edit", _Edit, writes=True, subject="uid")
@@ -74,6 +77,7 @@ def edit(call: Call, given: _Edit) -> dict[str, Any]:
     }
     changes["tags"] = tuple(dict.fromkeys((*before.tags, *given.tags)))
     changes["depends_on"] = tuple(dict.fromkeys((*before.depends_on, *given.depends_on)))
+    changes |= given.fields
     return _full(call, call.run(EditTask(given.uid, changes)))
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from functools import reduce
+from operator import and_, or_
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Value, fn
-from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.schema.models import TaskRow, columns
+from tui_tasks.core.schema.task_fields import FIELDS, NONE, OVERDUE, Range
+
+_COLUMNS: Final = columns(TaskRow)
+_OPEN: Final = ("pending", "in_progress")
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
-    """One word of a filter: `field` is word, status, who, tag, domain or prio; `value` is in the state's words.
+    """One word of a filter: `field` is word, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
 
-    A status may also be open, blocked or changed. With `prefix` the beginning of a name, tag or domain will do, as
-    while it is being typed. Letters are compared in any case.
+    `value` is in the state's words, or in those that a field's `ranges` reads. A status may also be open, blocked or
+    changed. With `prefix` the beginning of a name, tag or domain will do, as while it is being typed. Letters are
+    compared in any case.
     """
 
     field: str
@@ -27,11 +35,13 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 class Filter(msgspec.Struct, frozen=True, gc=False):
     """The tasks that are wanted; no terms: every task. `looked_at` (microseconds) is what `changed` counts from.
 
-    Of several terms on one field any will do, but words and tags must all be there.
+    `now` is local time, which `due:today` counts from. Of several terms on one field any will do, but words, tags and
+    comparisons (`due:<3d`) must all hold.
     """
 
     terms: tuple[Term, ...] = ()
     looked_at: int = 0
+    now: datetime = datetime.min.replace(tzinfo=UTC)
 
     def __bool__(self) -> bool:
         return bool(self.terms)
@@ -50,19 +60,21 @@ def conditions(only: Filter) -> list[Any]:
     all_of: list[Any] = []
     any_of: dict[str, Any] = {}
     for term in only.terms:
-        condition = _condition(term, only.looked_at)
+        condition = _condition(term, only)
         if term.negated:
             all_of.append(~condition)
-        elif term.field in ("word", "tag"):
+        elif term.field in ("word", "tag") or (term.field in FIELDS and term.value[:1] in ("<", ">")):
             all_of.append(condition)
         else:
             any_of[term.field] = any_of[term.field] | condition if term.field in any_of else condition
     return [*all_of, *any_of.values()]
 
 
-def _condition(term: Term, looked_at: int) -> Any:
+def _condition(term: Term, only: Filter) -> Any:
+    if term.field in FIELDS:
+        return _field(term.field, term.value, only.now)
     if term.field == "status":
-        return _status(term.value, looked_at)
+        return _status(term.value, only.looked_at)
     if term.field == "who":
         taken_up = fn.IIF(TaskRow.status == "pending", "", TaskRow.updated_by)
         return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
@@ -78,9 +90,29 @@ def _condition(term: Term, looked_at: int) -> Any:
     return contains(TaskRow.name, term.value) | contains(TaskRow.description, term.value)
 
 
+def _field(name: str, value: str, now: datetime) -> Any:
+    column = _COLUMNS[name]
+    if value == NONE:
+        return column.is_null()
+    # Where there is no value this is false, not NULL, so that it can be negated.
+    found = column.is_null(False)
+    if value == OVERDUE:
+        found &= TaskRow.status.in_(list(_OPEN))
+    return found & reduce(or_, [_range(column, each) for each in FIELDS[name].ranges(value, now)])
+
+
+def _range(column: Any, bounds: Range) -> Any:
+    conditions = [] if bounds.low is None else [column >= bounds.low]
+    conditions += [] if bounds.high is None else [column < bounds.high]
+    if bounds.is_date is not None:
+        length = fn.LENGTH(column)
+        conditions.append(length == 10 if bounds.is_date else length > 10)
+    return reduce(and_, conditions)
+
+
 def _status(value: str, looked_at: int) -> Any:
     if value == "open":
-        return TaskRow.status.in_(["pending", "in_progress"])
+        return TaskRow.status.in_(list(_OPEN))
     if value == "blocked":
         return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
     if value == "changed":

@@ -1,30 +1,64 @@
 """The fields of a task that no dialect has, each declared once: its name, type, words, and how text becomes its value.
 
 The snapshot (`snapshots.Task`) types them, a schema step makes their columns. Their place in JSON, the arguments of
-`control:update_task`, the syntax of quick add (`due:fri`), the filter word and the row of a form follow from here.
+`control:update_task`, the syntax of quick add (`due:fri`), the filter word, the row of a form and what commands and
+screens tell of them follow from here. `now` is local time everywhere: days begin and end where it is told.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as time_of_day
 from typing import Any, Final, NamedTuple
 
 
+class Range(NamedTuple):
+    """Values from `low` up to but without `high`; None is no bound.
+
+    `is_date`: only what is due on a date (True), or at an instant (False).
+    """
+
+    low: Any
+    high: Any
+    is_date: bool | None = None
+
+
 class TaskField(NamedTuple):
-    """A field. `parse` takes a text and the local time, and raises ValueError saying what it takes; "" is no value."""
+    """A field.
+
+    `parse` takes a text and the local time, and raises ValueError saying what it takes. `write` is what `parse` reads
+    again. `short` and `long` tell a value to people. `ranges` are the values that a filter's word means; it raises
+    ValueError as `parse` does. `suggested` are such words, to be offered. `is_late`: whether an open task with the
+    value is to be marked. `lasts`: for how many microseconds `short` and `long` stay true.
+    """
 
     name: str
     type: type
     help: str
     parse: Callable[[str, datetime], Any]
+    write: Callable[[Any, datetime], str]
+    short: Callable[[Any, datetime], str]
+    long: Callable[[Any, datetime], str]
+    ranges: Callable[[str, datetime], list[Range]]
+    suggested: tuple[str, ...]
+    example: str
+    is_late: Callable[[Any, datetime], bool] = lambda _value, _now: False
+    lasts: Callable[[Any, datetime], int] = lambda _value, _now: _DAY
 
+
+NONE: Final = "none"
+"""The word for no value, in quick add and in filters."""
+OVERDUE: Final = "overdue"
+"""The filter's word for the open tasks whose value is late."""
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
 _AHEAD: Final = re.compile(r"(\d{1,4})([dw])")
 _DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, 3d or 2w"
+_DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
+_DAY: Final = 86_400_000_000
 _SPAN: Final = re.compile(r"(?:(\d{1,5})h)?(?:(\d{1,6})m?)?")
 _MOST_MINUTES: Final = 525_600
 _ESTIMATE: Final = f"estimate takes minutes from 1 to {_MOST_MINUTES:,}, such as 90, 45m or 1h30m"
@@ -89,10 +123,162 @@ def parse_estimate(text: str, _: datetime) -> int:
     return minutes
 
 
+def local_time(now: int, zone: tzinfo | None = None) -> datetime:
+    """Return an instant (microseconds since the epoch) as local time in `zone`, None being the system's."""
+    return datetime.fromtimestamp(now / 1_000_000, UTC).astimezone(zone)
+
+
+def _write_due(due: str, now: datetime) -> str:
+    return due if _is_date(due) else _local(due, now).isoformat(timespec="minutes")
+
+
+def _short_due(due: str, now: datetime) -> str:
+    """Return `due in 2d`, `due today` or `overdue 3d`."""
+    from tui_tasks.text import times
+
+    if _is_date(due):
+        days = (date.fromisoformat(due) - now.date()).days
+        told = "today" if not days else times.due(days * times.DAY, 0)
+    else:
+        told = times.due(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+    return told if told.startswith(OVERDUE) else f"due {told}"
+
+
+def _long_due(due: str, now: datetime) -> str:
+    """Return the same with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
+    at = date.fromisoformat(due) if _is_date(due) else _local(due, now)
+    time = "" if _is_date(due) else f" {at:%H:%M}"
+    return f"{_short_due(due, now)} ({_DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time})"
+
+
+def _due_lasts(due: str, now: datetime) -> int:
+    from tui_tasks.text import times
+
+    if _is_date(due):
+        return max(_microseconds(_begin(now.date() + timedelta(1), now)) - _microseconds(now), 1)
+    return times.age_lasts(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+
+
+def _due_ranges(word: str, now: datetime) -> list[Range]:
+    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue`: days, from the first up to without the last."""
+    today = now.date()
+    if word == OVERDUE:
+        return [Range(None, today.isoformat(), True), Range(None, _utc(now + timedelta(milliseconds=1)), False)]
+    sign, rest = _compared(word)
+    day = _day(rest, today)
+    try:
+        day = day or date.fromisoformat(rest)
+        first, last = _bounds(sign, day, day + timedelta(1))
+        begun, ended = (_utc(_begin(each, now)) if each else None for each in (first, last))
+    except (ValueError, OverflowError):
+        raise ValueError(_DUE_FILTER) from None
+    dates = Range(first and first.isoformat(), last and last.isoformat(), True)
+    return [dates, Range(begun, ended, False)]
+
+
+def _is_date(due: str) -> bool:
+    return len(due) == 10
+
+
+def _local(due: str, now: datetime) -> datetime:
+    try:
+        return datetime.fromisoformat(due).astimezone(now.tzinfo)
+    except OverflowError:
+        return datetime.fromisoformat(due)
+
+
+def _begin(day: date, now: datetime) -> datetime:
+    return datetime.combine(day, time_of_day(), now.tzinfo)
+
+
+def _utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
+
+
+def _compared(word: str) -> tuple[str, str]:
+    """Split `<=3d` into its sign and the rest; no sign: equal."""
+    rest = word.strip().lower().lstrip("<>=")
+    return word.strip().lower().removesuffix(rest), rest
+
+
+def _bounds(sign: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return from where up to where values go that stand in that relation to those from `low` to before `high`."""
+    found = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
+    if sign not in found:
+        raise ValueError(sign)
+    return found[sign]
+
+
+def _write_estimate(minutes: int, _: datetime) -> str:
+    hours, rest = divmod(minutes, 60)
+    return f"{hours}h" * bool(hours) + f"{rest}m" * bool(rest)
+
+
+def _tell_estimate(minutes: int, _: datetime) -> str:
+    """Return `estimate 1h 30m`."""
+    hours, rest = divmod(minutes, 60)
+    return " ".join(["estimate", *[f"{hours:,}h"] * bool(hours), *[f"{rest}m"] * bool(rest)])
+
+
+def _estimate_ranges(word: str, now: datetime) -> list[Range]:
+    """Read `90`, `<1h` or `>=45m`."""
+    sign, rest = _compared(word)
+    try:
+        minutes = parse_estimate(rest, now)
+        return [Range(*_bounds(sign, minutes, minutes + 1))]
+    except ValueError:
+        raise ValueError(f"{_ESTIMATE}; < and > before it, or none") from None
+
+
 FIELDS: Final[dict[str, TaskField]] = {
     field.name: field
     for field in (
-        TaskField("due", str, "When it is to be done: a date, or an instant (ISO 8601).", parse_due),
-        TaskField("estimate", int, "How long it is thought to take, in minutes.", parse_estimate),
+        TaskField(
+            "due",
+            str,
+            "When it is to be done: a date, or an instant (ISO 8601).",
+            parse_due,
+            _write_due,
+            _short_due,
+            _long_due,
+            _due_ranges,
+            ("today", "tomorrow", OVERDUE, "<1w", NONE),
+            "fri",
+            is_overdue,
+            _due_lasts,
+        ),
+        TaskField(
+            "estimate",
+            int,
+            "How long it is thought to take, in minutes.",
+            parse_estimate,
+            _write_estimate,
+            _tell_estimate,
+            _tell_estimate,
+            _estimate_ranges,
+            ("<1h", ">1h", NONE),
+            "1h30m",
+        ),
     )
 }
+SYNTAX: Final = " ".join(f"{field.name}:{field.example}" for field in FIELDS.values())
+"""The fields as quick add takes them, for hints: `due:fri estimate:1h30m`."""
+
+
+def read(name: str, text: str, now: datetime) -> Any:
+    """Return the value of a field that a person typed; `none` and "" are None.
+
+    Raises:
+        ValueError: it is none; the message says what the field takes.
+    """
+    return None if text.strip().lower() in ("", NONE) else FIELDS[name].parse(text, now)
+
+
+def of(task: Any) -> dict[str, Any]:
+    """Return the fields that a task, or what stands for one, has a value of."""
+    values = {name: getattr(task, name, None) for name in FIELDS}
+    return {name: value for name, value in values.items() if value is not None}

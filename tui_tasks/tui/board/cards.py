@@ -13,7 +13,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.tasks.task_note import ask_of, last_word, quoted
+from tui_tasks.tui.tasks.task_note import ask_of, field_parts, last_word, quoted
 from tui_tasks.tui.widgets import text_lines
 from tui_tasks.tui.widgets.styles import Part
 
@@ -46,8 +46,10 @@ def face_of(app: TaskApp, card: Card, marked: bool) -> CardContent:
     state = look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color) if marked else None
     who = safe_line(agent_text.who(card.who), 16)
+    told = [] if card.finished_at else list(field_parts(app, card))
+    fields, stays = [part for part, _ in told], [lasts for _, lasts in told]
     if card.part == "pending":
-        return CardContent(card.name, _pending(app, card, who), mark=mark)
+        return CardContent(card.name, _pending(app, card, who, fields), mark=mark, lasts=min(stays, default=0))
     since, note = card.updated_at, ""
     if card.part == NEEDS_YOU:
         ask = ask_of(app, card)
@@ -57,13 +59,13 @@ def face_of(app: TaskApp, card: Card, marked: bool) -> CardContent:
         note = last_word(app, card, card.part)
     else:
         since = card.finished_at or since
-    standing = tuple(part for part in ((who, "$muted"), (age(since, now), "$muted")) if part[0])
-    lasts = age_lasts(since, now)
+    standing = tuple(part for part in ((who, "$muted"), (age(since, now), "$muted"), *fields) if part[0])
+    lasts = min([age_lasts(since, now), *stays])
     return CardContent(card.name, standing, note, mark, card.part in _QUIET, card.part == "failed", lasts)
 
 
-def _pending(app: TaskApp, card: Card, who: str) -> tuple[Part, ...]:
-    """What holds a pending task up, how urgent it is, whose it is."""
+def _pending(app: TaskApp, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
+    """What holds a pending task up, how urgent it is, when it is due, whose it is."""
     parts: list[Part] = []
     if card.blocked:
         held = look("blocked")
@@ -72,6 +74,7 @@ def _pending(app: TaskApp, card: Card, who: str) -> tuple[Part, ...]:
         parts.append((f"{held.mark(ascii_only=app.ascii_only)}{after}", held.color))
     if card.priority in _PRIORITIES:
         parts.append((_PRIORITIES[card.priority], "$changed"))
+    parts += fields
     if who:
         parts.append((who, "$muted"))
     return tuple(parts)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read.filter import Term
+from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
 
 STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
 _PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
 # Under these the human is known in `who:`.
 YOU: Final = ("you", "me", vocab.HUMAN)
+
+_ANY_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 # Quick add's signs, and the fields that they stand for.
 SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
@@ -29,14 +33,17 @@ _FIELD = re.compile(r"([a-z]+):(?!//)")
 
 
 class Language(msgspec.Struct, frozen=True):
-    """The fields that a filter may name, and the values that some of them take alone."""
+    """The fields that a filter may name, the values that some of them take alone, and those that read ranges."""
 
     fields: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]]
+    ranges: Mapping[str, TaskField] = {}
 
 
 OF_TASKS: Final = Language(
-    ("status", "who", "list", "tag", "domain", "prio"), {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)}
+    ("status", "who", "list", "tag", "domain", "prio", *FIELDS),
+    {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)},
+    FIELDS,
 )
 
 
@@ -98,6 +105,8 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
         return "" if open_end else f"{field}: wants a value"
     if field in language.values:
         return _choice(field, value.replace("-", "_"), language.values[field], negated, open_end)
+    if field in language.ranges:
+        return _ranged(language.ranges[field], value.lower(), negated, open_end)
     if field == "who" and value.casefold() in YOU:
         value = vocab.HUMAN
     return Term(field, value, negated, prefix=open_end)
@@ -111,6 +120,16 @@ def _field_of(body: str, language: Language) -> tuple[str, str]:
         return sign, body[1:]
     field, colon, value = body.partition(":")
     return (field, value) if colon and field in language.fields else ("", body)
+
+
+def _ranged(field: TaskField, value: str, negated: bool, open_end: bool) -> Term | str:
+    if value != NONE:
+        try:
+            # What it means is for the moment at which the filter is used; here it is whether it means anything.
+            field.ranges(value, _ANY_TIME)
+        except ValueError as error:
+            return "" if open_end else str(error)
+    return Term(field.name, value, negated)
 
 
 def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_end: bool) -> Term | str:
@@ -135,7 +154,9 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
         field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
     elif not colon:
         return [f"{minus}{each}:" for each in language.fields if each.startswith(body)]
-    values = language.values.get(field, known.get(field, ()))
+    values: Sequence[str] = language.values.get(field) or known.get(field, ())
+    if field in language.ranges:
+        values = language.ranges[field].suggested
     begun = value.strip('"').casefold()
     fitting = [quoted(each) for each in values if each.casefold().startswith(begun)]
     return [f"{head}{each}" for each in fitting if each != value]

@@ -13,7 +13,7 @@ from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.tasks.task_note import notes
+from tui_tasks.tui.tasks.task_note import field_parts, notes
 from tui_tasks.tui.widgets.frame import FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
 
@@ -71,6 +71,8 @@ class TaskWindow(VirtualList[TaskLine]):
         column = min(NAME, room // 2)
         name = safe_line(row.name, room, ascii_only=ascii_only)
         left = room - max(column, cell_len(name)) - 2
+        for _, lasts in field_parts(self.host, row):
+            self.lasts(lasts)
         found = notes(self.host, row, self.host.situation.status_of(row)) if left >= LEAST_NOTE else []
         if not found:
             return [(fit(row.name, room, ascii_only=ascii_only), ink)]

@@ -10,6 +10,7 @@ from textual.timer import Timer
 from tui_tasks.core.read import pages
 from tui_tasks.core.read.filter import Filter
 from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
@@ -59,7 +60,8 @@ class SearchAll(Picker):
             self._going_on.stop()
         self.host.say(parsed.problem)
         self._found.clear()
-        self._wanted = Filter(parsed.of_tasks, self.host.situation.looked.at)
+        now = local_time(self.host.now(), self.host.zone)
+        self._wanted = Filter(parsed.of_tasks, self.host.situation.looked.at, now)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = pages.FIRST
         self._go_on()
@@ -102,7 +104,7 @@ class SearchAll(Picker):
         cursor = window.cursor
         entries = [self._entry(task) for task in self._found]
         if not self._wanted and not self._found:
-            window.empty = "   words, #tag, @agent, !priority, status:open, list:NAME"
+            window.empty = "   words, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
         else:
             window.empty = "   Nothing matches in any list." if is_over else "   Looking further..."
         window.show(EntriesFound(entries, ""), cursor)

@@ -19,6 +19,7 @@ from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.painting import NoRelayout
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
@@ -111,7 +112,8 @@ class DetailText(ScrollLines):
             lines += title[:TITLE_LINES]
             if len(title) > TITLE_LINES:
                 lines.append(_line(f"… of {len(sheet.task.name):,} characters", "$muted"))
-        lines += [_line(self._facts(sheet, room), "$muted"), *self._more_facts(sheet.task, room)]
+        lines += [_line(self._facts(sheet, room), "$muted"), *self._fields(sheet.task, room)]
+        lines += self._more_facts(sheet.task, room)
         if sheet.task.description:
             lines += [(), *_block(sheet.task.description, room, "")]
         for ask in sheet.asks:
@@ -138,6 +140,13 @@ class DetailText(ScrollLines):
         updated = self._age(task.updated_at, short=False)
         facts.append(updated if small else f"updated {updated}")
         return safe_line(" · ".join(facts), room)
+
+    def _fields(self, task: Task, room: int) -> list[Drawn]:
+        lines: list[Drawn] = []
+        for (text, ink), lasts in field_parts(self.host, task, long=True):
+            self.lasts(lasts)
+            lines += _block(text, room, ink)
+        return lines
 
     @staticmethod
     def _more_facts(task: Task, room: int) -> list[Drawn]:

@@ -12,7 +12,8 @@ from textual.widgets import Static
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read.pages import TaskLine
-from tui_tasks.dialects.quick_add_syntax import Draft, items_of, parse
+from tui_tasks.core.schema.task_fields import FIELDS, local_time
+from tui_tasks.dialects.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import AppAccess
@@ -176,10 +177,13 @@ class QuickAdd(AppAccess, Vertical):
             self._meant[number] = self._find(number)
         return self._meant[number]
 
+    def _parsed(self, text: str) -> Draft:
+        return parse(text, local_time(self.host.now(), self.host.zone))
+
     def _add(self, *, describe: bool = False, more: bool = False) -> None:
         assert self._words is not None
         text = self._words.value
-        draft = parse(text)
+        draft = self._parsed(text)
         wrong = self._wrong(draft)
         if wrong and not more:
             self.host.say(wrong)
@@ -220,7 +224,7 @@ class QuickAdd(AppAccess, Vertical):
 
     def _wish_of(self, item: str) -> NewTask:
         """What a line asks for; one that is not understood is a title as it stands."""
-        draft = parse(item)
+        draft = self._parsed(item)
         return NewTask(Draft(item)) if self._wrong(draft) else NewTask(draft, self._depends_on(draft))
 
     def _wrong(self, draft: Draft) -> str:
@@ -230,7 +234,7 @@ class QuickAdd(AppAccess, Vertical):
         return draft.problem or ("" if draft.name else "a task needs a title")
 
     def _preview(self) -> None:
-        draft = parse(self._words.value if self._words is not None else "")
+        draft = self._parsed(self._words.value if self._words is not None else "")
         parts: list[Part] = []
         for number in draft.after:
             task = self._mean(number)
@@ -239,10 +243,13 @@ class QuickAdd(AppAccess, Vertical):
         parts += [(safe_line(draft.agent, 24), "$state-in-progress")] if draft.agent else []
         parts += [(safe_line(tag, 24), "") for tag in draft.tags]
         parts += [(vocab.priority_word(draft.priority), "$state-overdue")] if draft.priority is not None else []
+        now = local_time(self.host.now(), self.host.zone)
+        for name, value in draft.fields.items():
+            parts.append((f"no {name}" if value is None else FIELDS[name].long(value, now), ""))
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []
         preview = self.query_one(AddPreview)
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
-        preview.parts = joined[1:] or [("#tag  !priority  @agent  after #N", "$muted")]
+        preview.parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         preview.again()

@@ -131,6 +131,7 @@ class TaskActions(RowActions, Pane):
                 tags=wish.draft.tags,
                 agent=wish.draft.agent,
                 depends_on=wish.depends_on,
+                fields=wish.draft.fields,
                 before=before,
                 after=after,
             )
@@ -180,7 +181,7 @@ class TaskActions(RowActions, Pane):
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
         for number, uid in zip(draft.after, wish.depends_on, strict=False):
             form.remember(number, uid)
-        begun = Form(draft.name, line, wish.description)
+        begun = Form(draft.name, line, wish.description, form.written(draft.fields))
         typed = await self.host.push_screen_wait(EditScreen("New task", begun, form.wrong))
         if typed is not None:
             values = form.values(typed)

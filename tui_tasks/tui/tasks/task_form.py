@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -19,8 +20,9 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
 from tui_tasks.core.read import queries
 from tui_tasks.core.rules.limits import problem_with
+from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
+from tui_tasks.dialects.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Dialog
 from tui_tasks.tui.app.database_link import Changes
@@ -33,23 +35,25 @@ from tui_tasks.tui.widgets.frame import FootLine, Rule
 if TYPE_CHECKING:
     from tui_tasks.tui.app.app import TaskApp
 
-FIELDS = {
+FIELDS: dict[str, str] = {
     "name": "Title",
     "priority": "Priority",
     "agent": "Agent",
     "tags": "Tags",
     "depends_on": "After",
+    **{name: name.capitalize() for name in task_fields.FIELDS},
     "description": "Description",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is typed in the form: title, the line of fields, description."""
+    """What is typed in the form: title, the line of fields, description, and of `task_fields.FIELDS` a line each."""
 
     name: str = ""
     fields: str = ""
     description: str = ""
+    lines: tuple[str, ...] = ("",) * len(task_fields.FIELDS)
 
 
 class EditScreen(FormScreen[Form]):
@@ -70,7 +74,7 @@ class EditScreen(FormScreen[Form]):
         self._first = focus
 
     def compose(self) -> ComposeResult:
-        """The three fields, each a line but the last."""
+        """The fields, each a line but the description."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
             yield Rule()
@@ -79,7 +83,11 @@ class EditScreen(FormScreen[Form]):
                 yield WordLine(self._form.name, id="name")
             with Horizontal(classes="field"):
                 yield Static(plain(" Fields "))
-                yield WordLine(self._form.fields, id="fields", placeholder="#tag !priority @agent after #N")
+                yield WordLine(self._form.fields, id="fields", placeholder=SIGNS_HELP)
+            for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
+                with Horizontal(classes="field"):
+                    yield Static(plain(f" {FIELDS[field.name]:<7}"))
+                    yield WordLine(text, id=f"field-{field.name}", placeholder=field.example)
             yield Static(plain(" Description", "$muted"))
             yield LongText(self._form.description, id="description")
             yield FootLine(id="foot")
@@ -108,6 +116,7 @@ class EditScreen(FormScreen[Form]):
             self.query_one("#name", Input).value,
             self.query_one("#fields", Input).value,
             self.query_one(LongText).value,
+            tuple(self.query_one(f"#field-{name}", Input).value for name in task_fields.FIELDS),
         )
 
     def changed(self, changes: Changes) -> None:
@@ -204,8 +213,23 @@ class TaskForm:
 
     def read(self, form: Form, name: str = "") -> Draft:
         """What the line of fields says, with a title."""
-        draft = parse(form.fields)
-        return msgspec.structs.replace(draft, name=name) if name else draft
+        draft = parse(form.fields, self._now())
+        typed: dict[str, Any] = {}
+        problem = draft.problem
+        for field, text in zip(task_fields.FIELDS, form.lines, strict=True):
+            try:
+                typed[field] = task_fields.read(field, text, self._now())
+            except ValueError as error:
+                problem = problem or str(error)
+        return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields, problem=problem)
+
+    def _now(self) -> datetime:
+        return task_fields.local_time(self.app.now(), self.app.zone)
+
+    def written(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """The lines of `task_fields.FIELDS` for these values."""
+        now, each = self._now(), [(field, values.get(name)) for name, field in task_fields.FIELDS.items()]
+        return tuple("" if value is None else field.write(value, now) for field, value in each)
 
     def remember(self, number: int, uid: str) -> None:
         """Let a number mean this task."""
@@ -225,7 +249,7 @@ class TaskForm:
         if problem := problem_with({"name": form.name.strip(), "description": form.description}):
             return problem[1]
         if draft.name:
-            return f"the fields hold {safe_line(draft.name, 30)!r}, which is no #tag, !priority, @agent or after #N"
+            return f"the fields hold {safe_line(draft.name, 30)!r}, which is none of {SIGNS_HELP}"
         missing = [number for number in draft.after if self.uid_of(number) is None]
         return draft.problem or (f"there is no #{missing[0]} in this list" if missing else "")
 
@@ -239,6 +263,7 @@ class TaskForm:
             "priority": draft.priority or 3,
             "agent": draft.agent,
             "depends_on": tuple(uid for number in draft.after if (uid := self.uid_of(number))),
+            **{name: draft.fields.get(name) for name in task_fields.FIELDS},
         }
 
     def of(self, task: Task) -> Form:
@@ -251,7 +276,7 @@ class TaskForm:
                 after.append(number)
         agent = task.agent if task.agent and can_write("@", task.agent) else None
         line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
-        return Form(task.name, line, task.description)
+        return Form(task.name, line, task.description, self.written(task_fields.of(task)))
 
     async def edit(self, task: Task) -> None:
         """Let the human edit a task; save what they changed and nothing else."""
@@ -336,4 +361,6 @@ def _shown(app: TaskApp, name: str, value: Any) -> str:
         return ", ".join(f"#{app.place_of(uid)}" for uid in value) or "—"
     if name == "tags":
         return " ".join(f"#{tag}" for tag in value) or "—"
+    if name in task_fields.FIELDS and value is not None:
+        return task_fields.FIELDS[name].long(value, task_fields.local_time(app.now(), app.zone))
     return value or "—"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tui_tasks.core.read import pages, views
 from tui_tasks.core.read.filter import Filter, Term
 from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Parsed
@@ -56,7 +57,7 @@ class TaskWords(TaskActions):
                 self.host.show_list(found)
             elif (found == self.host.list_id) == term.negated:
                 terms = (*terms, Term("status", "none"))
-        return Filter(terms, self.host.situation.looked.at)
+        return Filter(terms, self.host.situation.looked.at, local_time(self.host.now(), self.host.zone))
 
     def _list_named(self, term: Term) -> int | None:
         name = term.value.casefold()

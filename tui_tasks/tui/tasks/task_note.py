@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.widgets.styles import Part
 
@@ -42,9 +45,28 @@ def quoted(text: str) -> str:
     return f'"{safe_line(text, _NOTE_CHARS)}"'
 
 
+def field_parts(app: TaskApp, task: Any, *, long: bool = False) -> Iterator[tuple[Part, int]]:
+    """What to tell of `task_fields.FIELDS`, each with the microseconds for which it stays true; what is late is marked.
+
+    `task`: a `Task`, or a line of a page, which has some of the fields.
+    """
+    values = task_fields.of(task)
+    if not values:
+        return
+    now = task_fields.local_time(app.now(), app.zone)
+    late = look("overdue")
+    for name, value in values.items():
+        field = task_fields.FIELDS[name]
+        words = (field.long if long else field.short)(value, now)
+        is_late = not task.finished_at and field.is_late(value, now)
+        mark = f"{late.mark(ascii_only=app.ascii_only)} " if is_late else ""
+        yield (f"{mark}{words}", late.color if is_late else "$muted"), field.lasts(value, now)
+
+
 def notes(app: TaskApp, task: TaskLine, state: str) -> list[Part]:
-    """Priority, tags, and what was asked or said last, for one line; the first matter most."""
-    found = [_PRIORITIES[task.priority]] if task.priority in _PRIORITIES and not task.finished_at else []
+    """Priority, what it is due, tags, and what was asked or said last, for one line; the first matter most."""
+    found = [] if task.finished_at else [part for part, _ in field_parts(app, task)]
+    found += [_PRIORITIES[task.priority]] if task.priority in _PRIORITIES and not task.finished_at else []
     found += [(f"#{safe_line(tag, 20)}", "$muted") for tag in task.tags]
     ask = ask_of(app, task) if state == "needs_you" else None
     if ask is not None:
