@@ -251,6 +251,37 @@ async def test_e_edits_title_fields_and_description(app, plan):
         assert (row.agent, row.priority, row.status) == ("claude-1", 2, "in_progress")
 
 
+async def test_the_form_has_a_row_for_when_it_is_due_and_for_the_estimate(app, plan):
+    async with opened(app) as pilot:
+        await pilot.press("e")
+        await pilot.pause()
+        await pilot.press("shift+tab")
+        await write(pilot, "90")
+        await pilot.press("shift+tab")
+        await write(pilot, "whenever")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "due takes a date" in said(app))
+        await pilot.press(*["backspace"] * 8)
+        await write(pilot, "2d")
+        await press(app, pilot, "ctrl+s")
+        row = task(app, plan[1])
+        assert (row.due, row.estimate) == ("2026-11-23", 90)
+        assert "due in 2d" in shown(app)
+
+
+async def test_quick_add_takes_and_previews_what_is_due(app):
+    async with opened(app) as pilot:
+        await pilot.press("n")
+        await write(pilot, "Ship due:yesterday estimate:1h30m")
+        await pilot.pause()
+        assert "estimate 1h 30m" in shown(app)
+        await press(app, pilot, "enter")
+        row = task(app, app.pane.window.cursor)
+        assert (row.name, row.due, row.estimate) == ("Ship", "2026-11-20", 90)
+        await press(app, pilot, "escape")
+        assert "! overdue 1d" in shown(app)
+
+
 async def test_the_form_leaves_a_text_alone_that_it_cannot_show_as_it_is(app, plan, agent):
     text = "ends\r\nof\nevery\x0csort\u2028there\x85is\r"
     agent(EditTask(plan[1], {"description": text, "name": "two\nlines"}))

@@ -74,7 +74,7 @@ class EditScreen(FormScreen[Form]):
         self._first = focus
 
     def compose(self) -> ComposeResult:
-        """The fields, each a line but the description."""
+        """The fields, each a line but the description; those that few tasks have are last."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
             yield Rule()
@@ -84,12 +84,12 @@ class EditScreen(FormScreen[Form]):
             with Horizontal(classes="field"):
                 yield Static(plain(" Fields "))
                 yield WordLine(self._form.fields, id="fields", placeholder=SIGNS_HELP)
-            for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
-                with Horizontal(classes="field"):
-                    yield Static(plain(f" {FIELDS[field.name]:<7}"))
-                    yield WordLine(text, id=f"field-{field.name}", placeholder=field.example)
             yield Static(plain(" Description", "$muted"))
             yield LongText(self._form.description, id="description")
+            for field, text in zip(task_fields.FIELDS.values(), self._form.lines, strict=True):
+                with Horizontal(classes="field"):
+                    yield Static(plain(f" {FIELDS[field.name]:<9}"))
+                    yield WordLine(text, id=f"field-{field.name}", placeholder=field.example)
             yield FootLine(id="foot")
 
     def on_mount(self) -> None:
