@@ -214,6 +214,8 @@ class Times:
         house.settle("1")
         self._screen.type(".")
         self._looked = self._clock.now
+        # Keys are taken in turn: once these are, what is written from now on is new to the human.
+        house.settle("1")
         self._born: dict[str, int] = {}
         self.checks = 0
 
