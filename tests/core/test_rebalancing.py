@@ -123,10 +123,13 @@ def test_order_undo_and_numbers_are_those_of_a_plain_list_however_often_ranks_ar
             replay(store.db, again.db)
             assert tables(again.db) == tables(store.db)
         then = PlacesThen(store.db, journal.newest(store.db))
+
+        def ahead(list_id: int, high: str) -> int:
+            return pages.between(store.db, list_id, high=high)
+
         for seq, places in reversed(history):
             for uid, place in places.items():
                 row = queries.any_task(store.db, uid)
-                ahead = lambda list_id, high: pages.between(store.db, list_id, high=high)  # noqa: E731
                 assert then.number(ahead, seq, uid, row.list_id, row.rank) == place
 
 

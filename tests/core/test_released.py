@@ -157,7 +157,7 @@ def test_it_is_compacted_backed_up_and_opened_from_the_backup(opened: Store, tmp
 
 
 def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(old: Path) -> None:
-    with pytest.raises(DatabaseRefused, match="open it once without --read-only"):
+    with pytest.raises(DatabaseRefused, match="open it once without --read-only, as `tui-tasks ls` does"):
         Store(str(old), read_only=True)
     Store(str(old)).close()
     with Store(str(old), read_only=True) as store:

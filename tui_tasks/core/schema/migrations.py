@@ -34,7 +34,10 @@ def migrate(db: Database) -> None:
             raise DatabaseRefused(f"{db.path} is damaged (its schema has the number {version}); it was left as it is")
         if db.read_only:
             if version < SCHEMA:
-                raise DatabaseRefused(f"{db.path} is of an older version: open it once without --read-only")
+                raise DatabaseRefused(
+                    f"{db.path} is of an older version, and nothing is written here: open it once without --read-only, "
+                    "as `tui-tasks ls` does"
+                )
             return
         # Only now: this writes, and a file that is refused is left as it is (docs: protocol, section 3).
         db.write_ahead()
