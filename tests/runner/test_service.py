@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, beat
 from tests.runner.hosting import hosted, runners, until
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
@@ -137,6 +138,21 @@ def test_a_defect_does_not_end_the_scheduler(jobs, path, clock):
         for number, name in enumerate(("first", "second"), 1):
             jobs.commit(RunJob(jobs.make(name, "adhoc", dedicated_context=True).uid), "agent")
             until(lambda number=number: len(calls) == number, f"the {name} start")
+
+
+def test_a_database_that_cannot_be_read_is_trouble_of_the_disk_and_no_defect(jobs, path, clock, caplog):
+    calls = []
+
+    def fails(store, run, job):
+        calls.append(run.uid)
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    with hosted(str(path), runners(command=["true"]), clock=clock, start=fails):
+        jobs.commit(RunJob(jobs.make("first", "adhoc", dedicated_context=True).uid), "agent")
+        until(lambda: calls and caplog.records, "the turn that fails")
+    told = caplog.records[0]
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert "tui-tasks doctor" in told.getMessage()
 
 
 # Leases

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
@@ -105,7 +106,8 @@ class SchedulerService:
     def _safely(self, store: Store) -> int | None:
         """A turn, whatever happens; the instant of the next, None where only others' commits can bring one about."""
         try:
-            return self.turn(store)
+            with storage_errors(store.path):
+                return self.turn(store)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
         except Exception:  # one bad turn is not to end the scheduler
