@@ -9,7 +9,7 @@ from hypothesis import Phase, settings
 
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.identity import Identity
+from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 
 SECOND = 1_000_000

@@ -21,11 +21,13 @@ from typing import Any, ClassVar, Final
 from tui_tasks import clock
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations import EnsureList
-from tui_tasks.core.read import queries, views
+from tui_tasks.core.read import views
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.dialects import strict_json, todo
-from tui_tasks.dialects.arguments import decode
+from tui_tasks.dialects import todo
+from tui_tasks.dialects.requests import strict_json
+from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.todo import TodoArguments
 from tui_tasks.settings import atomic_file
 

@@ -60,7 +60,7 @@ def _filled(place: Place, cards: int) -> Path:
 
 
 def _list_of(store: Store) -> str:
-    from tui_tasks.core.read import queries
+    from tui_tasks.core.read.tasks import queries
 
     home = queries.find_list(store.db, "task")
     assert home is not None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.figures import Figure, Place
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from tui_tasks.core.operations import AddTask
-from tui_tasks.core.read import queries, search
+from tui_tasks.core.read.tasks import queries, search
 from tui_tasks.core.store import Store
 
 START = 1_767_352_934_000_000

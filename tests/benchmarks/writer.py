@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.operations import EditTask
-from tui_tasks.core.read import pages, queries
+from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 
 LAST: Final = "the very last name"

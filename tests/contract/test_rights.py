@@ -16,7 +16,7 @@ from tests.contract.client import Agent, environment, program
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import OpenAsk, PauseAgent
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
@@ -399,7 +399,7 @@ def test_a_list_that_is_not_there_yet_lets_nothing_else_be_seen(db, two_lists):
 
 def test_every_argument_that_names_a_task_is_looked_at_in_a_channel_of_one_list(db, two_lists):
     """Whatever tool there is: with another list's task it is refused, or it names none."""
-    from tui_tasks.dialects.confinement import is_within
+    from tui_tasks.dialects.requests.confinement import is_within
     from tui_tasks.dialects.table import TABLE
 
     named = {"uid", "uid1", "uid2", "task_id", "task", "id", "claim", "plan_id", "list", "memory_id"}

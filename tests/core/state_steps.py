@@ -28,7 +28,7 @@ from tui_tasks.core.operations import (
     SetListRule,
     SwapTasks,
 )
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES
 

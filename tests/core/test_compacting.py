@@ -16,7 +16,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compact, compacting
 from tui_tasks.core.operations import AddTask, EnsureList, Undo
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 ENTRIES = 60

@@ -28,7 +28,7 @@ from tui_tasks.core.operations import (
     Undo,
 )
 from tui_tasks.core.operations_jobs import RunJob
-from tui_tasks.core.read import queries, queries_board, search
+from tui_tasks.core.read.tasks import queries, queries_board, search
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay

@@ -24,7 +24,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.operations import EditTask, EnsureList
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 

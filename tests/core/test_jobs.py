@@ -21,7 +21,7 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import due, run_logs
 from tui_tasks.core.store import Store
 

@@ -11,7 +11,7 @@ from tui_tasks.core.journal import chain, compaction, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations import AddTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.read import log_pages
+from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 
 

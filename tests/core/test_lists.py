@@ -25,7 +25,8 @@ from tui_tasks.core.operations import (
     SetListRule,
     Undo,
 )
-from tui_tasks.core.read import overview, pages, queries, task_summary
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import pages, queries, task_summary
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.store import Store, replay
 

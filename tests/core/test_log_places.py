@@ -8,8 +8,9 @@ from tests.conftest import START
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, MoveTask, Redo, SwapTasks, Undo
-from tui_tasks.core.read import log_places, pages, queries
-from tui_tasks.core.read.log_places import PlacesThen
+from tui_tasks.core.read.log import log_places
+from tui_tasks.core.read.log.log_places import PlacesThen
+from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 
 

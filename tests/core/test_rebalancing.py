@@ -13,8 +13,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask, Redo, SwapTasks, Undo
-from tui_tasks.core.read import pages, queries
-from tui_tasks.core.read.log_places import PlacesThen
+from tui_tasks.core.read.log.log_places import PlacesThen
+from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store, replay
 from tui_tasks.dialects import events
 

@@ -20,7 +20,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations import AddTask, Undo
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.store import Store, replay

@@ -17,7 +17,7 @@ from tui_tasks.core.maintenance import restoring
 from tui_tasks.core.maintenance.backup import backup, findings
 from tui_tasks.core.maintenance.restoring import restore
 from tui_tasks.core.operations import EnsureList
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 

@@ -19,7 +19,7 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import heartbeats, run_logs
 
 # What becomes of a due time

@@ -23,7 +23,7 @@ from tui_tasks.core.operations import (
     ReleaseClaim,
     Undo,
 )
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay
 from tui_tasks.core.vocab import STATUSES, SYSTEM

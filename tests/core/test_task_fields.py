@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core.operations import AddTask, EnsureList
-from tui_tasks.core.read import pages
-from tui_tasks.core.read.filter import Filter, Term
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import FIELDS, Range, is_overdue
 
 BERLIN = ZoneInfo("Europe/Berlin")

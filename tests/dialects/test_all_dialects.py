@@ -32,7 +32,7 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Undo
-from tui_tasks.dialects.arguments import decode
+from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.table import TABLE
 
 ordinary = settings.get_current_profile_name() == "ordinary"

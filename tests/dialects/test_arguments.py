@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Talk
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 
 
 def _task(talk: Talk, **fields: object) -> str:

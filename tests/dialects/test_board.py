@@ -7,10 +7,10 @@ import pytest
 from tests.conftest import Talk
 from tests.dialects.boards import SEED_RESULT, create, listed, text, update
 from tui_tasks.core.operations import AddTask, EditTask
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.board import BOARD
+from tui_tasks.dialects.requests.arguments import schema
 
 SEED_CREATE = {
     "name": "task",

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.job_shapes import told as instant_told
 

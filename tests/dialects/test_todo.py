@@ -8,9 +8,9 @@ from tests.conftest import Clock, Talk
 from tests.todo_tool.calls import SEED_CREATE, item
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, EditTask, MoveTask
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.arguments import schema
+from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.todo import TODO
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from tests.contract.client import ROOT
-from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"

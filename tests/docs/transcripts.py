@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.core.operations import AnswerAsk, PauseAgent, SendMessage
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 

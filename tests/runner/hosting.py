@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.core.job_steps import Jobs
 from tui_tasks import clock
 from tui_tasks.core.operations_jobs import RunJob
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import msgspec
 
+from tests.dialects.test_strict_json import REFUSED, TAKEN
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve
-from tests.test_strictjson import REFUSED, TAKEN
 from tui_tasks.channel.requests import TOOL_KEYS
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store

@@ -23,7 +23,7 @@ from tests.soak.speaking import program
 from tests.terminals import Terminal
 from tui_tasks import clock
 from tui_tasks.core.operations import AddTask, EditTask
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 SIZES = ((120, 40), (80, 24), (40, 12))

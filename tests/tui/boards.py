@@ -1,6 +1,6 @@
 """How the tests look at the board."""
 
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 
 
 def board_of(app):

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp

@@ -19,7 +19,7 @@ from tui_tasks.core.operations_jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Heartbeat, Run
 from tui_tasks.core.store import Store

@@ -8,7 +8,9 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AnswerAsk, EditTask, LogTask, OpenAsk, PauseAgent
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
-from tui_tasks.core.read import agents, queries, queries_jobs
+from tui_tasks.core.read import agents
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.screens.agents import Agents

@@ -10,9 +10,9 @@ from tui_tasks.core.operations import (
     CreatePlan,
     OpenAsk,
 )
-from tui_tasks.core.read import board_pages, pages
-from tui_tasks.core.read.board_pages import PARTS
-from tui_tasks.core.read.filter import ALL, Filter, Term
+from tui_tasks.core.read.tasks import board_pages, pages
+from tui_tasks.core.read.tasks.board_pages import PARTS
+from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.board.cards import CardContent, lines_of, wrapped

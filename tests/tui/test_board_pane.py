@@ -14,7 +14,7 @@ from tui_tasks.core.operations import (
     OpenAsk,
     SetListRule,
 )
-from tui_tasks.core.read import pages, queries
+from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 
 

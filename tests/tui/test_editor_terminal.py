@@ -16,7 +16,7 @@ import pytest
 
 from tests.terminals import Terminal
 from tests.tui.plan import Plan
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 pytestmark = pytest.mark.linux  # children of a process are told by /proc

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import job_syntax

@@ -11,7 +11,7 @@ from tests.tui.driving import by_agent, opened, press, said, task, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, OpenAsk
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import Menu, Prompt
 from tui_tasks.tui.screens.inbox import Inbox

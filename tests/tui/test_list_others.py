@@ -10,7 +10,7 @@ from tests.tui.driving import lines, opened, order, press, said, shown, task, un
 from tests.tui.plan import NOW
 from tui_tasks.core import rebalancing
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read import pages, queries
+from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords
 

@@ -9,7 +9,8 @@ import pytest
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW, at
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
-from tui_tasks.core.read import overview, queries
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords, FilterWords
 from tui_tasks.tui.list.list_pane import ListPane

@@ -19,7 +19,7 @@ from tui_tasks.core.operations import (
     SendMessage,
     Undo,
 )
-from tui_tasks.core.read import log_pages
+from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when

@@ -10,7 +10,7 @@ from tests.tui.driving import by_agent, opened, press, said, shown, task, until,
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask
-from tui_tasks.core.read import board_pages, pages
+from tui_tasks.core.read.tasks import board_pages, pages
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.tui.app import database_link
 from tui_tasks.tui.tasks import task_numbers

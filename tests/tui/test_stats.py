@@ -11,8 +11,9 @@ from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, LogTask, Undo
-from tui_tasks.core.read import queries, statistics
+from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import Tally
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.screens.stats import bounds
 from tui_tasks.tui.widgets import charts

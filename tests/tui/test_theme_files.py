@@ -10,7 +10,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tests.tui.wardrobe import THEMES, Rows, Wardrobe
+from tests.tui.theme_lab import THEMES, Rows, Wardrobe
 from tui_tasks.tui.themes import theme_files, variables
 
 GOOD = """\

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tui_tasks.channel.not_json import how_to_mend
 from tui_tasks.core.errors import ParseError, TooLarge
-from tui_tasks.dialects import strict_json
+from tui_tasks.dialects.requests import strict_json
 
 MAX_LINE: Final = 1024 * 1024
 CHUNK: Final = 64 * 1024

@@ -8,8 +8,8 @@ import msgspec
 
 from tui_tasks.channel.requests import Request
 from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
-from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.requests.arguments import Arguments
 
 # What an agent may not do is kept as `agent.refused` (docs: protocol, section 3), and that it posed as the human.
 KEPT: Final = (Forbidden, ReservedName)

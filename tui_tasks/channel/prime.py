@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.channel.session import Session
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.text.safe import safe_line
 
 MOST_TASKS = 12

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
-from tui_tasks.dialects import strict_json
+from tui_tasks.dialects.requests import strict_json
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")

@@ -36,11 +36,11 @@ from tui_tasks.core.errors import (
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
-from tui_tasks.dialects.arguments import Arguments, decode
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
-from tui_tasks.dialects.confinement import is_told, refuse_beyond, refuse_elsewhere
-from tui_tasks.dialects.identity import Identity
-from tui_tasks.dialects.task_references import with_full_uids
+from tui_tasks.dialects.requests.arguments import Arguments, decode
+from tui_tasks.dialects.requests.confinement import is_told, refuse_beyond, refuse_elsewhere
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests.task_references import with_full_uids
 from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)

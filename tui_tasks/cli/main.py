@@ -208,7 +208,7 @@ def _scheduler(options: argparse.Namespace) -> int:
 
 
 def _tui(options: argparse.Namespace) -> int:
-    from tui_tasks.cli import screen
+    from tui_tasks.cli.screen import screen
 
     hosts = hosts_scheduler(options)
     return screen.run(options.db, options.pane, identity_of(options), scheduler=hosts, ascii_only=options.ascii)
@@ -220,7 +220,7 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _watch_plain(options: argparse.Namespace) -> int:
-    from tui_tasks.cli import monitor
+    from tui_tasks.cli.screen import monitor
     from tui_tasks.core.journal import journal
 
     with open_store(options) as store:
@@ -238,7 +238,7 @@ def _declare_watch(command: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from tui_tasks.cli import demo, screen
+    from tui_tasks.cli.screen import demo, screen
 
     identity = identity_of(options)
     return demo.run(lambda db: screen.run(db, options.pane, identity, scheduler=True, ascii_only=options.ascii))
@@ -252,7 +252,7 @@ def _declare_call(command: argparse.ArgumentParser) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    from tui_tasks.cli import call
+    from tui_tasks.cli.agents import call
 
     if options.tool is None:
         print(options.usage() if options.help else call.listing())
@@ -317,11 +317,11 @@ def _of(module: str, name: str) -> tuple[_Declare, _Run]:
 
 
 def _admin(name: str) -> tuple[_Declare, _Run]:
-    return _of("admin", name)
+    return _of("admin.admin", name)
 
 
 def _verb(name: str) -> tuple[_Declare, _Run]:
-    return _of("task_commands", name)
+    return _of("tasks.task_commands", name)
 
 
 _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
-    from tui_tasks.dialects.identity import Identity
+    from tui_tasks.dialects.requests.identity import Identity
 
 # Exit statuses.
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
@@ -98,7 +98,7 @@ def check_speaker(options: argparse.Namespace) -> None:
     """
     if options.agent is None and options.list is None:
         return
-    from tui_tasks.cli import speaker
+    from tui_tasks.cli.agents import speaker
     from tui_tasks.settings import paths
 
     tool = getattr(options, "tool", None) or ""
@@ -155,7 +155,7 @@ def tell_who_else(options: argparse.Namespace) -> None:
 
 def identity_of(options: argparse.Namespace) -> Identity:
     """Who speaks, and within what bounds."""
-    from tui_tasks.dialects.identity import Identity
+    from tui_tasks.dialects.requests.identity import Identity
 
     return Identity(
         options.agent or _default(options),
@@ -168,7 +168,7 @@ def identity_of(options: argparse.Namespace) -> Identity:
 
 def _default(options: argparse.Namespace) -> str:
     """Who speaks where no `--agent` says so."""
-    from tui_tasks.dialects.identity import Identity
+    from tui_tasks.dialects.requests.identity import Identity
 
     return getattr(options, "speaks_as", None) or Identity().agent
 

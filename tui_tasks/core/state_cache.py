@@ -11,7 +11,7 @@ from typing import Any, Final
 from tui_tasks.core import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Agent, TaskList
 
 # The fields that say where a task stands.

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.dialects.arguments import Arguments
 from tui_tasks.dialects.base import Call, Table, docstring
+from tui_tasks.dialects.requests.arguments import Arguments
 
 A = TypeVar("A", bound=Arguments)
 _BESIDE: Final = ': it goes under "arguments", beside "action"'

@@ -12,11 +12,11 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import EnsureList, Operation
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
-from tui_tasks.dialects.arguments import Arguments, task_arguments
-from tui_tasks.dialects.identity import Identity
+from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
+from tui_tasks.dialects.requests.identity import Identity
 
 A = TypeVar("A", bound=Arguments)
 

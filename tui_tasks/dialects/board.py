@@ -9,11 +9,11 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations import AddTask, EditTask
-from tui_tasks.core.read import queries, queries_board
+from tui_tasks.core.read.tasks import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.actions import Actions
-from tui_tasks.dialects.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
 BOARD = Table()
 

@@ -13,13 +13,13 @@ from tui_tasks.core import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, TimedOut
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
-from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
-from tui_tasks.dialects.confinement import is_told, shown_tools
 from tui_tasks.dialects.events import page
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema
+from tui_tasks.dialects.requests.confinement import is_told, shown_tools
 
 CONTROL = Table()
 PROTOCOL = 1

@@ -7,7 +7,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.snapshots import Entry, Job, Run
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

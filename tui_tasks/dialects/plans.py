@@ -11,12 +11,12 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
-from tui_tasks.dialects.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.task_references import full_uid
+from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
+from tui_tasks.dialects.requests.task_references import full_uid
 
 PLANS = Table()
 TASKS = Actions()

@@ -16,13 +16,13 @@ from tui_tasks.core.operations_jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule.job_settings import YEAR
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
-from tui_tasks.dialects.arguments import Arguments, Name, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.job_shapes import shown_job, shown_run
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 
 SCHEDULER = Table()
 SECOND = 1_000_000

@@ -6,10 +6,10 @@ from typing import Any
 
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.dialects.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.base import Call, Table, Tool
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.table import TABLE
 
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
-from tui_tasks.core.read import queries, task_summary
-from tui_tasks.core.read.task_summary import TaskSummary
+from tui_tasks.core.read.tasks import queries, task_summary
+from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
-from tui_tasks.dialects.arguments import Arguments, Name, Nothing, TaskUid, Text
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()
 Status = Literal["pending", "in_progress", "done", "failed", "skipped"]

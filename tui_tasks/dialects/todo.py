@@ -13,11 +13,11 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
 from tui_tasks.core.operations import AddTask, ClearList, EditTask, OrderTasks
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
-from tui_tasks.dialects.arguments import Arguments, schema
 from tui_tasks.dialects.base import Call, Table, Words
+from tui_tasks.dialects.requests.arguments import Arguments, schema
 
 TODO = Table()
 LEAST = 2

@@ -13,7 +13,7 @@ from mcp.shared.message import SessionMessage
 
 from tui_tasks.channel.framing import MAX_LINE
 from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
-from tui_tasks.dialects import strict_json
+from tui_tasks.dialects.requests import strict_json
 
 _CODES: Final = {ParseError: types.PARSE_ERROR, TooLarge: types.INVALID_REQUEST, InvalidRequest: types.INVALID_REQUEST}
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)

@@ -18,9 +18,9 @@ from tui_tasks.channel import prime, requests
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.dialects.arguments import schema
 from tui_tasks.dialects.base import Tool
-from tui_tasks.dialects.confinement import shown_tools
+from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.requests.confinement import shown_tools
 from tui_tasks.mcp_server.lines import StrictLines
 
 _log = logging.getLogger(__name__)

@@ -22,8 +22,9 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
-from tui_tasks.core.read import queries_jobs, search
-from tui_tasks.core.read.queries_jobs import OpenRun
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs.queries_jobs import OpenRun
+from tui_tasks.core.read.tasks import search
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat, Job, Run

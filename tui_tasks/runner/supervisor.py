@@ -26,7 +26,7 @@ from tui_tasks import clock
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations_jobs import BeginRun, EndRun
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store

@@ -15,9 +15,10 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import overview, queries
-from tui_tasks.core.read.pages import LINE, TaskLine, read_line
-from tui_tasks.core.read.queries import LIVE
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.pages import LINE, TaskLine, read_line
+from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import AgentRow, JournalRow, ListRow, TaskRow
 
 # Of so many newest entries of an agent one may be its last word.

@@ -17,7 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.schema.models import AskRow, JobRow, JournalRow, RunRow, TaskRow
 from tui_tasks.core.vocab import HUMAN

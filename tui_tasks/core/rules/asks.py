@@ -15,7 +15,7 @@ from tui_tasks.core.operations import (
     ResumeAgent,
     SendMessage,
 )
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, require_task
 from tui_tasks.core.snapshots import Agent, Ask

@@ -9,7 +9,7 @@ import msgspec
 from tui_tasks.core import elapsed
 from tui_tasks.core.errors import NotFound, StaleClaim
 from tui_tasks.core.operations import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, change_task
 from tui_tasks.core.snapshots import Claim, Task

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import disable, end_unbegun, finish, refuse_inside_run

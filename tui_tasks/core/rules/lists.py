@@ -18,7 +18,7 @@ from tui_tasks.core.operations import (
     RenameList,
     SetListRule,
 )
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import move_task

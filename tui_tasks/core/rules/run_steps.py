@@ -12,8 +12,8 @@ import msgspec
 
 from tui_tasks.core import elapsed
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.read import queries_jobs
-from tui_tasks.core.read.queries_jobs import OpenRun
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs.queries_jobs import OpenRun
 from tui_tasks.core.rules.tasks import as_columns
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY

@@ -21,7 +21,7 @@ from tui_tasks.core.operations_jobs import (
     StopRun,
     TakeBackDue,
 )
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import due, heartbeats, job_settings

@@ -22,7 +22,7 @@ from tui_tasks.core.operations import (
     SwapTasks,
 )
 from tui_tasks.core.rank import between
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import rebalanced
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule

@@ -15,7 +15,8 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
-from tui_tasks.core.read import queries, queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import Reranks
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.lists import refuse_taken_name

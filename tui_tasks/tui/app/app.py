@@ -25,8 +25,9 @@ from textual.widget import Widget
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import overview, pages, views
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read import overview, views
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_line

@@ -8,9 +8,10 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview, queries, views
+from tui_tasks.core.read import overview, views
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
 from tui_tasks.core.vocab import HUMAN, RESERVED_AGENTS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ArchiveList, CreatePlan, DeleteList, Redo, RenameList, SetListRule, Undo
-from tui_tasks.core.read import board_pages, pages, queries, views
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read import views
+from tui_tasks.core.read.tasks import board_pages, pages, queries
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Entry, TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.glyphs import bar, look

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App
 
-from tui_tasks.core.read import pages
+from tui_tasks.core.read.tasks import pages
 from tui_tasks.tui.app import panes
 from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.database_link import Changes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.tui.board.board_moves import BoardMoves
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList

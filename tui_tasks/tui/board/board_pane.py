@@ -14,9 +14,9 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_tasks.core.read import board_pages
-from tui_tasks.core.read.board_pages import NEEDS_YOU
-from tui_tasks.core.read.filter import ALL, Filter
+from tui_tasks.core.read.tasks import board_pages
+from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU
+from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import ACTIONS, AppAccess, bindings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui_tasks.core.read.board_pages import Card
+from tui_tasks.core.read.tasks.board_pages import Card
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.widgets.pane import Pane
 

@@ -12,10 +12,10 @@ from textual.containers import Vertical
 from textual.strip import Strip
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import board_pages
-from tui_tasks.core.read.board_pages import NEEDS_YOU, Card
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.pages import FIRST, LAST
+from tui_tasks.core.read.tasks import board_pages
+from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.pages import FIRST, LAST
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import dot, face_of, lines_of
 from tui_tasks.tui.rows.row_cache import RowPage

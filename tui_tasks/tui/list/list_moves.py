@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.operations import MoveTask
-from tui_tasks.core.read import pages
+from tui_tasks.core.read.tasks import pages
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.task_inputs import TaskWords
 

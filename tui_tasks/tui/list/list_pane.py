@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.tui.app.actions import bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar

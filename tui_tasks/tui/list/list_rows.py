@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count

@@ -16,9 +16,9 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import sync
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import log_pages
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.log_pages import LogLine
+from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log.log_pages import LogLine
+from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.events import event
 from tui_tasks.text.safe import safe_line

@@ -9,9 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read import log_pages, queries_jobs
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.log_pages import KINDS, LogLine
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log.log_pages import KINDS, LogLine
+from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment

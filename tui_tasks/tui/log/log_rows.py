@@ -11,10 +11,10 @@ from textual.message import Message
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import log_pages
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.log_pages import FIRST, LAST, LogLine
-from tui_tasks.core.read.log_places import PlacesThen
+from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log.log_pages import FIRST, LAST, LogLine
+from tui_tasks.core.read.log.log_places import PlacesThen
+from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment

@@ -6,8 +6,8 @@ from typing import Final
 
 from textual.timer import Timer
 
-from tui_tasks.core.read import pages
-from tui_tasks.core.read.filter import Filter
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.widgets.pane import Pane

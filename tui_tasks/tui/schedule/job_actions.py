@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.operations_jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
-from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.tui.app.actions import Action
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt, confirm

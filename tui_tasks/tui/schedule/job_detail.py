@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.widgets.styles import Part

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations_jobs import CreateJob, EditJob
-from tui_tasks.core.read import queries_jobs
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import Job

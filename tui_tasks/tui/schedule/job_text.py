@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import Final
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read.job_rows import JobLine, RunLine
+from tui_tasks.core.read.jobs.job_rows import JobLine, RunLine
 from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.schedule import ON_TIME, zone_of

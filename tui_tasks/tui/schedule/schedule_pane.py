@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read import job_rows
-from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.read.jobs import job_rows
+from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.operations import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Action, Actor
 from tui_tasks.tui.inputs.dialogs import Prompt

@@ -7,8 +7,8 @@ from typing import Final
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import pages
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import unseen
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import TEXT_CHARS, safe_line

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 from tui_tasks.core.read import agents
 from tui_tasks.core.read.agents import AgentSummary, Word
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.safe import fit, fit_ends, safe_line
 from tui_tasks.text.times import SECOND, WEEK, age, age_lasts, duration

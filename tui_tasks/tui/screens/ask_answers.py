@@ -6,7 +6,7 @@ from functools import partialmethod
 from typing import Any
 
 from tui_tasks.core.operations import AnswerAsk
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.reply import Reply

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import MOST_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.safe import cell_len, safe_line

@@ -14,8 +14,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 
-from tui_tasks.core.read import agents, queries, views
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read import agents, views
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line

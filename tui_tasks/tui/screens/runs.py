@@ -11,8 +11,8 @@ from textual.containers import Container, Vertical
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations_jobs import StopRun
-from tui_tasks.core.read import job_rows, queries_jobs
-from tui_tasks.core.read.job_rows import RunLine
+from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read.jobs.job_rows import RunLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts, count, size

@@ -10,8 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read import overview, pages, queries
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line

@@ -14,9 +14,9 @@ import msgspec
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
-from tui_tasks.core.read import pages, queries
-from tui_tasks.core.read.filter import ALL, Filter
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line

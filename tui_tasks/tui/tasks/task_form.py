@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations import AtVersion, EditTask
-from tui_tasks.core.read import queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.limits import problem_with
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task

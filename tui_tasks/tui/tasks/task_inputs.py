@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tui_tasks.core.read import pages, views
-from tui_tasks.core.read.filter import Filter, Term
-from tui_tasks.core.read.pages import TaskLine
+from tui_tasks.core.read import views
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.filter import Filter, Term
+from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_bar import FilterBar

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import pages, queries
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.tasks import pages, queries
 
 STRETCH: Final = 1_000
 # A list of up to this many tasks is counted each time: that takes a fraction of a millisecond.

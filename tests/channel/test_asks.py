@@ -1,0 +1,199 @@
+"""Questions to the human: waited for, answered, withdrawn (docs: protocol, section 7, `ask`)."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from tests.conftest import SECOND, Talk
+from tests.talking import add
+from tui_tasks.channel import single_request
+from tui_tasks.core import idempotency_keys
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.operations import AnswerAsk, DeleteTask, LogTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import Wait
+
+
+def asked(talk: Talk, **arguments) -> str:
+    """A question that waits; its uid."""
+    assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", **arguments}}]) == []
+    return queries.open_asks(talk.store.db)[-1].uid
+
+
+def settled(talk: Talk, **how) -> list[dict]:
+    return [json.loads(line) for line in talk.session.settle(**how)]
+
+
+def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):
+    uid = asked(talk, options=["yes", "no"])
+    assert settled(talk) == []
+    add(talk, "meanwhile")
+    clock.forward(5)
+    store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
+    (reply,) = settled(talk)
+    assert (reply["id"], reply["ok"], reply["result"]["answer"]) == ("q", True, "yes")
+    assert datetime.fromisoformat(reply["result"]["at"]).timestamp() * SECOND == clock()
+    assert reply["seq"] == talk.seq()
+    assert settled(talk) == []
+
+
+def test_a_question_is_answered_from_another_process_and_told_as_events(talk, other, clock):
+    talk.ok("control:subscribe")
+    of = add(talk)
+    uid = asked(talk, task=of)
+    other.store.commit(AnswerAsk(uid, "in my own words"), actor="human", now=clock())
+    assert settled(talk)[0]["result"]["answer"] == "in my own words"
+    opened, answered = talk.events()[1:]
+    assert (opened["event"], opened["actor"], opened["task"]["uid"]) == ("ask.opened", "agent", of)
+    assert (answered["event"], answered["actor"]) == ("ask.answered", "human")
+    assert "in my own words" in json.dumps(answered)
+
+
+def test_a_question_that_nobody_answers_in_time_is_a_timeout(talk, clock):
+    asked(talk, timeout=2.5)
+    assert talk.session.due() == clock() + 2_500_000
+    clock.forward(2.4)
+    assert settled(talk) == []
+    clock.forward(0.1)
+    (reply,) = settled(talk)
+    assert (reply["id"], reply["ok"], reply["error"]["code"]) == ("q", False, "timeout")
+    assert queries.open_asks(talk.store.db) == []
+
+
+def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_one_with_goes_on(talk, clock):
+    asked(talk)
+    asked(talk, timeout=10)
+    (reply,) = settled(talk, ending=True)
+    assert reply["error"]["code"] == "timeout"
+    assert len(queries.open_asks(talk.store.db)) == 1
+    clock.forward(10)
+    assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
+
+
+def test_an_answer_that_comes_at_the_very_end_is_not_lost(talk, other, clock):
+    uid = asked(talk, timeout=1)
+    (waiting,) = talk.session.waits._waiting
+    given = waiting.wait
+
+    def check(call):
+        found = given.check(call)
+        if found is None and queries.open_asks(other.store.db):
+            other.store.commit(AnswerAsk(uid, "just in time"), actor="human", now=clock())
+        return found
+
+    waiting.wait = Wait(check, given.give_up, given.deadline)
+    clock.forward(1)
+    (reply,) = settled(talk)
+    assert reply["ok"], reply
+    assert reply["result"]["answer"] == "just in time"
+
+
+def test_a_keyed_question_that_was_answered_is_not_asked_again(talk, store, clock):
+    request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
+    assert talk.lines(request) == []
+    store.commit(AnswerAsk(queries.open_asks(store.db)[0].uid, "yes"), actor="human", now=clock())
+    (reply,) = settled(talk)
+    assert talk.one(request) == reply
+    assert queries.open_asks(store.db) == []
+
+
+def test_a_keyed_question_sent_twice_is_asked_once_and_both_are_answered(talk, store, clock):
+    request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
+    assert talk.lines(request | {"id": 1}, request | {"id": 2}) == []
+    (question,) = queries.open_asks(store.db)
+    store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
+    replies = settled(talk)
+    assert [(reply["id"], reply["ok"]) for reply in replies] == [(1, True), (2, True)]
+    assert {reply["result"]["answer"] for reply in replies} == {"yes"}
+
+
+def test_a_keyed_question_is_taken_up_again_after_a_restart(path, clock):
+    request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
+    with Store(str(path)) as store:
+        Talk(store, clock).lines(request)
+    with Store(str(path)) as store:
+        talk = Talk(store, clock)
+        assert talk.lines(request) == []
+        (question,) = queries.open_asks(store.db)
+        store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
+        assert [reply["result"]["answer"] for reply in settled(talk)] == ["yes"]
+
+
+def test_a_storage_that_fails_while_a_question_waits_loses_neither(talk, store, clock, monkeypatch):
+    uid = asked(talk)
+    store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
+    with monkeypatch.context() as failing:
+        failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("busy", retryable=True)))
+        assert settled(talk) == []
+    clock.forward(1)
+    assert settled(talk)[0]["result"]["answer"] == "yes"
+
+
+def test_a_task_that_is_deleted_while_a_question_waits_does_no_harm(talk, store, clock):
+    of = add(talk)
+    uid = asked(talk, task=of)
+    store.commit(LogTask(of, "gone"), DeleteTask(of), actor="human", now=clock())
+    store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
+    assert settled(talk)[0]["result"]["answer"] == "yes"
+
+
+def test_a_reply_is_not_lost_where_the_storage_fails_over_the_one_behind_it(talk, store, clock, monkeypatch):
+    first = asked(talk)
+    keyed = {"id": "k", "tool": "ask", "arguments": {"question": "Or?", "timeout": 1}, "idempotency_key": "k"}
+    assert talk.lines(keyed) == []
+    store.commit(AnswerAsk(first, "yes"), actor="human", now=clock())
+    clock.forward(1)
+    with monkeypatch.context() as failing:
+        failing.setattr(
+            idempotency_keys, "drop", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True))
+        )
+        assert [reply["id"] for reply in settled(talk)] == ["q"]
+    clock.forward(1)
+    assert [(reply["id"], reply["error"]["code"]) for reply in settled(talk)] == [("k", "timeout")]
+
+
+def test_at_the_end_of_input_a_wait_that_could_not_be_given_up_is_tried_again_later_and_not_at_once(
+    talk, clock, monkeypatch
+):
+    asked(talk)
+    waits = talk.session.waits
+    assert waits.endless(clock())
+    with monkeypatch.context() as failing:
+        failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        assert settled(talk, ending=True) == []
+    assert not waits.endless(clock())
+    clock.forward(1)
+    assert waits.endless(clock())
+    assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"timeout": 600}])
+def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, monkeypatch, arguments):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(single_request, "_pause", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
+    assert queries.open_asks(store.db) == []
+
+
+HIDDEN = ("\U000e0041", "\u200b", "\u3164", "\u2060", "\u00ad", "\u200d\u200d", " \u200d", "\U000e0100")
+
+
+def test_what_the_human_could_not_see_is_not_asked(talk):
+    ten = [str(number) for number in range(10)]
+    assert talk.refused("ask", question="which?", options=ten)["data"] == {"argument": "options"}
+    assert talk.refused("ask", question="which?", options=["a", "b" * 501])["data"] == {"argument": "options[1]"}
+    for hidden in HIDDEN:
+        options = ["Yes", f"No{hidden}"]
+        assert talk.refused("ask", question="which?", options=options)["data"] == {"argument": "options[1]"}
+        assert talk.refused("ask", question=f"which{hidden}?")["data"] == {"argument": "question"}
+
+
+def test_what_can_be_seen_is_asked(talk):
+    question = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647? \u26a0\ufe0f \U0001f468\u200d\U0001f4bb \u200f\x1b[31m\n\n?"
+    asked(talk, question=question, options=[str(number) for number in range(8)] + ["b" * 500])
+    assert [found.question for found in queries.open_asks(talk.store.db)] == [question]

@@ -1,0 +1,255 @@
+"""Claims: one agent's hold on a task, for the length of a lease (docs: protocol, section 7)."""
+
+from datetime import datetime
+
+import pytest
+
+from tests.conftest import SECOND, Talk
+from tests.talking import add, task
+from tui_tasks.core.errors import Conflict, StaleClaim
+from tui_tasks.core.operations import (
+    AddTask,
+    CreatePlan,
+    EditTask,
+    EnsureList,
+    ExtendClaim,
+    MoveTask,
+    ReleaseClaim,
+)
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+
+
+def test_claim_takes_the_most_urgent_then_oldest_ready_task(talk, store, clock):
+    (home,) = store.commit(EnsureList("pool", "task"), actor="human", now=clock())
+
+    def made(name: str, **fields) -> str:
+        return store.commit(AddTask(name, home.uid, **fields), actor="human", now=clock())[0].uid
+
+    last = made("low", priority=4)
+    first = made("open dependency", priority=3)
+    made("somebody's", priority=1, agent="somebody")
+    made("waits", priority=1, depends_on=(first,))
+    mine = made("mine", priority=2, agent="agent")
+    made("done", priority=1, status="done")
+    store.commit(MoveTask(last, before=first), actor="human", now=clock())
+    taken = [talk.ok("control:claim", list="pool")["task"]["uid"] for _ in range(3)]
+    assert taken == [mine, first, last]
+    assert talk.ok("control:claim", list="pool") is None
+    talk.ok("tasklist:set_task_done", uid=first)
+    assert talk.ok("control:claim", list="pool")["task"]["name"] == "waits"
+
+
+def test_a_claim_holds_the_task_for_the_agent_that_has_it(talk, other, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    assert sorted(held) == ["claim", "expires_at", "task"]
+    assert held["task"] == task(talk, uid)
+    assert (held["task"]["status"], held["task"]["agent"]) == ("in_progress", "agent")
+    assert datetime.fromisoformat(held["expires_at"]).timestamp() * SECOND == clock() + 60 * SECOND
+    assert other.ok("control:claim") is None
+    for tool, arguments in (
+        ("tasklist:set_task_done", {"uid": uid}),
+        ("tasklist:update_task", {"uid": uid, "name": "x"}),
+        ("tasklist:log_task_progress", {"uid": uid, "message": "x"}),
+        ("tasklist:delete_task", {"uid": uid}),
+        ("tasklist:swap_tasks", {"uid1": uid, "uid2": add(other)}),
+        ("tasklist:clear", {}),
+    ):
+        assert other.refused(tool, **arguments)["code"] == "conflict", tool
+    talk.ok("tasklist:log_task_progress", uid=uid, message="mine")
+    assert talk.ok("tasklist:set_task_done", uid=uid)["status"] == "done"
+
+
+def test_the_human_may_write_to_a_claimed_task(talk, store, clock):
+    uid = add(talk)
+    talk.ok("control:claim")
+    store.commit(EditTask(uid, {"name": "by hand"}), actor="human", now=clock())
+    assert task(talk, uid)["name"] == "by hand"
+
+
+def test_a_list_that_may_take_no_more_in_progress_gives_null(talk, other):
+    add(talk)
+    add(talk)
+    assert talk.ok("control:claim", list="tasklist")["task"]
+    assert talk.ok("control:claim", list="tasklist") is None
+    assert other.ok("control:claim") is None
+    assert add(other, list="free")
+    assert other.ok("control:claim")["task"]["list"] == "free"
+
+
+def test_a_plan_is_named_by_its_id(talk, store, clock):
+    (plan,) = store.commit(CreatePlan("Release"), actor="human", now=clock())
+    store.commit(AddTask("in the plan", plan.uid), actor="human", now=clock())
+    held = talk.ok("control:claim", list=plan.uid)
+    assert (held["task"]["name"], held["task"]["list"]) == ("in the plan", plan.uid)
+
+
+def test_of_a_list_that_is_not_there_yet_a_bound_channel_gets_null_and_one_that_names_it_is_refused(talk):
+    add(talk)
+    assert talk.ok("control:claim", {"list": "later"}) is None
+    assert talk.refused("control:claim", list="later")["code"] == "not_found"
+
+
+def test_a_heartbeat_starts_the_lease_anew(talk, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    clock.forward(59)
+    beat = talk.ok("control:heartbeat", claim=held["claim"])
+    assert beat["claim"] == held["claim"]
+    assert datetime.fromisoformat(beat["expires_at"]).timestamp() * SECOND == clock() + 60 * SECOND
+    clock.forward(59)
+    assert task(talk, uid)["status"] == "in_progress"
+
+
+def test_release_gives_the_task_back_as_pending(talk, other):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    released = talk.ok("control:release", claim=held["claim"])
+    assert released == task(talk, uid)
+    assert (released["status"], released["agent"]) == ("pending", None)
+    assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+def test_a_task_that_the_human_assigned_meanwhile_stays_so_when_it_is_given_back(talk, store, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(EditTask(uid, {"agent": "bob"}), actor="human", now=clock())
+    assert talk.ok("control:release", claim=held["claim"])["agent"] == "bob"
+
+
+def test_past_the_lease_the_task_is_pending_again_and_the_old_holder_is_stale(talk, other, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=10)
+    clock.forward(10)
+    assert task(other, uid)["status"] == "pending"
+    taken = other.ok("control:claim")
+    assert taken["task"]["uid"] == uid
+    for tool, arguments in (
+        ("control:heartbeat", {"claim": held["claim"]}),
+        ("control:release", {"claim": held["claim"]}),
+        ("tasklist:set_task_done", {"uid": uid}),
+        ("tasklist:log_task_progress", {"uid": uid, "message": "late"}),
+        ("tasklist:delete_task", {"uid": uid}),
+    ):
+        assert talk.refused(tool, **arguments)["code"] == "stale_claim", tool
+    assert other.ok("tasklist:set_task_done", uid=uid)["status"] == "done"
+    assert talk.refused("tasklist:set_task_pending", uid=uid)["code"] == "stale_claim"
+
+
+def test_a_write_that_comes_just_after_the_lease_is_stale_though_nobody_has_noticed_yet(talk, clock):
+    uid = add(talk)
+    talk.ok("control:claim", lease_seconds=10)
+    clock.forward(10)
+    assert talk.refused("tasklist:set_task_done", uid=uid)["code"] == "stale_claim"
+    assert task(talk, uid)["status"] == "pending"
+
+
+def test_the_lease_that_lapses_is_told_as_an_event(talk, clock):
+    add(talk)
+    talk.ok("control:claim", lease_seconds=10)
+    talk.ok("control:subscribe")
+    assert talk.session.due() == clock() + 10 * SECOND
+    clock.forward(10)
+    assert talk.session.settle() == []
+    kinds = [event["event"] for event in talk.events()]
+    assert "task.updated" in kinds
+    assert any(kind.startswith("claim.") for kind in kinds)
+
+
+def test_the_old_holder_may_claim_the_task_again(talk, clock):
+    uid = add(talk)
+    talk.ok("control:claim", lease_seconds=10)
+    clock.forward(10)
+    held = talk.ok("control:claim")
+    assert held["task"]["uid"] == uid
+    talk.ok("tasklist:set_task_done", uid=uid)
+    assert talk.refused("control:heartbeat", claim=held["claim"])["code"] == "stale_claim"
+
+
+@pytest.mark.parametrize("status", ["done", "failed", "skipped"])
+def test_a_finished_task_ends_its_claim(talk, other, status):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    talk.ok(f"tasklist:set_task_{status}", uid=uid)
+    assert talk.refused("control:heartbeat", claim=held["claim"])["code"] == "stale_claim"
+    assert talk.refused("control:release", claim=held["claim"])["code"] == "stale_claim"
+    other.ok("tasklist:log_task_progress", uid=uid, message="free again")
+    assert talk.session.due() is None
+
+
+def test_a_claim_that_never_was_is_not_found_and_anothers_is_no_ones(talk, other):
+    assert talk.refused("control:heartbeat", claim="none")["code"] == "not_found"
+    add(talk)
+    held = talk.ok("control:claim")
+    for tool in ("control:heartbeat", "control:release"):
+        assert other.refused(tool, claim=held["claim"])["code"] in ("not_found", "conflict", "forbidden")
+
+
+def test_claims_hold_over_a_restart(path, clock):
+    with Store(str(path)) as store:
+        talk = Talk(store, clock)
+        uid = add(talk)
+        held = talk.ok("control:claim", lease_seconds=60)
+    with Store(str(path)) as store:
+        talk, other = Talk(store, clock), Talk(store, clock, agent="other")
+        assert other.refused("tasklist:set_task_done", uid=uid)["code"] == "conflict"
+        talk.ok("control:heartbeat", claim=held["claim"])
+        clock.forward(61)
+        assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+def test_in_the_last_instant_of_a_lease_it_is_over(talk, store, clock):
+    """Though nobody has given the task back yet."""
+    add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    clock.now += 60 * SECOND - 1
+    (extended,) = store.commit(ExtendClaim("agent", held["claim"]), actor="agent", now=clock())
+    assert extended.expires_at == clock() + 60 * SECOND
+    clock.now += 60 * SECOND
+    for operation in (ExtendClaim("agent", held["claim"]), ReleaseClaim("agent", held["claim"])):
+        with pytest.raises(StaleClaim, match="has lapsed"):
+            store.commit(operation, actor="agent", now=clock())
+
+
+@pytest.mark.parametrize("first", ["uid1", "uid2"])
+def test_a_claimed_task_is_swapped_by_its_holder_alone(talk, other, first):
+    uid = add(talk)
+    talk.ok("control:claim")
+    free = add(other)
+    pair = {first: uid, ({"uid1", "uid2"} - {first}).pop(): free}
+    assert other.refused("tasklist:swap_tasks", **pair)["data"]["claimed_by"] == "agent"
+    assert [found["uid"] for found in talk.ok("tasklist:swap_tasks", **pair)] == [free, uid]
+
+
+def test_a_task_in_progress_is_not_moved_to_where_one_is_already(talk, store, clock):
+    (here, there) = store.commit(
+        EnsureList("tasklist", "tasklist"), EnsureList("there", "tasklist"), actor="human", now=clock()
+    )
+    made = [store.commit(AddTask(name, here.uid), actor="human", now=clock())[0].uid for name in "ab"]
+    (other,) = store.commit(AddTask("c", there.uid, status="in_progress"), actor="human", now=clock())
+    store.commit(EditTask(made[0], {"status": "in_progress"}), actor="human", now=clock())
+    with pytest.raises(Conflict) as refused:
+        store.commit(MoveTask(made[0], list_uid=there.uid), actor="human", now=clock())
+    assert refused.value.data["in_progress"] == other.uid
+    store.commit(MoveTask(made[0], after=made[1]), actor="human", now=clock())
+    store.commit(MoveTask(made[1], list_uid=there.uid), actor="human", now=clock())
+    assert [found.name for found in queries.tasks(store.db, there.id)] == ["c", "b"]
+
+
+@pytest.mark.parametrize("status", ["pending", "skipped", "done"])
+def test_a_task_that_the_human_takes_over_is_no_longer_its_holders(talk, other, store, clock, status):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(EditTask(uid, {"status": status}), actor="human", now=clock())
+    for tool, arguments in (
+        ("tasklist:set_task_done", {"uid": uid}),
+        ("tasklist:log_task_progress", {"uid": uid, "message": "still at it"}),
+        ("control:heartbeat", {"claim": held["claim"]}),
+    ):
+        assert talk.refused(tool, **arguments)["code"] == "stale_claim", tool
+    assert task(talk, uid)["status"] == status
+    other.ok("tasklist:log_task_progress", uid=uid, message="free again")
+    if status == "pending":
+        assert talk.ok("control:claim")["task"]["uid"] == uid
+        talk.ok("tasklist:set_task_done", uid=uid)

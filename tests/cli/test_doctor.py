@@ -1,0 +1,267 @@
+"""`doctor` and `backup`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SECOND, START
+from tui_tasks import clock
+from tui_tasks.cli.admin import doctor
+from tui_tasks.core.engine import held_log
+from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance.backup import backup
+from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    home = queries.find_list(store.db, "tasklist")
+    assert home is not None
+    for number in range(20):
+        (task,) = store.commit(AddTask(f"Task {number}", home.uid), actor="agent", now=START + number)
+        store.commit(LogTask(task.uid, "begun"), EditTask(task.uid, {"status": "done"}), actor="agent", now=START)
+    return store
+
+
+def found(path: Path, settings: Path, now: int = START + SECOND) -> list[str]:
+    with Store(str(path), read_only=True) as opened:
+        return list(doctor.findings(opened, settings, now))
+
+
+def test_a_sound_database_has_no_findings(filled: Store, path: Path, tmp_path: Path) -> None:
+    assert found(path, tmp_path / "config.toml") == []
+
+
+def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
+    filled.close()
+    chance = random.Random(7)
+    columns = ["at", "actor", "kind", "entity", "uid", "task", "change", "old", "new", "image", "hash"]
+    for _ in range(40):
+        seq, column = chance.randrange(1, 40), chance.choice(columns)
+        raw = connect(path)
+        (was,) = raw.execute(f"SELECT {column} FROM journal WHERE seq = ?", (seq,)).fetchone()
+        changed: object = 5 if was is None else was + 1 if isinstance(was, int) else was[:-1] + was[:1] + was[-1:]
+        raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (changed, seq))
+        assert any("journal was altered" in said for said in found(path, tmp_path / "none")), (seq, column)
+        raw.execute(f"UPDATE journal SET {column} = ? WHERE seq = ?", (was, seq))
+        raw.close()
+    assert found(path, tmp_path / "none") == []
+
+
+def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, path: Path, tmp_path: Path) -> None:
+    (root,) = filled.db.sql("SELECT rootpage FROM sqlite_master WHERE name = 'journal'").fetchone()
+    filled.close()
+    held = bytearray(path.read_bytes())
+    held[(root - 1) * 4096 : root * 4096] = bytes(4096)
+    path.write_bytes(held)
+    assert any("Restore a backup" in said for said in found(path, tmp_path / "none"))
+    with Store(str(path), read_only=True) as opened:
+        assert "cannot be read" in doctor.summary(opened)
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL"])
+def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
+    filled: Store, path: Path, tmp_path: Path, value: str
+) -> None:
+    compact(filled, START + 5, START + SECOND)
+    base = compaction.base(filled.db)
+    assert base is not None
+    tables = ("task", "list", "log", "journal", "base", f"{base.copy}_task", f"{base.copy}_list")
+    columns = {table: [row[1] for row in filled.db.sql(f"PRAGMA table_info({table})")] for table in tables}
+    filled.close()
+    whole = path.read_bytes()
+    for table, names in columns.items():
+        for column in names:
+            path.write_bytes(whole)
+            raw = connect(path)
+            with contextlib.suppress(sqlite3.IntegrityError):
+                raw.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})")
+            raw.close()
+            for said in found(path, tmp_path / "none"):
+                assert "replayed.db" not in said, (table, column)
+                assert said.endswith((".", "backup")), (table, column, said)
+
+
+def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
+    filled.close()
+    raw = connect(path)
+    raw.execute("DELETE FROM journal WHERE seq = 30")
+    raw.close()
+    assert "altered at or before entry 31" in found(path, tmp_path / "none")[0]
+
+
+def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
+    filled: Store, path: Path, tmp_path: Path
+) -> None:
+    filled.close()
+    raw = connect(path)
+    raw.execute("UPDATE list SET done = done + 1 WHERE name = 'tasklist'")
+    raw.execute("DELETE FROM task WHERE uid = (SELECT min(uid) FROM task)")
+    raw.close()
+    said = " ".join(found(path, tmp_path / "none"))
+    assert "miscount what is done" in said
+    assert "1 rows of log belong to nothing" in said
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ("UPDATE task SET name = 'other' WHERE id = 3", "is not as the journal tells (name)"),
+        ("UPDATE log SET message = 'other' WHERE id = 3", "is not as the journal tells (message)"),
+        ("DELETE FROM log WHERE id = 20", "is gone, and by the journal there"),
+        ("DELETE FROM log", "more rows are not as the journal tells"),
+        ("INSERT INTO agent VALUES ('it', 1, 'wait')", "agent it is there, and not by the journal"),
+        (
+            "DELETE FROM journal WHERE seq > 58",
+            "is not as the journal tells (status, version, updated_at, finished_at)",
+        ),
+        ("DELETE FROM journal WHERE seq > 57", "is there, and not by the journal"),
+    ],
+)
+def test_tables_that_are_not_as_the_journal_tells_are_found(
+    filled: Store, path: Path, tmp_path: Path, done: str, said: str
+) -> None:
+    assert journal.newest(filled.db) == 60
+    filled.close()
+    raw = connect(path)
+    raw.execute(done)
+    raw.close()
+    assert any(said in each for each in found(path, tmp_path / "none"))
+
+
+def test_tables_are_compared_with_a_long_journal_on_demand_alone(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled.db.sql("UPDATE task SET name = 'other' WHERE id = 3")
+    monkeypatch.setattr(replay_check, "AT_ONCE", 59)
+    assert "--replay" in doctor.summary(filled)
+    assert list(doctor.findings(filled, tmp_path / "none", START + SECOND)) == []
+    assert "--replay" not in doctor.summary(filled, replays=True)
+    assert len(list(doctor.findings(filled, tmp_path / "none", START + SECOND, replays=True))) == 1
+
+
+STOPPED = """
+import os, signal, sys
+from tui_tasks.core.store import Store
+store = Store(sys.argv[1], read_only=True)
+print(flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.linux
+def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
+    filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_log, "LARGE", 1000)
+    with subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        os.waitid(os.P_PID, reader.pid, os.WSTOPPED)
+        (said,) = found(path, tmp_path / "none")
+        assert f"kill -CONT {reader.pid} ({sys.executable} " in said
+        os.kill(reader.pid, signal.SIGCONT)
+    (said,) = held_log.findings(path)
+    assert "Look for a tui-tasks that is stopped" in said
+    monkeypatch.undo()
+    assert list(held_log.findings(path)) == []
+
+
+def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
+    path.chmod(0o644)
+    (said,) = found(path, tmp_path / "none")
+    assert f"chmod 600 '{path}'" in said
+
+
+def test_settings_that_others_can_read_are_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "tui-tasks" / "config.toml"
+    settings.parent.mkdir(mode=0o755)
+    settings.parent.chmod(0o755)
+    settings.write_text("")
+    settings.chmod(0o644)
+    assert [said.rpartition(": ")[2] for said in found(path, settings)] == [
+        f"chmod 600 '{settings}'",
+        f"chmod 700 '{settings.parent}'",
+    ]
+    settings.chmod(0o600)
+    settings.parent.chmod(0o700)
+    assert found(path, settings) == []
+    elsewhere = tmp_path / "home" / "tasks.toml"
+    elsewhere.parent.mkdir()
+    elsewhere.parent.chmod(0o755)
+    elsewhere.touch(mode=0o600)
+    assert found(path, elsewhere) == []
+
+
+def test_a_clock_behind_the_newest_entry_is_told(filled: Store, path: Path, tmp_path: Path) -> None:
+    (said,) = found(path, tmp_path / "none", now=START - 7200 * SECOND)
+    assert "2:00:00" in said
+
+
+def test_a_fault_in_the_settings_is_told_with_its_line(filled: Store, path: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text("\nbogus = 1\n")
+    assert f"{settings}:2: " in found(path, settings)[0]
+
+
+def test_a_backup_is_whole_sound_and_private(filled: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert backup(filled.db, copy) == journal.newest(filled.db)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert [left.name for left in tmp_path.iterdir() if "copy" in left.name] == ["copy.db"]
+    with Store(str(copy)) as opened:
+        assert list(journal.all_entries(opened.db)) == list(journal.all_entries(filled.db))
+        assert found(copy, tmp_path / "none") == []
+
+
+def test_a_backup_never_overwrites(filled: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    copy.write_text("mine")
+    with pytest.raises(Conflict):
+        backup(filled.db, copy)
+    assert copy.read_text() == "mine"
+
+
+def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path, tmp_path: Path) -> None:
+    with Store(str(path)):
+        pass
+    command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        copies = []
+        for round_ in range(5):
+            for _ in range(200):
+                server.stdin.write(b'{"tool": "tasklist:add_task", "args": {"name": "x"}}\n')
+            server.stdin.flush()
+            server.stdout.readline()
+            copies.append(tmp_path / f"copy-{round_}.db")
+            with Store(str(path), read_only=True) as opened:
+                backup(opened.db, copies[-1])
+            for _ in range(199):
+                assert json.loads(server.stdout.readline())["ok"]
+        server.stdin.close()
+        server.wait(30)
+    with Store(str(path)) as whole:
+        entries = list(journal.all_entries(whole.db))
+    for copy in copies:
+        with Store(str(copy)) as opened:
+            held = list(journal.all_entries(opened.db))
+        assert held
+        assert held == entries[: len(held)]
+        assert found(copy, tmp_path / "none", now=clock.now()) == []

@@ -1,0 +1,109 @@
+"""`watch --plain`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Clock, Talk
+from tui_tasks.cli.screen import monitor
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.core.store import Store
+
+
+def told(store: Store, since: int = 0) -> list[str]:
+    """What is said of what has happened, without the time of day."""
+    entries = journal.since(store.db, since, 1000)
+    return [monitor.sentence(store.db, entry).partition(" ")[2] for entry in entries]
+
+
+def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clock: Clock) -> None:
+    uid = talk.ok("tasklist:add_task", name="Ship it")["uid"]
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    talk.ok("tasklist:log_task_progress", uid=uid, message="tests 14/22")
+    talk.ok("tasklist:update_task", uid=uid, name="Ship it now", status="done")
+    talk.ok("tasklist:delete_task", uid=uid)
+    talk.refused("control:pause")
+    store.commit(PauseAgent("agent", "wait"), actor="human", now=clock())
+    store.commit(ResumeAgent("agent"), SendMessage("agent", "go on"), actor="human", now=clock())
+    assert told(store) == [
+        'agent added "Ship it".',
+        'agent set "Ship it" from pending to in progress.',
+        'agent logged to "Ship it": "tests 14/22".',
+        'agent set "Ship it now" from in progress to done and changed its name.',
+        'agent deleted the task "Ship it now".',
+        'agent was refused "control:pause": "control:pause is the human\'s".',
+        'You paused "agent": "wait".',
+        'You let "agent" go on.',
+        'You wrote to "agent": "go on".',
+    ]
+
+
+def test_a_question_and_its_answer_are_told(store: Store, talk: Talk, clock: Clock) -> None:
+    talk.lines({"id": 1, "tool": "ask", "args": {"question": "jose or pyjwt?"}})
+    (asked,) = store.db.sql("SELECT uid FROM ask").fetchone()
+    store.commit(AnswerAsk(asked, "jose"), actor="human", now=clock())
+    assert told(store) == ['agent asks: "jose or pyjwt?".', 'You answered: "jose".']
+
+
+def test_what_an_agent_wrote_stays_in_its_sentence_as_text_alone(store: Store, talk: Talk) -> None:
+    talk.ok("tasklist:add_task", {"agent": "x\x1b[2J"}, name="a\nb\x1b]52;c;aGk=\x07\u202e")
+    (said,) = told(store)
+    assert "\n" not in said
+    assert not set(said) & set("\x1b\x07\u202e")
+
+
+def test_a_database_that_cannot_be_read_is_told_once_and_what_came_meanwhile_once_it_can(
+    store: Store, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails, told, read = [3], [], journal.since
+
+    def tried(*arguments: Any) -> list[Entry]:
+        if fails[0]:
+            fails[0] -= 1
+            raise sqlite3.OperationalError("disk I/O error")
+        return read(*arguments)
+
+    monkeypatch.setattr(monitor, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(journal, "since", tried)
+    said = monitor.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
+    for number, name in enumerate(("one", "two"), 1):
+        talk.ok("tasklist:add_task", name=name)
+        assert next(said).endswith(f'agent added "{name}".')
+        assert told == [f"{store.path} cannot be read: disk I/O error"] * number
+        fails[0] = 2
+
+
+def test_a_follower_in_another_process_hears_of_each_change_as_it_happens(path: Path) -> None:
+    with Store(str(path)):
+        pass
+    follow = [sys.executable, "-m", "tui_tasks", "watch", "--plain", "--db", str(path)]
+    serve = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with (
+        subprocess.Popen(follow, stdout=subprocess.PIPE, env=environment) as follower,
+        subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+    ):
+        assert follower.stdout is not None
+        assert server.stdin is not None
+        assert server.stdout is not None
+        follower.stdout.readline()  # that it listens
+        for number in range(20):
+            line = json.dumps({"tool": "tasklist:add_task", "args": {"name": f"Task {number}"}})
+            server.stdin.write(line.encode() + b"\n")
+            server.stdin.flush()
+            server.stdout.readline()
+        heard = [line.decode() for line in itertools.islice(follower.stdout, 20)]
+        follower.terminate()
+        server.stdin.close()
+    assert [f'agent added "Task {number}".\n' in said for number, said in enumerate(heard)] == [True] * 20

@@ -1,0 +1,352 @@
+"""The verbs of a shell: what they take, whose changes they are, and what they leave alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Clock, Talk
+from tests.contract.client import environment, program
+from tui_tasks.channel.session import Session
+from tui_tasks.cli.tasks import tasks
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import AddTask, CreatePlan, EnsureList, PauseAgent, Undo
+from tui_tasks.core.read import agents, overview
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Task
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.shell import SHELL
+from tui_tasks.dialects.table import TABLE
+
+
+@pytest.fixture
+def shell(store: Store, clock: Clock) -> Session:
+    return Session(store, SHELL, Identity("shell"), clock)
+
+
+def in_list(shell: Session, name: str) -> Session:
+    return Session(shell.store, SHELL, Identity("shell", name), shell.clock)
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]):
+    """What was printed as JSON since it was asked last."""
+
+    def told() -> Any:
+        return json.loads(capsys.readouterr().out)
+
+    return told
+
+
+def names(store: Store, list_name: str = "tasklist") -> list[str]:
+    home = queries.find_list(store.db, list_name)
+    assert home is not None
+    return [task.name for task in queries.tasks(store.db, home.id)]
+
+
+def task(store: Store, name: str) -> Task:
+    tasks = [task for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)]
+    (found,) = [each for each in tasks if each.name == name]
+    return found
+
+
+def add(shell: Session, *each: str) -> None:
+    for words in each:
+        tasks.add(shell, words, "", as_json=False)
+
+
+# What they take
+
+
+def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, told) -> None:
+    add(shell, "one", "two")
+    told_of = task(shell.store, "one").uid
+    tasks.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
+    made = task(shell.store, "Rotate API keys")
+    assert (made.tags, made.priority, made.agent, made.depends_on) == (("infra",), 2, "claude-2", (told_of,))
+    assert made.description == "All of them"
+    assert made.blocked
+
+
+def test_signs_behind_a_backslash_are_plain_text(shell: Session) -> None:
+    add(shell, r"fix \#hash \!bang \@at and #12 now")
+    assert task(shell.store, "fix #hash !bang @at and #12 now").tags == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"), [("x !huge", "no priority 'huge'"), ("#tag", "needs a title"), ("x after #7", "no task #7")]
+)
+def test_words_that_mean_nothing_are_refused_and_nothing_is_made(shell: Session, words: str, why: str) -> None:
+    with pytest.raises(Refusal, match=why):
+        tasks.add(shell, words, "", as_json=False)
+    assert journal.latest(shell.store.db, 1) == []
+
+
+@pytest.mark.parametrize("reference", ["2", "#2"])
+def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference: str, capsys) -> None:
+    add(shell, "one", "two", "three")
+    tasks.set_status(shell, reference, "done", "", as_json=False)
+    assert task(shell.store, "two").status == "done"
+    capsys.readouterr()
+    tasks.ls(shell, ["done"], ascii_only=False)
+    assert capsys.readouterr().out.split()[2] == "2"
+
+
+def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list(shell: Session) -> None:
+    add(shell, "one", "two")
+    add(in_list(shell, "other"), "elsewhere")
+    with pytest.raises(Conflict, match="--list") as refused:
+        tasks.set_status(shell, "1", "done", "", as_json=False)
+    for part in ("tasklist", "one", "other", "elsewhere"):
+        assert part in refused.value.message
+    tasks.set_status(in_list(shell, "other"), "#1", "done", "", as_json=False)
+    tasks.set_status(shell, "#2", "done", "", as_json=False)
+    assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["pending", "done", "done"]
+
+
+@pytest.mark.parametrize("reference", ["0", "#0", "3", "#3", "#99999999999999999999", "²"])
+def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
+    add(shell, "one", "two")
+    with pytest.raises(NotFound):
+        tasks.set_status(shell, reference, "done", "", as_json=False)
+
+
+def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number(store: Store, shell: Session) -> None:
+    store._uids = iter(f"12345678-0000-4000-8000-{at:012x}" for at in range(9))
+    add(shell, "one")
+    for reference in ("123456", "12345678"):
+        assert tasks._found(shell, reference).name == "one"
+    with pytest.raises(NotFound):
+        tasks._found(shell, "12345")
+    with pytest.raises(NotFound):
+        tasks._found(shell, "#123456")
+
+
+def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
+    (plan,) = shell.store.commit(CreatePlan("Release"), actor="bob", now=1)
+    shell.store.commit(AddTask("step", plan.uid), actor="bob", now=1)
+    tasks.set_status(shell, "1", "done", "", as_json=False)
+    assert task(shell.store, "step").status == "done"
+
+
+# What they do
+
+
+@pytest.mark.parametrize("status", ["in_progress", "done", "failed", "skipped"])
+def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: str) -> None:
+    add(shell, "one")
+    tasks.set_status(shell, "1", status, " no time ", as_json=False)
+    made = task(shell.store, "one")
+    assert made.status == status
+    assert [(entry.agent, entry.message) for entry in queries.logs(shell.store.db, made.uid)] == [("shell", "no time")]
+    tasks.undo(shell, as_json=False)
+    assert task(shell.store, "one").status == "pending"
+    assert queries.logs(shell.store.db, made.uid) == []
+
+
+def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
+    add(shell, "one", "two #a !high @bob")
+    tasks.edit(shell, "2", "#b after #1", None, as_json=False)
+    made = task(shell.store, "two")
+    assert (made.tags, made.priority, made.agent) == (("a", "b"), 2, "bob")
+    assert made.depends_on == (task(shell.store, "one").uid,)
+    tasks.edit(shell, "2", "Two, anew !low", "in full", as_json=False)
+    made = task(shell.store, "Two, anew")
+    assert (made.tags, made.priority, made.description) == (("a", "b"), 4, "in full")
+    with pytest.raises(InvalidArgument, match="say what to change"):
+        tasks.edit(shell, "2", "", None, as_json=False)
+
+
+@pytest.mark.parametrize(
+    ("moved", "place", "after"),
+    [("3", 1, "cabd"), ("1", 3, "bcad"), ("2", 2, "abcd"), ("4", 3, "abdc"), ("1", 4, "bcda")],
+)
+def test_a_task_that_is_moved_has_the_number_that_was_named(shell: Session, moved: str, place: int, after: str) -> None:
+    add(shell, *"abcd")
+    tasks.move(shell, moved, place, {}, as_json=False)
+    assert "".join(names(shell.store)) == after
+
+
+def test_a_task_is_moved_beside_another_or_to_another_list(shell: Session) -> None:
+    add(shell, *"abc")
+    tasks.move(shell, "3", None, {"before": "#1"}, as_json=False)
+    assert names(shell.store) == ["c", "a", "b"]
+    tasks.move(shell, "1", None, {"after": "2"}, as_json=False)
+    assert names(shell.store) == ["a", "c", "b"]
+    shell.store.commit(EnsureList("other", "task"), actor="bob", now=1)
+    tasks.move(shell, "1", None, {"list": "other"}, as_json=False)
+    assert (names(shell.store), names(shell.store, "other")) == (["c", "b"], ["a"])
+    with pytest.raises(Refusal, match="no list nowhere"):
+        tasks.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
+    with pytest.raises(NotFound, match="#9"):
+        tasks.move(shell, "2", 9, {}, as_json=False)
+
+
+def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
+    add(shell, "one", "two")
+    tasks.delete(shell, "1", as_json=False)
+    assert names(shell.store) == ["two"]
+    capsys.readouterr()
+    tasks.undo(shell, as_json=False)
+    assert capsys.readouterr().out == "taken back: task deleted  one\n"
+    assert names(shell.store) == ["one", "two"]
+
+
+def test_each_prints_the_task_as_json(shell: Session, told) -> None:
+    tasks.add(shell, "one #a", "", as_json=True)
+    uid = told()["uid"]
+    for verb in (
+        lambda: tasks.set_status(shell, "1", "in_progress", "", as_json=True),
+        lambda: tasks.edit(shell, "1", "!high", None, as_json=True),
+        lambda: tasks.move(shell, "1", 1, {}, as_json=True),
+        lambda: tasks.delete(shell, "1", as_json=True),
+    ):
+        verb()
+        held = told()
+        assert (held["uid"], held["tags"], held["list"]) == (uid, ["a"], "tasklist")
+
+
+# Whose changes they are
+
+
+def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) -> None:
+    add(shell, "one")
+    tasks.set_status(shell, "1", "in_progress", "", as_json=False)
+    db = shell.store.db
+    assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
+    assert overview.speakers(db) == []
+    assert agents.everyone(db) == []
+    assert agents.working(db) == {}
+
+
+def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
+    add(shell, "one", "two")
+    tasks.set_status(shell, "1", "failed", "no time", as_json=False)
+    tasks.move(shell, "1", 2, {}, as_json=False)
+    tasks.delete(shell, "#1", as_json=False)
+    store = shell.store
+    changes = sorted({entry.change for entry in journal.latest(store.db, 99)})
+    for change in reversed(changes):
+        store.commit(Undo(change), actor="human", now=clock())
+    assert names(store) == []
+    assert {entry.actor for entry in journal.latest(store.db, 5)} == {"human"}
+
+
+def test_the_shell_takes_back_its_own_changes_alone(shell: Session, clock: Clock) -> None:
+    add(shell, "one")
+    Talk(shell.store, clock, agent="bob").ok("tasklist:add_task", name="two")
+    tasks.undo(shell, as_json=False)
+    assert names(shell.store) == ["two"]
+    with pytest.raises(Refusal, match="no change to undo"):
+        tasks.undo(shell, as_json=False)
+
+
+def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock) -> None:
+    add(shell, "one")
+    Talk(shell.store, clock, agent="bob").ok("control:claim")
+    for verb in (
+        lambda: tasks.set_status(shell, "1", "done", "", as_json=False),
+        lambda: tasks.delete(shell, "1", as_json=False),
+        lambda: tasks.edit(shell, "1", "mine", None, as_json=False),
+    ):
+        with pytest.raises(Refusal, match="bob has claimed"):
+            verb()
+
+
+def test_an_agent_that_is_paused_is_paused_in_the_shell_too(shell: Session, clock: Clock) -> None:
+    shell.store.commit(PauseAgent("bob", "lunch"), actor="human", now=1)
+    paused = Session(shell.store, SHELL, Identity("bob"), clock)
+    with pytest.raises(Refusal, match="lunch"):
+        tasks.add(paused, "one", "", as_json=False)
+
+
+@pytest.mark.parametrize("name", ["shell", "Shell", " shell ", "ѕhell"])
+def test_no_agent_speaks_as_the_shell(talk: Talk, name: str) -> None:
+    error = talk.refused("tasklist:add_task", {"agent": name}, name="one")
+    assert error["code"] == "invalid_request"
+    assert "reserved" in error["message"]
+
+
+def test_no_agent_is_served_the_tools_of_the_verbs(talk: Talk) -> None:
+    for name in SHELL.tools:
+        assert TABLE.find(name) is None
+        assert talk.refused(name)["code"] == "unknown_tool"
+
+
+# As processes
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        env = environment(tmp_path)
+        return subprocess.run(program(*arguments), env=env, capture_output=True, text=True, timeout=60, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls", "ls --json", "show 1", "next", "log 1 x", "done 1", "start 1", "edit 1 x", "mv 1 2", "rm 1", "undo"],
+)
+def test_what_needs_tasks_says_that_there_is_no_database_and_makes_none(run, tmp_path: Path, command: str) -> None:
+    missing = tmp_path / "typo" / "x" / "tasks.db"
+    done = run(*command.split(), "--db", str(missing))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"there is no database {missing}" in done.stderr
+    assert not (tmp_path / "typo").exists()
+
+
+def test_prime_tells_the_rules_and_that_there_is_no_database_and_makes_none(run, tmp_path: Path) -> None:
+    missing = tmp_path / "typo" / "tasks.db"
+    done = run("prime", "--db", str(missing))
+    assert done.returncode == 0
+    assert "Rules:" in done.stdout
+    assert f"there is no database {missing}" in done.stdout
+    assert not missing.parent.exists()
+
+
+def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
+    db = ("--db", str(tmp_path / "x.db"))
+    for words in ("a #x", "b", "c"):
+        assert run("add", words, *db).returncode == 0
+    for line in ("start 1", "fail 1 no time", "skip #2", "edit 3 C anew --description D", "mv 3 1", "rm 3", "undo"):
+        done = run(*line.split(maxsplit=2 if line.startswith("fail") else -1), *db)
+        assert (done.returncode, done.stderr) == (0, ""), line
+    tasks = json.loads(run("ls", "--json", *db).stdout)
+    assert [(task["name"], task["status"]) for task in tasks] == [
+        ("C anew", "pending"),
+        ("a", "failed"),
+        ("b", "skipped"),
+    ]
+    assert tasks[0]["description"] == "D"
+    entries = json.loads(run("call", "control:history", *db).stdout)["entries"]
+    assert {entry["actor"] for entry in entries} == {"shell"}
+    named = run("done", "1", "--agent", "bob", *db)
+    assert named.returncode == 0
+    assert json.loads(run("call", "control:history", "limit=1", *db).stdout)["entries"][0]["actor"] == "bob"
+
+
+@pytest.mark.parametrize("line", ["mv 1", "mv 1 x", "mv 1 2 --to b", "add", "fail", "undo 1"])
+def test_wrong_usage_ends_with_2(run, line: str) -> None:
+    done = run(*line.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(run, tmp_path: Path) -> None:
+    db = ("--db", str(tmp_path / "x.db"))
+    assert run("add", "one", *db).returncode == 0
+    for name in ("shell", "human"):
+        refused = run("done", "1", "--agent", name, *db)
+        assert refused.returncode == 2
+        assert "reserved" in refused.stderr
+    with Store(str(tmp_path / "x.db")) as store:
+        assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
+        assert overview.speakers(store.db) == []

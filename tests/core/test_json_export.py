@@ -1,0 +1,93 @@
+"""What SQLite writes out is what Python would."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import START
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
+from tui_tasks.core.read.tasks import json_export, queries
+from tui_tasks.core.snapshots import full_task
+from tui_tasks.core.store import Store
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["\0", "\x01\x1f\x7f", '\\"/', "\u2028\ufeff", "\U0001f600é", "null", "'", "%"]
+)
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda held: st.lists(held) | st.dictionaries(TEXTS, held),
+    max_leaves=8,
+)
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "description": TEXTS,
+        "status": st.sampled_from(["pending", "in_progress", "done", "failed"]),
+        "priority": st.integers(1, 2**40),
+        "tags": st.lists(TEXTS, max_size=3).map(tuple),
+        "domain": TEXTS,
+        "result": ANYTHING,
+        "metadata": ANYTHING,
+        "agent": TEXTS,
+        "intent": TEXTS,
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(TEXTS, CHANGES, st.integers(0, 10**15)), max_size=4), TEXTS)
+def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
+    with Store(":memory:") as store:
+        (home,) = store.commit(EnsureList("x" + name, "task"), actor="a", now=START)
+        uids: list[str] = []
+        for text, changes, at in given_:
+            after = tuple(uids[-1:])
+            (task,) = store.commit(AddTask("x" + text, home.uid, depends_on=after), actor="a", now=START + at)
+            store.commit(EditTask(task.uid, changes), actor="a", now=START + at + 1)
+            uids.append(task.uid)
+        tasks = queries.tasks(store.db, home.id)
+        plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
+        written = _read(json_export.tasks(store.db, home.handle))
+        assert written == [json.loads(text) for text in plain]
+        assert [list(task) for task in written] == [list(json.loads(text)) for text in plain]
+        done = [task.uid for task in tasks if task.status == "done"]
+        assert [task["uid"] for task in _read(json_export.tasks(store.db, home.handle, ["done"]))] == done
+
+
+def _read(texts: list[str]) -> list[dict[str, Any]]:
+    assert all(texts)
+    return list(json.loads(f"[{', '.join(texts)}]"))
+
+
+def test_a_list_of_many_pages_is_written_whole_and_in_order(monkeypatch) -> None:
+    monkeypatch.setattr(json_export, "PAGE", 3)
+    for many in range(8):
+        with Store(":memory:") as store:
+            (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
+            store.commit(*(AddTask(str(at), home.uid) for at in range(many)), actor="a", now=START)
+            texts = json_export.tasks(store.db, "list")
+            assert len(texts) == (many + 2) // 3
+            assert [task["name"] for task in _read(texts)] == [str(at) for at in range(many)]
+
+
+def test_a_list_is_found_as_on_the_channel_and_without_one_all_are_written() -> None:
+    with Store(":memory:") as store:
+        (plan,) = store.commit(CreatePlan("plan"), actor="a", now=START)
+        (other,) = store.commit(CreatePlan("other"), actor="a", now=START)
+        store.commit(AddTask("one", plan.uid), AddTask("two", other.uid), actor="a", now=START)
+
+        def names(handle: str | None = None) -> list[str]:
+            return [task["name"] for task in _read(json_export.tasks(store.db, handle))]
+
+        assert (names(plan.uid), names(other.uid)) == (["one"], ["two"])
+        assert names("todo") == []
+        assert names() == ["one", "two"]
+        with pytest.raises(NotFound):
+            names("plan")

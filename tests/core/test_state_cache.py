@@ -1,0 +1,123 @@
+"""What a writer has looked up, and what it writes late, is as if it had not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import START
+from tui_tasks.core import state_cache
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, EnsureList, MoveTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+
+
+def commit(store: Store, *operations):
+    return store.commit(*operations, actor="a", now=START)
+
+
+@pytest.fixture
+def stores(path):
+    with Store(str(path)) as one, Store(str(path)) as other:
+        yield one, other
+
+
+def names(store: Store, list_id: int) -> list[str]:
+    return [task.name for task in queries.tasks(store.db, list_id)]
+
+
+def test_the_next_task_goes_behind_one_that_was_moved_to_the_end(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    first, last = commit(one, AddTask("first", home.uid), AddTask("last", home.uid))
+    commit(one, MoveTask(first.uid, after=last.uid))
+    commit(one, AddTask("new", home.uid))
+    assert names(one, home.id) == ["last", "first", "new"]
+    assert len({task.rank for task in queries.tasks(one.db, home.id)}) == 3
+
+
+def test_two_who_write_in_turn_see_what_the_other_has_written(stores):
+    (home,) = commit(stores[0], EnsureList("x", "task"))
+    for number in range(6):
+        (task,) = commit(stores[number % 2], AddTask(str(number), home.uid))
+        assert task.id == number + 1
+    assert names(stores[0], home.id) == list("012345")
+    (made,) = commit(stores[1], EnsureList("y", "task"))
+    assert commit(stores[0], EnsureList("y", "task")) == [made]
+
+
+def test_a_request_alone_looks_nothing_up_that_has_not_changed(stores, monkeypatch):
+    one, other = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    commit(one, AddTask("first", home.uid))
+    asked = []
+    for name in ("last_rank", "next_id", "list_by_uid", "list_by_id"):
+        real = getattr(queries, name)
+        monkeypatch.setattr(queries, name, lambda *given, name=name, real=real: (asked.append(name), real(*given))[1])
+    commit(one, AddTask("second", home.uid))
+    assert asked == []
+    commit(other, AddTask("third", home.uid))
+    asked.clear()
+    commit(one, AddTask("fourth", home.uid))
+    assert set(asked) == {"last_rank", "next_id", "list_by_uid"}
+
+
+def test_what_was_known_does_not_grow_without_end(stores, monkeypatch):
+    monkeypatch.setattr(state_cache, "_MOST", 10)
+    one, _ = stores
+    for number in range(50):
+        with one.transaction(START) as transaction:
+            assert transaction.known.agent(f"agent {number}") is None
+            assert len(transaction.known._agents) <= 11
+
+
+def test_counts_are_right_whenever_they_are_read_though_they_are_written_late(stores):
+    one, other = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    with one.transaction(START) as transaction:
+        transaction.speak("a")
+        added = [transaction.run(AddTask(str(number), home.uid)) for number in range(3)]
+        before = one.db.changes()
+        assert queries.list_by_id(one.db, home.id).pending == 3
+        assert one.db.changes() == before
+        transaction.run(EditTask(added[0].uid, {"status": "done"}))
+        transaction.run(DeleteTask(added[1].uid))
+    for store in (one, other):
+        found = queries.list_by_id(store.db, home.id)
+        assert (found.pending, found.done, found.total) == (1, 1, 2)
+
+
+@pytest.mark.parametrize("savepoints", [True, False])
+def test_counts_of_what_was_not_done_are_not_written(stores, savepoints):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    with one.transaction(START, savepoints=savepoints) as transaction:
+        with transaction.change():
+            transaction.speak("a")
+            transaction.run(AddTask("kept", home.uid))
+        with pytest.raises(NotFound), transaction.change():
+            transaction.speak("a")
+            if savepoints:
+                transaction.run(AddTask("taken back", home.uid))
+            transaction.run(DeleteTask("no such task"))
+    assert queries.list_by_id(one.db, home.id).total == 1
+    with pytest.raises(NotFound), one.transaction(START) as transaction:
+        transaction.speak("a")
+        transaction.run(AddTask("taken back", home.uid))
+        transaction.run(DeleteTask("no such task"))
+    commit(one, AddTask("second", home.uid))
+    assert queries.list_by_id(one.db, home.id).total == 2
+
+
+def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(tmp_path):
+    """As where a backup was put in the place of the database."""
+    stores = [Store(str(tmp_path / name)) for name in ("one.db", "other.db")]
+    for store, names_ in zip(stores, ("xy", "yx"), strict=True):
+        commit(store, *(EnsureList(name, "task") for name in names_))
+    before = [state_cache.still_known(store.db, None) for store in stores]
+    assert before[0].seq == before[1].seq
+    assert state_cache.still_known(stores[0].db, before[0]) is before[0]
+    assert state_cache.still_known(stores[1].db, before[0]) is not before[0]
+    assert state_cache.still_known(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
+    for store in stores:
+        store.close()

@@ -1,0 +1,150 @@
+"""Keys that come all at once, as from a fast typist or under load, do what they would have done one by one."""
+
+import asyncio
+import re
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+
+from tests.tui.driving import lines
+from tests.tui.plan import Plan
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import queries
+
+
+def type_at_once(app, *keys):
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def settled(app, pilot):
+    for _ in range(3):
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+
+
+@pytest.fixture
+def open_app(plan, make_app):
+    return make_app(plan.path)
+
+
+async def test_a_menu_takes_the_key_after_the_one_that_opened_it(plan, open_app):
+    async with open_app.run_test() as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "g", "s", "p")
+        await settled(open_app, pilot)
+        task = queries.task(open_app.bridge.db, plan[1])
+        assert task.status == "pending"
+
+
+async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_nothing(plan, open_app):
+    async with open_app.run_test() as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "g", "s", "f", *"dead", "enter", "j")
+        await settled(open_app, pilot)
+        db = open_app.bridge.db
+        assert queries.task(db, plan[1]).status == "failed"
+        assert overview.log_page(db, plan[1], 1)[0].message == "dead"
+        assert open_app.current_list.total == 9
+        assert open_app.pane.window.cursor == plan[2]
+
+
+async def test_a_task_is_added_by_one_burst_of_keys(plan, open_app):
+    async with open_app.run_test() as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "g", "n", *"duds", "enter")
+        await settled(open_app, pilot)
+        assert open_app.pane.window.row.name == "duds"
+        assert open_app.place(open_app.pane.window.row) == 2
+
+
+async def test_a_filter_takes_its_letters_and_what_follows_moves_in_what_it_found(plan, open_app):
+    async with open_app.run_test() as pilot:
+        await pilot.pause()
+        type_at_once(open_app, "slash", *"jwt", "enter", "j", "j")
+        await settled(open_app, pilot)
+        window = open_app.pane.window
+        assert window.keys_on_screen == [plan[4], plan[5]]
+        assert window.cursor == plan[5]
+
+
+# Keys as they are typed: a letter is itself, a word in <> is a key by its name.
+BURSTS = [
+    "21",
+    "2321",
+    "32",
+    "4123",
+    "2l2l",
+    "2jj1jj",
+    "3gk",
+    "1j2h",
+    "/jwt<enter>jd",
+    "/jwt<escape>jd",
+    "2/jwt<enter>l",
+    "2/jwt<tab><enter>1j",
+    "3/kind:log<enter>k3",
+    "4/a<enter>j1",
+    "nduds<enter>j",
+    "2nduds<enter>j",
+    "Nduds<escape>jn more<enter>",
+    "nduds<ctrl+o><tab>#two<ctrl+s>j",
+    "ex<ctrl+s>j",
+    "ex<tab>#three<tab>more<enter>lines<ctrl+s>jd",
+    "ex<escape>y<escape>jd",
+    "e<backspace><backspace>x<home>y<ctrl+s>",
+    "sfdead<enter>jsd",
+    "s<escape>jd",
+    "mna note<enter>jd",
+    "vvdyu",
+    "vvdnd",
+    "a1<escape>j",
+    "ayes<escape>j2",
+    "ar<escape>r<escape>2j",
+    "arno way<enter><escape>2l",
+    "A<enter>k2j",
+    "Aj<enter>k1",
+    ":go to the board<enter>l",
+    ":go to the log<enter>gk",
+    ":new task below<enter>duds<enter>j",
+    ":filter as you<enter>jwt<enter>jd",
+    "?go to the sch<enter>j1",
+    "?<escape>2?<escape>l",
+    "!!2!",
+    "3/kind:log<enter>g<enter><enter>jd",
+    "+other<enter>nduds<enter>[j",
+    "S<escape>j",
+    "y<escape>j",
+    "<enter><escape>j<enter>2j",
+]
+
+
+def keys_of(burst):
+    found = re.findall(r"<([a-z+]+)>|(.)", burst)
+    return [events.Key(name or _character_to_key(letter), letter or None) for name, letter in found]
+
+
+@pytest.mark.parametrize("burst", BURSTS)
+async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, tmp_path, make_app):
+    stands = []
+    for how, at_once in (("slowly", False), ("at-once", True)):
+        (tmp_path / how).mkdir()
+        app = make_app(Plan(tmp_path / how / "auth.db").path)
+        async with asyncio.timeout(60), app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for key in keys_of(burst):
+                app.post_message(key)
+                if not at_once:
+                    await quiet(app, pilot)
+            await quiet(app, pilot)
+            # What is said in the last line is said where the human is by then.
+            stands.append(lines(app)[:-1])
+    slowly, at_once = stands
+    assert at_once == slowly
+
+
+async def quiet(app, pilot):
+    """Wait until nothing is under way but what waits for the human."""
+    for _ in range(8):
+        await pilot.pause()
+        await asyncio.sleep(0.01)

@@ -1,0 +1,191 @@
+"""The commands that look after the database and around it: setup, doctor, backup, restore, compact and config."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.cli.options import REFUSED, open_store
+from tui_tasks.settings import paths
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command of that name takes."""
+    if name in _DECLARE:
+        _DECLARE[name](command)
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run the command of that name; return the exit status."""
+    return _RUN[name](options)
+
+
+def _declare_setup(command: argparse.ArgumentParser) -> None:
+    from tui_tasks.cli.agents.setup import CLIENTS
+
+    command.add_argument("client", metavar="AGENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
+
+
+def _setup(options: argparse.Namespace) -> int:
+    from importlib.util import find_spec
+
+    from tui_tasks.cli.agents import setup
+
+    server = [sys.executable, "-m", "tui_tasks", "mcp", "--agent-only", options.agent or options.client]
+    if options.db or os.environ.get("TUI_TASKS_DB"):
+        server += ["--db", str(Path(paths.database(options.db)).resolve())]
+    if options.list:
+        server += ["--list" if options.list_only is None else "--list-only", options.list]
+    server += [option for option, given in (("--read-only", options.read_only),) if given]
+    server += [option for option, given in (("--no-scheduler", options.no_scheduler),) if given]
+    try:
+        print(setup.set_up(options.client, server, Path.cwd()))
+    except setup.NotSetUp as error:
+        print(f"tui-tasks setup: {error}", file=sys.stderr)
+        return REFUSED
+    if find_spec("mcp") is None:
+        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
+    return 0
+
+
+def _declare_doctor(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--replay", action="store_true", help="compare the tables with the journal, however long it is"
+    )
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from tui_tasks import clock
+    from tui_tasks.cli.admin import doctor
+    from tui_tasks.text.safe import safe_line
+
+    options.read_only = True
+    with open_store(options) as store:
+        print(doctor.summary(store, replays=options.replay))
+        named = Path(paths.database(options.db))
+        found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
+    for finding in found:
+        print(f"! {safe_line(finding)}")
+    print(f"{len(found)} things to look at" if found else "all is well")
+    return REFUSED if found else 0
+
+
+def _declare_backup(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from tui_tasks.core.maintenance.backup import backup
+
+    def told(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
+
+    options.read_only = True
+    with open_store(options) as store:
+        newest = backup(store.db, Path(options.file), told)
+    print(f"{options.file}: whole up to entry {newest:,}")
+    return 0
+
+
+def _declare_restore(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Put a copy of a backup in the place of the database. What was there is kept aside, and can be restored in "
+        "turn; programs that have the database open go on with what is there now. For a person."
+    )
+    command.add_argument("file", metavar="FILE", help="the backup, which stays as it is")
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from tui_tasks import clock
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.core.maintenance.restoring import restore
+
+    if options.read_only:
+        raise Forbidden("nothing is restored with --read-only")
+    if _is_inside_run(options):
+        raise Forbidden("only the human restores a backup, never a run of a job")
+    database = paths.database(options.db)
+    done = restore(database, Path(options.file), clock.now())
+    print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
+    if done.aside is not None:
+        print(f"what was there is kept as {done.aside}")
+    return 0
+
+
+def _is_inside_run(options: argparse.Namespace) -> bool:
+    """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
+    from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+    from tui_tasks.runner.inside import inside_run, is_marked
+
+    options.read_only = True
+    try:
+        with open_store(options) as store:
+            return inside_run(os.environ, store.db)
+    except (DatabaseRefused, StorageFailed):
+        return is_marked(os.environ)
+
+
+def _declare_compact(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
+        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others go on meanwhile."
+    )
+    command.add_argument("--before", metavar="WHEN", required=True, help="an age (90d, 12w), or a date (2026-01-31)")
+    command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _compact(options: argparse.Namespace) -> int:
+    from tui_tasks import clock
+    from tui_tasks.cli.admin import compact
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.core.journal.compaction import instant
+    from tui_tasks.runner.inside import inside_run
+
+    if options.read_only:
+        raise Forbidden("nothing is dropped with --read-only")
+    now = clock.now()
+    before = instant(options.before, now)
+    with open_store(options) as store:
+        if inside_run(os.environ, store.db):
+            raise Forbidden("only the human drops entries of the journal, never a run of a job")
+        return compact.run(store, before, now, asked=options.yes)
+
+
+def _config(options: argparse.Namespace) -> int:
+    from tui_tasks.settings import config
+
+    path = paths.configuration()
+    settings, problems = config.load(path)
+    print(config.describe(path, settings))
+    found: list[object] = [*problems]
+    if settings.keys or (path.parent / "themes").is_dir():
+        # The screen knows its actions and themes.
+        from tui_tasks.tui.app import keymap
+        from tui_tasks.tui.themes import theme_files
+
+        found += [*keymap.problems(path, settings.keys), *theme_files.load(path.parent / "themes")[1]]
+    for problem in found:
+        print(f"tui-tasks: {problem}", file=sys.stderr)
+    return REFUSED if found else 0
+
+
+_DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "setup": _declare_setup,
+    "doctor": _declare_doctor,
+    "backup": _declare_backup,
+    "restore": _declare_restore,
+    "compact": _declare_compact,
+}
+_RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "setup": _setup,
+    "doctor": _doctor,
+    "backup": _backup,
+    "restore": _restore,
+    "compact": _compact,
+    "config": _config,
+}

@@ -1,0 +1,97 @@
+"""`doctor`: what may be wrong with the database, its file, the clock and the settings, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from tui_tasks.core.engine import held_log
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import library_version
+from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup, replay_check
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.store import Store
+from tui_tasks.settings import config, permissions
+
+# A clock that is behind the newest entry by less than this has drifted, which happens.
+DRIFT = 2_000_000
+# Entries of different processes that are as far apart (microseconds) were made by clocks that differ.
+WRONG = 30_000_000
+# So many of the newest entries are compared.
+LOOKED_AT = 10_000
+
+
+def findings(
+    store: Store, settings: Path, now: int, named: Path | None = None, *, replays: bool = False
+) -> Iterator[str]:
+    """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC.
+
+    `named` is the database as it was named, where a link may have led to it. `replays` has the tables compared with
+    what the journal tells, however long that takes.
+    """
+    damage = list(backup.findings(store.db))
+    yield from damage
+    yield from permissions.of_database(named or Path(store.path))
+    yield from held_log.findings(Path(store.path))
+    if not damage:
+        yield from _clock(store.db, now)
+        if replays or replay_check.is_soon_told(store.db):
+            yield from backup.readable(replay_check.differences(store.db))
+    yield from map(str, config.load(settings)[1])
+    if settings.exists():
+        yield from permissions.of_private_settings(settings)
+    themes = settings.parent / "themes"
+    if themes.exists():
+        yield from permissions.of_settings(themes, "themes")
+
+
+def summary(store: Store, *, replays: bool = False) -> str:
+    """What was looked at."""
+    try:
+        with storage_errors(store.path):
+            entries = f"{journal.newest(store.db):,} journal entries"
+            if not replays and not replay_check.is_soon_told(store.db):
+                entries += " (so many are compared with the tables by doctor --replay alone)"
+    except StorageFailed:
+        entries = "a journal that cannot be read"
+    return f"{store.path}: {entries}, SQLite {library_version()}"
+
+
+def _clock(db: Database, now: int) -> Iterator[str]:
+    for entry in journal.latest(db, 1):
+        if entry.at - now > DRIFT:
+            behind = timedelta(microseconds=entry.at - now)
+            yield (
+                f"the clock is {behind} behind the newest entry, or whoever wrote that had one that is ahead: set it "
+                "right, or ages and schedules will be wrong"
+            )
+    yield from _contradictions(db)
+    for uid in queries_jobs.decided_ahead(db, now + WRONG):
+        job = queries_jobs.job(db, uid)
+        ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
+        yield (
+            f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler whose clock "
+            "is right takes that back (tui-tasks scheduler)"
+        )
+
+
+def _contradictions(db: Database) -> Iterator[str]:
+    """Of the newest entries, the one that another which came later contradicts most."""
+    found = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
+    most, told = WRONG, ""
+    latest = found[-1] if found else (0, 0, "")
+    for at, seq, actor in reversed(found):
+        if latest[0] - at > most:
+            most = latest[0] - at
+            apart = timedelta(seconds=most // 1_000_000)
+            told = (
+                f"entry {latest[1]:,} ({latest[2]}) says that it was made {apart} after entry {seq:,} ({actor}), which "
+                "came later: a clock is wrong, or was set. Nothing was ended by it; set it right where it still is"
+            )
+        latest = max(latest, (at, seq, actor))
+    if told:
+        yield told

@@ -1,0 +1,94 @@
+"""`call`: one request from a shell, with any tool (docs: protocol, section 1)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tui_tasks.channel import single_request
+from tui_tasks.channel.session import Session
+from tui_tasks.core.errors import ParseError
+from tui_tasks.dialects.requests import strict_json
+from tui_tasks.dialects.requests.arguments import schema
+from tui_tasks.dialects.table import TABLE
+from tui_tasks.text import json_text
+from tui_tasks.text.safe import safe_line
+
+
+def words(given: list[str]) -> dict[str, Any]:
+    """The arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
+
+    Raises:
+        ValueError: they are neither.
+    """
+    if len(given) == 1 and given[0].lstrip().startswith("{"):
+        try:
+            held = strict_json.loads(given[0])
+        except ParseError as error:
+            raise ValueError(f"the arguments are not one JSON object: {error.message}") from None
+        return dict(held)
+    arguments: dict[str, Any] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ValueError(f"{safe_line(word, 60)} is not name=value")
+        if name in arguments:
+            raise ValueError(f"{safe_line(name, 60)} is given twice")
+        try:
+            arguments[name] = strict_json.loads(value)
+        except ParseError:
+            arguments[name] = value
+    return arguments
+
+
+def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
+    """Make one request; print its result as JSON, or its error on standard error. Exit status 0 or 1."""
+    reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
+    if not reply["ok"]:
+        print(json_text.shown(reply["error"]), file=sys.stderr)
+        return 1
+    print(json_text.shown(reply["result"], indent=2))
+    return 0
+
+
+def listing() -> str:
+    """Every tool in a line, and how to learn more."""
+    lines = [
+        f"{tool.name:34} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}"
+        for tool in TABLE.tools.values()
+        if not tool.human
+    ]
+    return "\n".join([*lines, "", "tui-tasks call TOOL --help tells what one takes and returns."])
+
+
+def describe(name: str) -> int:
+    """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
+    found = TABLE.find(name)
+    if found is None or found.human:
+        print(f"tui-tasks call: no tool {safe_line(name, 60)}; `tui-tasks call` lists them", file=sys.stderr)
+        return 1
+    made = schema(found.arguments)
+    print(f"{found.name}\n\n{found.description}\n")
+    for argument, takes in made["properties"].items():
+        needed = "required" if argument in made.get("required", ()) else "optional"
+        print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
+    print("\nAs JSON Schema:\n" + json_text.shown(made))
+    return 0
+
+
+def _kind(takes: dict[str, Any]) -> str:
+    """A type in a word or two; a choice by its words."""
+    if "anyOf" in takes:
+        return " or ".join(_kind(one) for one in takes["anyOf"] if one.get("type") != "null")
+    if "enum" in takes:
+        return "one of " + ", ".join(map(str, takes["enum"]))
+    if takes.get("type") == "array":
+        return f"list of {_kind(takes.get('items', {}))}"
+    return str(takes.get("type", "any value"))
+
+
+def _meaning(takes: dict[str, Any]) -> str:
+    found = takes.get("description") or next(
+        (one["description"] for one in takes.get("anyOf", ()) if "description" in one), ""
+    )
+    return f": {found}" if found else ""

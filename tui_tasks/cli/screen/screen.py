@@ -1,0 +1,188 @@
+"""The screen as a program: settings, terminal, the app, and beside it the channel on a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui_tasks import clock, terminal
+from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.settings import config, paths, permissions
+from tui_tasks.terminal import Claimed
+from tui_tasks.tui.app.database_link import DatabaseLink
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.loop import ControlChannel
+
+_log = logging.getLogger(__name__)
+# Seconds that the channel may take to write what is ready, once the screen has gone.
+STOP_SECONDS = 2.0
+
+
+def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii_only: bool = False) -> int:
+    """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
+
+    `ascii_only` gives letters for glyphs, whatever the settings say.
+
+    Raises:
+        DatabaseRefused: the database cannot be used.
+        StorageFailed: it cannot be read.
+    """
+    # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
+    gc.disable()
+    path, file = paths.database(db), paths.configuration()
+    settings, problems = _settings(file, ascii_only=ascii_only)
+    # What is wrong with it is told before the terminal is touched.
+    bridge = DatabaseLink(path, read_only=identity.read_only, clock=clock.now)
+    others = _who_else(path, file)
+    claimed = _claim()
+    if claimed is None:
+        bridge.stop()
+        return 1
+    _log_to(claimed.log_fd, (*problems, *others))
+
+    from tui_tasks.tui.app import keymap
+    from tui_tasks.tui.app.app import TaskApp
+
+    problems += keymap.problems(file, settings.keys)
+    with _once_painted(path, scheduler=scheduler) as painted:
+        with storage_errors(path, reading=True):
+            app = TaskApp(
+                bridge,
+                config=settings,
+                user_themes=file.parent / "themes",
+                settings=file,
+                list_name=identity.list,
+                pane=pane,
+                problems=(*problems, *others),
+                painted=painted,
+            )
+        with _channel(claimed, path, identity):
+            return terminal.run(app)
+
+
+def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:
+    settings, problems = config.load(file)
+    return (msgspec.structs.replace(settings, ascii=True) if ascii_only else settings), problems
+
+
+def _who_else(path: str, file: Path) -> list[str]:
+    """Who else can reach the database, the settings and the themes, as sentences."""
+    found = list(permissions.of_database(Path(path)))
+    for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
+        found += permissions.of_settings(place, what) if place.exists() else ()
+    return found
+
+
+def _claim() -> Claimed | None:
+    try:
+        return terminal.claim()
+    except terminal.NoTerminal as refused:
+        print(f"tui-tasks: {refused}", file=sys.stderr)
+        return None
+
+
+def _log_to(fd: int | None, begin: Iterable[object]) -> None:
+    """Logs never go to the screen: where standard error is the screen they go nowhere. `begin` is logged first."""
+    if fd is None:
+        logging.basicConfig(handlers=[logging.NullHandler()])
+    else:
+        stream = os.fdopen(fd, "w", buffering=1, closefd=False)
+        logging.basicConfig(stream=stream, level=logging.WARNING, format="tui-tasks: %(message)s")
+    for problem in begin:
+        _log.warning("%s", problem)
+
+
+@contextlib.contextmanager
+def _once_painted(path: str, *, scheduler: bool) -> Iterator[Callable[[], None]]:
+    """Give what is to be done once the screen stands, since it would hold that up."""
+    ended = threading.Event()
+
+    def host() -> None:
+        from tui_tasks.channel import hosting
+
+        with hosting.hosted(path, wanted=True):
+            ended.wait()
+
+    thread = threading.Thread(target=host, name="hosting", daemon=True)
+
+    def painted() -> None:
+        # Garbage is looked for from now on, and not among what the start has made.
+        gc.freeze()
+        gc.enable()
+        if scheduler:
+            thread.start()
+
+    try:
+        yield painted
+    finally:
+        ended.set()
+        if thread.ident is not None:
+            thread.join(STOP_SECONDS)
+
+
+@contextlib.contextmanager
+def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
+    """Serve the pipe, where there is one, while the screen runs."""
+    if claimed.input_fd is None:
+        yield
+        return
+    # With only the input piped, standard output is the screen: the agent is heard, but hears nothing.
+    output = os.open(os.devnull, os.O_WRONLY) if claimed.output_fd is None else claimed.output_fd
+    engine = _Engine(path, identity, claimed.input_fd, output)
+    engine.start()
+    try:
+        yield
+    finally:
+        engine.stop()
+
+
+class _Engine(threading.Thread):
+    """The channel's thread. The database connection is its own, so that neither waits for the other."""
+
+    def __init__(self, path: str, identity: Identity, input_fd: int, output_fd: int) -> None:
+        super().__init__(name="channel", daemon=True)
+        self._path = path
+        self._identity = identity
+        self._fds = input_fd, output_fd
+        self._channel: ControlChannel | None = None
+        self._ready = threading.Event()
+
+    def run(self) -> None:
+        """Serve until the input ends or `stop` is called."""
+        # A screen with no pipe beside it needs none of these, and would start later for them.
+        from tui_tasks.channel.loop import ControlChannel
+        from tui_tasks.channel.session import Session
+        from tui_tasks.core.store import Store
+        from tui_tasks.dialects.table import TABLE
+        from tui_tasks.runner.inside import inside_run
+
+        try:
+            with Store(self._path, read_only=self._identity.read_only) as store:
+                inside = inside_run(os.environ, store.db)
+                identity = msgspec.structs.replace(self._identity, inside_run=inside)
+                session = Session(store, TABLE, identity, clock.now)
+                self._channel = ControlChannel(session, *self._fds)
+                self._ready.set()
+                self._channel.run()
+        except Exception:  # the screen goes on without it
+            _log.exception("the channel has ended")
+        finally:
+            self._ready.set()
+
+    def stop(self) -> None:
+        """End the channel; replies that are ready are written."""
+        self._ready.wait(STOP_SECONDS)
+        if self._channel is not None:
+            self._channel.stop()
+        self.join(STOP_SECONDS)

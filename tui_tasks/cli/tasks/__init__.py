@@ -1,0 +1,1 @@
+"""The commands on tasks that a person types in a shell."""

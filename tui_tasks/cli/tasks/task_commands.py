@@ -1,0 +1,199 @@
+"""The commands of `verbs` as the command line has them: what each takes, and how it is run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Final
+
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import streams
+from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.core.schema.task_fields import SYNTAX
+from tui_tasks.core.vocab import SHELL, STATUSES
+from tui_tasks.settings import paths
+
+_QUICK_ADD: Final = (
+    f"with #tag, !priority, @agent, after #N, {SYNTAX} among its words; a backslash before one makes it plain text"
+)
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the verb of that name takes. Without `--agent` it speaks as the shell."""
+    command.set_defaults(speaks_as=SHELL)
+    _DECLARE[name](command)
+    if name != "undo":
+        command.epilog = _EPILOG
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run the verb of that name; return the exit status."""
+    if name != "add":
+        existing(options)
+    if name == "ls" and options.json:
+        # It needs neither Peewee nor the tools, whose import would take longer than 10,000 tasks do.
+        from tui_tasks.cli.tasks import listing
+
+        listing.print_json(paths.database(options.db), options.list, options.status, read_only=options.read_only)
+        return 0
+    from tui_tasks.dialects.shell import SHELL as VERBS
+
+    with open_store(options) as store:
+        _RUN[name](options, session_of(options, store, VERBS))
+    return 0
+
+
+# What they take
+
+_EPILOG: Final = "A TASK is its number in its list (1, or '#1'), its uid, or the beginning of it."
+
+
+def _nothing(command: argparse.ArgumentParser) -> None:
+    pass
+
+
+def _task(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", metavar="TASK", help="its number, its uid, or the beginning of it")
+
+
+def _task_and_reason(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why; it is logged")
+
+
+def _declare_add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("words", metavar="TITLE", help=_QUICK_ADD)
+    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="")
+
+
+def _declare_edit(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    command.add_argument("words", metavar="TITLE", nargs="*", help=f"a new title, {_QUICK_ADD}")
+    command.add_argument("--description", metavar="TEXT", help="a new description")
+
+
+def _declare_ls(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
+
+
+def _declare_log(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    command.add_argument("message", metavar="MESSAGE")
+
+
+def _declare_mv(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    where = command.add_mutually_exclusive_group(required=True)
+    where.add_argument("place", metavar="PLACE", nargs="?", type=_place, help="the number that it is to have")
+    where.add_argument("--before", metavar="TASK", help="right before that task, in its list")
+    where.add_argument("--after", metavar="TASK", help="right after that task, in its list")
+    where.add_argument("--to", metavar="LIST", dest="target", help="to the end of that list")
+
+
+def _place(word: str) -> int:
+    return int(word.removeprefix("#"))
+
+
+_place.__name__ = "number"  # argparse says it
+
+
+_DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "add": _declare_add,
+    "ls": _declare_ls,
+    "show": _task,
+    "next": _nothing,
+    "start": _task,
+    "log": _declare_log,
+    "done": _task,
+    "fail": _task_and_reason,
+    "skip": _task_and_reason,
+    "edit": _declare_edit,
+    "mv": _declare_mv,
+    "rm": _task,
+    "undo": _nothing,
+}
+
+# What they do
+
+
+def _add(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.add(session, options.words, options.description, as_json=options.json)
+
+
+def _ls(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.ls(session, options.status, ascii_only=options.ascii or not streams.can_write("○◐✓✗–⊘"))
+
+
+def _show(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.show(session, options.task, as_json=options.json)
+
+
+def _next(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.next_task(session, as_json=options.json)
+
+
+def _log(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.log(session, options.task, options.message, as_json=options.json)
+
+
+def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
+    def run(options: argparse.Namespace, session: Session) -> None:
+        from tui_tasks.cli.tasks import tasks
+
+        tasks.set_status(session, options.task, status, getattr(options, "reason", ""), as_json=options.json)
+
+    return run
+
+
+def _edit(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.edit(session, options.task, " ".join(options.words), options.description, as_json=options.json)
+
+
+def _mv(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    given = {"before": options.before, "after": options.after, "list": options.target}
+    beside = {name: value for name, value in given.items() if value is not None}
+    tasks.move(session, options.task, options.place, beside, as_json=options.json)
+
+
+def _rm(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.delete(session, options.task, as_json=options.json)
+
+
+def _undo(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.undo(session, as_json=options.json)
+
+
+_RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
+    "add": _add,
+    "ls": _ls,
+    "show": _show,
+    "next": _next,
+    "start": _sets("in_progress"),
+    "log": _log,
+    "done": _sets("done"),
+    "fail": _sets("failed"),
+    "skip": _sets("skipped"),
+    "edit": _edit,
+    "mv": _mv,
+    "rm": _rm,
+    "undo": _undo,
+}

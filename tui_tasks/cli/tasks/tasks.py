@@ -1,0 +1,258 @@
+"""The short verbs that a person types in a shell: `add`, `ls`, `show`, `next`, `log`, `done` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tui_tasks.channel import single_request
+from tui_tasks.channel.session import Session
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema.task_fields import FIELDS
+from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
+from tui_tasks.dialects import quick_add_syntax
+from tui_tasks.text import json_text
+from tui_tasks.text.glyphs import look
+from tui_tasks.text.safe import safe_line, safe_text
+from tui_tasks.text.times import ago
+
+SHORT = 8
+# As many digits may be the beginning of a uid; fewer are a number (docs: protocol, section 2).
+_BEGINNING: Final = 6
+
+
+class Refused(Refusal):
+    """A request of a verb's was refused; the message is the reply's."""
+
+
+def _request(session: Session, tool: str, **arguments: Any) -> Any:
+    reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
+    if not reply["ok"]:
+        raise Refused(reply["error"]["message"])
+    return reply["result"]
+
+
+def _tell(text: str, held: Any, *, as_json: bool) -> None:
+    print(json_text.shown(held) if as_json else text)
+
+
+def _tell_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
+    _tell(f"{word} {task['uid'][:SHORT]}  {safe_line(task['name'])}", task, as_json=as_json)
+
+
+# Which task is meant
+
+
+def _found(session: Session, reference: str) -> Task:
+    """The task that a person means: by its number (`1`, `#1`), its uid, or the beginning of it.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: several may be meant.
+    """
+    number = reference.removeprefix("#")
+    is_number = number.isascii() and number.isdigit()
+    if is_number and (reference != number or len(number) < _BEGINNING):
+        return _numbered(session, int(number))
+    found = queries.tasks_beginning(session.store.db, reference, 2)
+    if not found:
+        if is_number:
+            return _numbered(session, int(number))
+        raise NotFound("task", reference)
+    if len(found) > 1:
+        raise Conflict(f"several tasks begin with {reference}: write more of the uid")
+    return found[0]
+
+
+def _numbered(session: Session, number: int) -> Task:
+    """The task that `ls` prints with a number."""
+    db = session.store.db
+    found = [(home, uid) for home in _lists(session) if (uid := _at(session, home, number)) is not None]
+    if not found:
+        raise NotFound("task", f"#{number}; `tui-tasks ls` prints their numbers")
+    if len(found) > 1:
+        each = "; ".join(f"{home.name}: {uid[:SHORT]} {queries.task(db, uid).name[:40]}" for home, uid in found[:5])
+        raise Conflict(f"several lists have a #{number}: name one with --list, or write the uid ({each})")
+    return queries.task(db, found[0][1])
+
+
+def _at(session: Session, home: TaskList, number: int) -> str | None:
+    """The uid of a list's task with a number."""
+    return pages.uid_of_number(session.store.db, home, number)
+
+
+def _lists(session: Session) -> list[TaskList]:
+    named = session.identity.list
+    if named is None:
+        return queries.lists(session.store.db)
+    found = queries.find_list(session.store.db, named)
+    if found is None:
+        raise NotFound("list", named)
+    return [found]
+
+
+# Reading
+
+
+def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
+    """Print the tasks in order: of the list that is named, else of all lists."""
+    for home in _lists(session):
+        for place, task in _of(session, home):
+            if not statuses or task.status in statuses:
+                print(_line(task, home, place, session.clock(), ascii_only=ascii_only))
+
+
+def _of(session: Session, home: TaskList) -> Iterator[tuple[int, Task]]:
+    return enumerate(queries.tasks(session.store.db, home.id), 1)
+
+
+def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool) -> str:
+    seen = look("blocked" if task.blocked and task.status == "pending" else task.status)
+    who = safe_line(task.agent or task.updated_by, 16)
+    when = ago(task.updated_at, now)
+    told = "".join(f", {words}" for words in _told(task, now, long=False)) if task.finished_at is None else ""
+    head = f"{task.uid[:SHORT]} {seen.mark(ascii_only=ascii_only)} {place:>4}  {safe_line(task.name, 80)}"
+    return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{told}]"
+
+
+def _told(task: Task, now: int, *, long: bool) -> Iterator[str]:
+    """What there is to tell of `task_fields.FIELDS`; what is late has a mark before it."""
+    local = task_fields.local_time(now)
+    for name, value in task_fields.of(task).items():
+        field = FIELDS[name]
+        late = task.finished_at is None and field.is_late(value, local)
+        yield "! " * late + (field.long if long else field.short)(value, local)
+
+
+def show(session: Session, reference: str, *, as_json: bool) -> None:
+    """Print one task with its log."""
+    db = session.store.db
+    task = _found(session, reference)
+    home = queries.list_by_id(db, task.list_id)
+    log = queries.logs(db, task.uid)
+    held = full_task(task, home.handle)
+    held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
+    if as_json:
+        print(json_text.shown(held))
+        return
+    print(f"{safe_line(task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
+    words = quick_add_syntax.fields(task.tags, task.priority, task.agent, ())
+    if words:
+        print(safe_line(words))
+    for told in _told(task, session.clock(), long=True):
+        print(told)
+    for uid in task.depends_on:
+        print(f"after {uid[:SHORT]}")
+    if task.description:
+        print(f"\n{safe_text(task.description)}")
+    for entry in log:
+        print(f"\n{ago(entry.at, session.clock())}  {safe_line(entry.agent, 16)}  {safe_text(entry.message)}", end="")
+    print()
+
+
+def next_task(session: Session, *, as_json: bool) -> None:
+    """Print the task to take up next."""
+    db = session.store.db
+    named = session.identity.list
+    home = queries.find_list(db, named) if named is not None else None
+    task = queries.ready(db, home.id if home else None, session.identity.agent) if named is None or home else None
+    if task is None:
+        _tell("nothing is ready to be taken up", None, as_json=as_json)
+        return
+    home = queries.list_by_id(db, task.list_id)
+    _tell(f"{task.uid[:SHORT]}  {safe_line(task.name)}", full_task(task, home.handle), as_json=as_json)
+
+
+# Changing
+
+
+def add(session: Session, words: str, description: str, *, as_json: bool) -> None:
+    """Add a task to the tasklist, or to the list that is named; its words are read as quick add reads them."""
+    draft = _draft(session, words)
+    if not draft.name:
+        raise InvalidArgument("name", "a task needs a title")
+    home = queries.find_list(session.store.db, session.identity.list or "tasklist")
+    fields = _fields(session, draft, home)
+    made = _request(session, "shell:add", name=draft.name, description=description, **fields)
+    _tell_task("added", made, as_json=as_json)
+
+
+def edit(session: Session, reference: str, words: str, description: str | None, *, as_json: bool) -> None:
+    """Change what the words name; a title among them replaces the title."""
+    draft = _draft(session, words)
+    if draft == quick_add_syntax.Draft() and description is None:
+        raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or --description")
+    task = _found(session, reference)
+    fields = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
+    changes = {"name": draft.name or None, "description": description}
+    _tell_task("changed", _request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
+
+
+def _draft(session: Session, words: str) -> quick_add_syntax.Draft:
+    draft = quick_add_syntax.parse(words, task_fields.local_time(session.clock()))
+    if draft.problem:
+        raise InvalidArgument("name", f"{draft.problem} (a backslash before a sign makes it plain text)")
+    return draft
+
+
+def _fields(session: Session, draft: quick_add_syntax.Draft, home: TaskList | None) -> dict[str, Any]:
+    """What a draft says beside the title, as arguments; numbers are those of the task's list."""
+    uids = {number: _at(session, home, number) if home else None for number in draft.after}
+    missing = [number for number, uid in uids.items() if uid is None]
+    if missing:
+        raise NotFound("task", f"#{missing[0]} in {home.name if home else 'this list'}")
+    fields = {"tags": list(draft.tags), "agent": draft.agent, "priority": draft.priority, "fields": draft.fields}
+    return {name: value for name, value in fields.items() if value} | {"depends_on": list(uids.values())}
+
+
+_TOLD: Final = {"in_progress": "started"}
+
+
+def set_status(session: Session, reference: str, status: str, reason: str, *, as_json: bool) -> None:
+    """Set a task's status, and log the reason."""
+    task = _found(session, reference)
+    made = _request(session, "shell:status", uid=task.uid, status=status, reason=reason)
+    _tell_task(_TOLD.get(status, status), made, as_json=as_json)
+
+
+def log(session: Session, reference: str, message: str, *, as_json: bool) -> None:
+    """Add a log entry to a task."""
+    task = _found(session, reference)
+    made = _request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
+    _tell(f"logged to {task.uid[:SHORT]}  {safe_line(task.name)}", made, as_json=as_json)
+
+
+def move(session: Session, reference: str, place: int | None, beside: dict[str, str], *, as_json: bool) -> None:
+    """Move a task to a place in its list, `before` or `after` another task, or to the end of a `list`."""
+    task = _found(session, reference)
+    where = {name: value if name == "list" else _found(session, value).uid for name, value in beside.items()}
+    if place is not None:
+        where = _to_place(session, task, place)
+    _tell_task("moved", _request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
+
+
+def _to_place(session: Session, task: Task, place: int) -> dict[str, str]:
+    """Beside which task one stands that is to have a number in its list."""
+    home = queries.list_by_id(session.store.db, task.list_id)
+    other = _at(session, home, place)
+    if other is None:
+        raise NotFound("task", f"#{place} in {home.name}")
+    below = queries.task(session.store.db, other).rank > task.rank
+    return {"after" if below else "before": other}
+
+
+def delete(session: Session, reference: str, *, as_json: bool) -> None:
+    """Delete a task, which `undo` brings back."""
+    task = _found(session, reference)
+    _tell_task("deleted", _request(session, "shell:delete", uid=task.uid), as_json=as_json)
+
+
+def undo(session: Session, *, as_json: bool) -> None:
+    """Take back the speaker's newest change that stands."""
+    undone = _request(session, "control:undo")
+    (entry,) = journal.since(session.store.db, undone["undone"] - 1, 1)
+    name = f"  {safe_line(entry.image['name'])}" if entry.image else ""
+    _tell(f"taken back: {entry.kind.replace('.', ' ')}{name}", undone, as_json=as_json)

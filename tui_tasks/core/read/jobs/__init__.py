@@ -1,0 +1,1 @@
+"""Jobs and runs as the scheduler, the dialects and the screens read them."""

@@ -1,0 +1,172 @@
+"""Jobs and runs as screens show them: a line each, runs by pages. Rows are narrow, whatever runs have said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Case, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import RunRow
+from tui_tasks.core.snapshots import Job
+
+# So many outcomes make a job's history on a line.
+HISTORY: Final = 8
+# So much of the end of a result tells what went wrong.
+TAIL: Final = 400
+
+
+class RunLine(msgspec.Struct, frozen=True, gc=False):
+    """A run, or a due time that was not run, without what it was given and what it said but for the end of that."""
+
+    id: int
+    uid: str
+    job_uid: str
+    trigger: str
+    scheduled_for: int | None
+    attempt: int
+    decision: str
+    outcome: str | None
+    state: str
+    dedicated: bool
+    requested_by: str
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int | None
+    reason: str | None
+    deadline: int | None
+    not_before: int | None
+    stop_reason: str | None
+    tail: str | None
+
+    @property
+    def took(self) -> int | None:
+        """How long it ran, in microseconds; None where it has not begun or not ended."""
+        return None if self.started_at is None or self.ended_at is None else self.ended_at - self.started_at
+
+    @property
+    def at(self) -> int | None:
+        """When it was: the time it was meant for, else its start."""
+        return self.scheduled_for or self.started_at or self.not_before or self.ended_at
+
+    @property
+    def why(self) -> str:
+        """What is known of what went wrong, or why it was not run: the reason, else the last line that it said."""
+        if self.reason or self.outcome == "success":
+            return self.reason or ""
+        lines = [line.strip() for line in (self.tail or "").splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+
+class JobLine(msgspec.Struct, frozen=True, gc=False):
+    """A job with what a line tells of it: its newest outcomes, oldest first, what runs, how it last ended."""
+
+    job: Job
+    history: tuple[str, ...]
+    running: RunLine | None
+    last: RunLine | None
+    failure: RunLine | None
+
+    @property
+    def failing(self) -> int:
+        """How many times in a row it has failed by now; one that was interrupted last has failed once."""
+        return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
+
+
+_FIELDS = models.columns(RunRow)
+_LENGTH = fn.LENGTH(RunRow.result)
+_LINE = (
+    *(_FIELDS[name] for name in RunLine.__struct_fields__[:-1]),
+    fn.SUBSTR(RunRow.result, Case(None, [(_LENGTH > TAIL, _LENGTH - (TAIL - 1))], 1)),
+)
+_OF_JOB: Any = RunRow.job_uid == slot("job")
+_BY_UID = Statement(RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
+_OLDER = Statement(
+    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
+)
+_NEWER = Statement(
+    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
+)
+_LAST_ENDED = Statement(
+    RunRow.select(*_LINE)
+    .where(_OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'")))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+_LAST_FAILURE = Statement(
+    RunRow.select(*_LINE)
+    .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
+_OPEN_OF_JOB = Statement(RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
+_NEWEST_ID: Final = 2**62
+
+
+def _read(row: Any) -> RunLine:
+    values = list(row)
+    values[9] = bool(row[9])
+    return RunLine(*values)
+
+
+assert RunLine.__struct_fields__[9] == "dedicated"
+
+
+def _one(db: Database, statement: Statement, job: str) -> RunLine | None:
+    row = db.one(statement, job=job)
+    return _read(row) if row else None
+
+
+def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
+    """The jobs, oldest first. Those of `known` are taken as they are, but for what their rows say."""
+    before = {line.job.uid: line for line in known}
+    found = []
+    for job in queries_jobs.jobs(db):
+        old = before.get(job.uid)
+        found.append(old if old is not None and old.job == job else line_of(db, job))
+    return found
+
+
+def touched(db: Database, entries: Iterable[Change]) -> set[str]:
+    """The uids of the jobs that journal entries are about, be it by their runs."""
+    jobs = {entry.uid for entry in entries if entry.entity == "job"}
+    for uid in {entry.uid for entry in entries if entry.entity == "run"}:
+        run = run_line(db, uid)
+        # What becomes of several due times is told in one entry with the job's own uid.
+        jobs.add(uid if run is None else run.job_uid)
+    return jobs
+
+
+def line_of(db: Database, job: Job) -> JobLine:
+    """A job with what a line tells of it."""
+    history = tuple(reversed(queries_jobs.outcomes(db, job.uid, HISTORY)))
+    return JobLine(
+        job=job,
+        history=history,
+        running=_one(db, _OPEN_OF_JOB, job.uid) if job.active else None,
+        last=_one(db, _LAST_ENDED, job.uid),
+        failure=_one(db, _LAST_FAILURE, job.uid) if set(history) - {"success"} else None,
+    )
+
+
+def run_line(db: Database, uid: str) -> RunLine | None:
+    """The run with that id."""
+    row = db.one(_BY_UID, uid=uid)
+    return _read(row) if row else None
+
+
+def older(db: Database, job_uid: str, limit: int, than: int = _NEWEST_ID) -> list[RunLine]:
+    """The newest runs of a job before a run's number, newest first."""
+    return [_read(row) for row in db.all(_OLDER, job=job_uid, id=than, limit=limit)]
+
+
+def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLine]:
+    """The oldest runs of a job after a run's number, newest first."""
+    return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]

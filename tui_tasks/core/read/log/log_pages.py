@@ -1,0 +1,432 @@
+"""Pages of the journal for people: what has happened, by its number, at a cost that does not grow with the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import rebalancing, vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import JOIN, SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.filter import ALL, Filter, Term, contains
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
+
+J = JournalRow
+
+# With a filter, entries are passed over; after so many, reading is broken off, so that it holds nobody up.
+MOST_PASSED: Final = 3_000
+FIRST: Final = 0
+LAST: Final = 2**62
+# A line shows no more of a text than this.
+MOST_TEXT: Final = 400
+# Where the reason of a failure is looked for, if it is not told with it: among so many entries before.
+_LOOK_BACK: Final = 20
+_STATUSES_WITH_REASON: Final = ("failed", "skipped")
+
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "new": ("task.created", "list.created", "job.created"),
+    "status": ("task.updated",),
+    "fail": ("task.updated", "run.finished"),
+    "log": ("task.logged",),
+    "edit": ("task.updated", "list.updated", "job.updated"),
+    "move": ("task.moved",),
+    "delete": ("task.deleted", "list.deleted", "job.deleted"),
+    "back": ("task.restored", "list.restored", "job.restored"),
+    "link": ("task.linked",),
+    "save": ("state.saved", "memory.saved"),
+    "ask": ("ask.opened",),
+    "answer": ("ask.answered", "ask.timeout", "ask.withdrawn"),
+    "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed"),
+    "run": ("run.requested", "run.started", "run.finished", "job.decided"),
+    "tell": ("message",),
+    "pause": ("agent.paused",),
+    "resume": ("agent.resumed",),
+    "refuse": ("agent.refused",),
+}
+"""What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
+_WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
+_FAILING: Final = ("error", "interrupted")
+# How a job comes to its next run is no news, nor how a list keeps its order.
+_HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND)
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """A journal entry as one line tells it. `old` and `new` are its values, long ones cut, less the bookkeeping.
+
+    `word` is its kind as `KINDS` has it; `name` that of the task, list or job it is about, a task's as it was called
+    then; `rank` and `list_id` say where the task is now; `job` is the uid of the job; `reason` why a task failed or was
+    skipped; `took` how long a run was, in microseconds; `is_redo` tells an undo that took back another;
+    `words` how many words of progress are folded into this one, with it.
+    """
+
+    seq: int
+    at: int
+    actor: str
+    kind: str
+    word: str
+    entity: str
+    uid: str
+    task: str | None
+    undoes: int | None
+    old: dict[str, Any]
+    new: dict[str, Any]
+    has_why: bool
+    name: str | None
+    list_id: int | None
+    rank: str | None
+    gone: bool
+    job: str | None = None
+    reason: str | None = None
+    took: int | None = None
+    is_redo: bool = False
+    words: int = 1
+
+
+class LogPage(list[LogLine]):
+    """Entries, oldest first. `reached`: reading was broken off at this number; for more one goes on from there."""
+
+    reached: int | None = None
+
+
+def _is_undo_of_undo() -> Any:
+    undone = J.alias()
+    query = undone.select(SQL("1")).where((undone.seq == J.undoes) & undone.undoes.is_null(False))
+    return fn.EXISTS(query)
+
+
+_COLUMNS = (
+    J.seq,
+    J.at,
+    J.actor,
+    J.kind,
+    J.entity,
+    J.uid,
+    J.task,
+    J.change,
+    J.undoes,
+    J.old,
+    J.new,
+    J.why.is_null(False),
+    _is_undo_of_undo(),
+    # What was made has no image but the row itself.
+    fn.COALESCE(
+        fn.json_extract(J.image, "$.name"),
+        fn.IIF(J.kind == "task.created", fn.json_extract(J.new, "$.name"), None),
+        TaskRow.name,
+    ),
+    TaskRow.list_id,
+    TaskRow.rank,
+    fn.IIF(queries.IN_LIVE_LIST, TaskRow.deleted, 1),
+)
+
+
+def _field(column: Any, name: str) -> Any:
+    return fn.COALESCE(fn.json_extract(column, f"$.{name}"), "")
+
+
+def _shown() -> Any:
+    """The condition that an entry is news: what only keeps the scheduler's books is not."""
+    kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(fn.json_extract(J.new, "$.decision"), "ran"), "") != "ran"
+    return J.kind.not_in(_HIDDEN) & kept
+
+
+def _told_before() -> Any:
+    """The condition that the entry right before tells this one as its reason."""
+    before = J.alias()
+    same = (before.seq == J.seq - 1) & (before.change == J.change) & (before.task == J.task)
+    ended = fn.json_extract(before.new, "$.status").in_(_STATUSES_WITH_REASON)
+    query = before.select(SQL("1")).where(same & (before.kind == "task.updated") & ended)
+    return (J.kind == "task.logged") & fn.EXISTS(query)
+
+
+# The most words that are counted in one line.
+MOST_WORDS: Final = 100
+# Beats of a claim come between what is said, and tell nothing.
+_UNTOLD: Final = "claim.extended"
+
+
+def _goes_on(until: Any) -> Any:
+    """The condition that an entry is a word of progress, and what its agent and its task did next is one more."""
+    of_task, of_agent, following = J.alias(), J.alias(), J.alias()
+    next_of_task = of_task.select(of_task.seq).where(
+        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _UNTOLD)
+    )
+    next_of_agent = of_agent.select(of_agent.seq).where(
+        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _UNTOLD)
+    )
+    one_more = following.select(SQL("1")).where(
+        (following.seq == next_of_task.order_by(of_task.seq).limit(1))
+        & (following.seq == next_of_agent.order_by(of_agent.seq).limit(1))
+        & (following.seq <= until)
+        & (following.kind == "task.logged")
+        & following.undoes.is_null()
+    )
+    return (J.kind == "task.logged") & J.undoes.is_null() & fn.EXISTS(one_more)
+
+
+def _back_from(mine: Any, limit: int) -> Statement:
+    told = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
+    return Statement(
+        told.where(mine & (J.seq <= slot("seq")) & (J.kind != _UNTOLD)).order_by(J.seq.desc()).limit(limit)
+    )
+
+
+_BACK: Final = {
+    most: (_back_from(J.actor == slot("actor"), most), _back_from(J.task == slot("task"), most))
+    for most in (2, 10, MOST_WORDS)
+}
+
+
+def run_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
+    """The words of progress that are folded into a line, the newest first, each with its instant."""
+    rows = map(journal.as_text, _run(db, line.actor, line.task, line.seq))
+    return [(at, str(_values(new).get("message", ""))) for *_, at, new in rows]
+
+
+def _run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
+    """The entries of a run of progress, from its last one back."""
+    run: list[Any] = []
+    for most, (of_actor, of_task) in _BACK.items():
+        pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
+        run = []
+        for mine, its in pairs:
+            _, kind, _, about, undoes, *_ = mine
+            if mine[0] != its[0] or kind != "task.logged" or about != task or undoes is not None:
+                break
+            run.append(mine)
+        if len(run) < most:
+            break
+    return run
+
+
+def _query() -> Any:
+    return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_shown())
+
+
+_EACH = _query().where(~_told_before())
+_AFTER = Statement(_EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
+_BEFORE = Statement(_EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
+_ONE = Statement(_EACH.where(J.seq == slot("seq")))
+_FOLDED = _EACH.where(~_goes_on(slot("fold")))
+_FOLDED_AFTER = Statement(
+    _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
+)
+_FOLDED_BEFORE = Statement(
+    _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
+)
+_FOLDED_ONE = Statement(_FOLDED.where(J.seq == slot("seq")))
+# Each by itself: SQLite would go through the whole journal for both at once.
+_OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
+_NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
+_NEXT_OF_CHANGE = Statement(J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
+_BEFORE_OF_TASK = Statement(
+    J.select(J.kind, J.new)
+    .where((J.task == slot("task")) & (J.seq < slot("seq")))
+    .order_by(J.seq.desc())
+    .limit(_LOOK_BACK)
+)
+_decode = msgspec.json.decode
+
+
+def page(
+    db: Database, seq: int, limit: int, only: Filter = ALL, *, backwards: bool = False, fold: int | None = None
+) -> LogPage:
+    """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
+
+    With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number. It goes
+    without a filter.
+    """
+    if only or fold is not None:
+        return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
+    rows = db.all(_BEFORE if backwards else _AFTER, seq=seq, limit=limit)
+    return LogPage(_line(db, row) for row in (reversed(rows) if backwards else rows))
+
+
+def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> LogPage:
+    oldest, newest = edges(db)
+    seq = min(max(seq, oldest - 1), newest + 1)
+    end = seq - MOST_PASSED if backwards else seq + MOST_PASSED
+    if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
+        # The index finds an actor's entries, however few they are.
+        end = FIRST if backwards else LAST
+    if fold is not None:
+        folded = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
+        rows = db.all(folded, fold=fold, seq=seq, end=end, limit=limit)
+        rows = list(reversed(rows)) if backwards else rows
+    else:
+        rows = _wanted_rows(db, seq, end, limit, only, backwards=backwards)
+    found = LogPage(_line(db, row, fold) for row in rows)
+    if len(found) < limit and oldest < end < newest:
+        found.reached = end
+    return found
+
+
+def _wanted_rows(db: Database, seq: int, end: int, limit: int, only: Filter, *, backwards: bool) -> list[Any]:
+    query = _query().where(*conditions(db, only)).limit(limit)
+    if backwards:
+        return list(reversed(db.query(query.where(J.seq < seq, J.seq >= end).order_by(J.seq.desc()))))
+    return db.query(query.where(J.seq > seq, J.seq <= end).order_by(J.seq))
+
+
+def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | None = None) -> dict[int, LogLine]:
+    """Those of the entries that are wanted, by their numbers; `fold` as in `page`."""
+    if not only:
+        one, values = (_ONE, {}) if fold is None else (_FOLDED_ONE, {"fold": fold})
+        rows = [row for seq in seqs if (row := db.one(one, seq=seq, **values)) is not None]
+    else:
+        rows = db.query(_query().where(J.seq.in_(list(seqs)), *conditions(db, only)))
+    return {row[0]: _line(db, row, fold) for row in rows}
+
+
+def edges(db: Database) -> tuple[int, int]:
+    """The numbers of the oldest entry that is kept and of the newest; (1, 0) where there is none."""
+    return db.one(_OLDEST)[0], db.one(_NEWEST)[0]
+
+
+def actors(db: Database) -> list[str]:
+    """Everybody who has changed something, and those who always may."""
+    return [*(name for name, _, _ in overview.speakers(db)), *sorted(vocab.RESERVED_AGENTS)]
+
+
+# What is wanted
+
+
+def conditions(db: Database, only: Filter) -> list[Any]:
+    """What an entry must meet, as Peewee expressions: of several terms on one field any will do, of words all must."""
+    all_of: list[Any] = []
+    any_of: dict[str, Any] = {}
+    for term in only.terms:
+        condition = _condition(db, term)
+        if term.negated:
+            all_of.append(~condition)
+        elif term.field == "word":
+            all_of.append(condition)
+        else:
+            any_of[term.field] = any_of[term.field] | condition if term.field in any_of else condition
+    return [*all_of, *any_of.values()]
+
+
+def _condition(db: Database, term: Term) -> Any:
+    if term.field == "who":
+        return J.actor.in_([name for name in actors(db) if _matches(name, term)])
+    if term.field == "kind":
+        return _of_kind(term.value)
+    if term.field == "list":
+        found = [each for each in queries.lists(db) if _matches(each.name, term)]
+        of_task = fn.COALESCE(TaskRow.list_id, 0).in_([each.id for each in found])
+        return of_task | ((J.entity == "list") & J.uid.in_([each.uid for each in found]))
+    return _says(term.value)
+
+
+def _matches(name: str, term: Term) -> bool:
+    name, value = name.casefold(), term.value.casefold()
+    return name.startswith(value) if term.prefix else name == value
+
+
+def _of_kind(word: str) -> Any:
+    of_kind = J.kind.in_(KINDS.get(word, ()))
+    status = _field(J.new, "status")
+    if word == "status":
+        return of_kind & (J.entity == "task") & (status != "")
+    if word == "fail":
+        return of_kind & ((status == "failed") | _field(J.new, "outcome").in_(_FAILING))
+    if word == "edit":
+        return of_kind & (status == "")
+    return of_kind
+
+
+_TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "description", "reason", "result", "status")
+
+
+def _says(word: str) -> Any:
+    """The condition that a line, or the name of its task, has a word."""
+    within = msgspec.json.encode(word).decode()[1:-1]
+    texts: Any = _field(J.new, _TEXTS[0])
+    for name in _TEXTS[1:]:
+        texts = texts.concat("\n").concat(_field(J.new, name))
+    # Most entries have it nowhere in what they hold, which is quickly seen.
+    said = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
+    return said | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
+
+
+# What a line tells
+
+
+def _line(db: Database, row: Any, fold: int | None = None) -> LogLine:
+    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = (
+        journal.as_text(row)
+    )
+    was, now = _values(old), _values(new)
+    word = _WORD.get(kind, kind.partition(".")[0])
+    told: dict[str, Any] = {}
+    if kind == "task.updated" and "status" in now and entity == "task":
+        word = "fail" if now["status"] == "failed" else "status"
+        if now["status"] in _STATUSES_WITH_REASON:
+            told["reason"] = _reason(db, seq, change, task, now)
+    elif kind == "task.updated":
+        word = "edit"
+    elif entity in ("run", "job"):
+        word = "fail" if now.get("outcome") in _FAILING else word
+        told = _of_job(db, entity, uid, now)
+    elif entity == "list":
+        name = name or _name_of_list(db, uid)
+    elif fold is not None and seq <= fold and kind == "task.logged" and undoes is None:
+        told["words"] = max(1, len(_run(db, actor, task, seq)))
+    told.setdefault("name", name)
+    return LogLine(
+        seq, at, actor, kind, word, entity, uid, task, undoes, was, now, bool(has_why), list_id=list_id, rank=rank,
+        gone=bool(gone), is_redo=bool(redo), **told,
+    )  # fmt: skip
+
+
+def _values(text: str | None) -> dict[str, Any]:
+    held = _decode(text) if text is not None else {}
+    return {name: _short(value) for name, value in held.items() if name not in vocab.BOOKKEEPING}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:MOST_TEXT]
+    if isinstance(value, list):
+        return [each[:MOST_TEXT] if isinstance(each, str) else each for each in value[:20]]
+    return None if isinstance(value, dict) else value
+
+
+def _reason(db: Database, seq: int, change: int, task: str, new: dict[str, Any]) -> str | None:
+    """Why a task failed or was skipped: told with it, else its result, else what its log said last."""
+    row = db.one(_NEXT_OF_CHANGE, seq=seq + 1)
+    if row is not None and row[:3] == (change, task, "task.logged"):
+        return str(_values(row[3]).get("message", ""))
+    if isinstance(new.get("result"), str):
+        return str(new["result"])
+    rows: Iterable[Any] = db.all(_BEFORE_OF_TASK, task=task, seq=seq)
+    return next((str(_values(said).get("message", "")) for kind, said in rows if kind == "task.logged"), None)
+
+
+def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[str, Any]:
+    run = job_rows.run_line(db, uid) if entity == "run" else None
+    job_uid = run.job_uid if run is not None else new.get("job_uid", uid)
+    job = queries_jobs.any_job(db, job_uid)
+    told: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}
+    if run is not None and new.get("state") == "final":
+        told |= {"took": run.took, "reason": run.why or None}
+    return told
+
+
+def _name_of_list(db: Database, uid: str) -> str | None:
+    row = db.one(_LIST_NAME, uid=uid)
+    return row[0] if row else None
+
+
+_LIST_NAME = Statement(ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
+assert set(_FAILING) < set(vocab.OUTCOMES)
+assert set(_STATUSES_WITH_REASON) < set(vocab.STATUSES)
+assert models.JournalRow is J

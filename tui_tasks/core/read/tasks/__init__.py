@@ -1,0 +1,1 @@
+"""Tasks as lists, boards, filters and searches read them, by pages."""

@@ -1,0 +1,145 @@
+"""Pages of a board: the tasks of a list by what has become of each, at a cost that does not grow with the list.
+
+A part is a status, or `needs_you`: the open tasks that an open question is about, whatever their status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import JOIN, SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions
+from tui_tasks.core.read.tasks.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
+from tui_tasks.core.read.tasks.queries import LIVE
+from tui_tasks.core.schema.models import AskRow, TaskRow
+
+NEEDS_YOU: Final = "needs_you"
+OPEN: Final = ("pending", "in_progress")
+PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
+
+
+class Card(TaskLine, frozen=True, gc=False):
+    """A task, and the part of the board that it is in."""
+
+    part: str
+
+
+class Cards(list[Card]):
+    """Cards in order. `reached`: reading was broken off at this rank; whoever wants more goes on from there."""
+
+    reached: str | None = None
+
+
+_ABOUT: Any = (AskRow.state == SQL("'open'")) & AskRow.task_uid.is_null(False)
+_ASKED = AskRow.select(AskRow.task_uid).where(_ABOUT)
+_IS_ASKED = fn.EXISTS(AskRow.select(SQL("1")).where(_ABOUT & (AskRow.task_uid == TaskRow.uid)))
+
+
+def _of_part(part: str, list_id: Any, *columns: Any) -> Any:
+    of_list: Any = LIVE & (TaskRow.list_id == list_id)
+    if part == NEEDS_YOU:
+        # Open questions are few, so they come first, whatever SQLite would make of the list's indexes.
+        asked = AskRow.select(*columns).join(TaskRow, JOIN.CROSS).distinct()
+        is_open = TaskRow.status.in_([SQL(f"'{status}'") for status in OPEN])
+        return asked.where(_ABOUT & (TaskRow.uid == AskRow.task_uid) & of_list & is_open)
+    found = TaskRow.select(*columns).where(of_list & (TaskRow.status == SQL(f"'{part}'")))
+    return found.where(TaskRow.uid.not_in(_ASKED)) if part in OPEN else found
+
+
+def _is_in(part: str) -> Any:
+    """The condition that a task is in a part, however it was found."""
+    if part == NEEDS_YOU:
+        return _IS_ASKED & TaskRow.status.in_(list(OPEN))
+    return (TaskRow.status == part) & ~_IS_ASKED if part in OPEN else TaskRow.status == part
+
+
+def _in_order(part: str, *columns: Any, backwards: bool) -> Any:
+    query = _of_part(part, slot("list"), *columns)
+    if backwards:
+        return query.where(TaskRow.rank < slot("rank")).order_by(TaskRow.rank.desc())
+    return query.where(TaskRow.rank > slot("rank")).order_by(TaskRow.rank)
+
+
+_WAYS: Final = [(part, backwards) for part in PARTS for backwards in (False, True)]
+_PAGE = {way: Statement(_in_order(way[0], *LINE, backwards=way[1]).limit(slot("limit"))) for way in _WAYS}
+_STEP = {way: Statement(_in_order(way[0], TaskRow.rank, backwards=way[1]).limit(1).offset(slot("n"))) for way in _WAYS}
+_BY_UID = Statement(TaskRow.select(*LINE, _IS_ASKED).where(TaskRow.uid == slot("uid")))
+_ASKED_BY_STATUS = Statement(
+    _of_part(NEEDS_YOU, slot("list"), TaskRow.status, fn.COUNT(TaskRow.uid.distinct())).group_by(TaskRow.status)
+)
+
+
+def _card(row: Any, part: str) -> Card:
+    return Card(**msgspec.structs.asdict(read_line(row)), part=part)
+
+
+def page(
+    db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter = ALL, *, backwards: bool = False
+) -> Cards:
+    """The next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it (`pages.LAST`), in order."""
+    if only:
+        return _pass_over(db, list_id, part, rank, limit, only, backwards=backwards)
+    rows = db.all(_PAGE[part, backwards], list=list_id, rank=rank, limit=limit)
+    return Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
+
+
+def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter, *, backwards: bool) -> Cards:
+    """As `page`; where nothing is wanted for long, reading is broken off, so that it holds nobody up."""
+    if (few := pages.found_by_words(db, list_id, only)) is not None:
+        beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
+        in_part = TaskRow.select(*LINE).where(*few, _is_in(part), beyond)
+        lines = db.query(in_part.order_by(TaskRow.rank.desc() if backwards else TaskRow.rank).limit(limit))
+        return Cards(_card(row, part) for row in (reversed(lines) if backwards else lines))
+    end = _step(db, list_id, part, rank, backwards=backwards)
+    query = _of_part(part, list_id, *LINE).where(*conditions(only)).limit(limit)
+    if backwards:
+        query = query.where(TaskRow.rank < rank, TaskRow.rank >= (end or FIRST)).order_by(TaskRow.rank.desc())
+    else:
+        query = query.where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST)).order_by(TaskRow.rank)
+    rows = db.query(query)
+    found = Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
+    found.reached = end if len(found) < limit else None
+    return found
+
+
+def _step(db: Database, list_id: int, part: str, rank: str, *, backwards: bool = False) -> str | None:
+    """The rank of the card that is as many on as are looked at in one go, None past the end."""
+    row = db.one(_STEP[part, backwards], list=list_id, rank=rank, n=MOST_PASSED - 1)
+    return row[0] if row else None
+
+
+def find(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -> dict[str, Card]:
+    """Those of the tasks that stand in the list and are wanted, by uid, each with its part."""
+    if only:
+        uids = list(pages.lines(db, list_id, uids, only))
+    found: dict[str, Card] = {}
+    for uid in uids:
+        row = db.one(_BY_UID, uid=uid)
+        if row is None:
+            continue
+        *values, asked = row
+        task = read_line(values)
+        if not task.deleted and task.list_id == list_id:
+            part = NEEDS_YOU if asked and task.status in OPEN else task.status
+            found[uid] = Card(**msgspec.structs.asdict(task), part=part)
+    return found
+
+
+def asked(db: Database, list_id: int) -> dict[str, int]:
+    """How many tasks of the list need the human, by their status."""
+    return dict(db.all(_ASKED_BY_STATUS, list=list_id))
+
+
+def count(db: Database, list_id: int, part: str, only: Filter) -> tuple[int, bool]:
+    """How many cards of a part are wanted; with True there may be more, for it does not look at all of a long one."""
+    if (few := pages.found_by_words(db, list_id, only)) is not None:
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part)))[0][0], False
+    end = _step(db, list_id, part, FIRST)
+    query = _of_part(part, list_id, fn.COUNT(TaskRow.uid.distinct())).where(*conditions(only))
+    return db.query(query.where(TaskRow.rank <= (end or LAST)))[0][0], end is not None

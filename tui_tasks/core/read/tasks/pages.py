@@ -1,0 +1,241 @@
+"""Pages of a list for screens, each at a cost that does not grow with the list.
+
+A page is found by the rank where it starts, never by counting rows to it. Rows are narrow: no description, which may
+be long, is read for a line on a screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Case, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.tasks import search
+from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions, words
+from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.snapshots import TaskList
+
+# With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.
+STRETCH: Final = 5_000
+MOST_PASSED: Final = 20_000
+# A line has the tags of a task where they are, written as JSON, at most so long; else none.
+MOST_TAGS: Final = 4_000
+
+
+class TaskLine(msgspec.Struct, frozen=True, gc=False):
+    """What one line on a screen shows of a task. Instants are microseconds, UTC."""
+
+    uid: str
+    list_id: int
+    rank: str
+    name: str
+    status: str
+    priority: int
+    tags: tuple[str, ...]
+    domain: str | None
+    agent: str | None
+    depends_on: tuple[str, ...]
+    version: int
+    created_by: str
+    updated_at: int
+    updated_by: str
+    started_at: int | None
+    finished_at: int | None
+    waiting_on: int
+    due: str | None
+    deleted: bool
+
+    @property
+    def blocked(self) -> bool:
+        """Whether it is pending and a dependency holds it up."""
+        return self.waiting_on > 0 and self.status == "pending"
+
+    @property
+    def who(self) -> str:
+        """Whose it is: its agent, else, once somebody has taken it up, who touched it last; else nobody (empty)."""
+        return self.agent or ("" if self.status == "pending" else self.updated_by)
+
+
+class TaskPage(list[TaskLine]):
+    """Tasks in order. `reached`: reading was broken off at this rank; whoever wants more goes on from there."""
+
+    reached: str | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Whether reading was broken off."""
+        return self.reached is not None
+
+
+_FIELDS = models.columns(TaskRow)
+# Tags are offered where a word is completed; a line on a screen has no place for thousands.
+_FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MOST_TAGS, _FIELDS["tags"])], SQL("'[]'"))
+LINE: Final = tuple(_FEW_TAGS if name == "tags" else _FIELDS[name] for name in TaskLine.__struct_fields__)
+_OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
+# Before and after every rank: they are made of hexadecimal digits.
+FIRST: Final = ""
+LAST: Final = "~"
+
+
+def _forwards(*columns: Any) -> Any:
+    return TaskRow.select(*columns).where(_OF_LIST & (TaskRow.rank > slot("rank"))).order_by(TaskRow.rank)
+
+
+def _backwards(*columns: Any) -> Any:
+    return TaskRow.select(*columns).where(_OF_LIST & (TaskRow.rank < slot("rank"))).order_by(TaskRow.rank.desc())
+
+
+_AFTER = Statement(_forwards(*LINE).limit(slot("limit")))
+_BEFORE = Statement(_backwards(*LINE).limit(slot("limit")))
+_STEP_AFTER = Statement(_forwards(TaskRow.rank).limit(1).offset(slot("steps")))
+_STEP_BEFORE = Statement(_backwards(TaskRow.rank).limit(1).offset(slot("steps")))
+_UID_AFTER = Statement(_forwards(TaskRow.uid).limit(1).offset(slot("steps")))
+# A task whose list was deleted is as much gone as one that was deleted itself.
+_GONE: Any = fn.IIF(IN_LIVE_LIST, TaskRow.deleted, 1)
+_BY_UID = Statement(TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid == slot("uid")))
+_BETWEEN = Statement(
+    TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high")))
+)
+_COUNT_FROM = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank >= slot("low"))))
+_strings = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+def read_line(row: Any) -> TaskLine:
+    """Make the snapshot of a row (a tuple of `LINE`)."""
+    values = list(row)
+    values[6], values[9], values[18] = _strings(row[6]), _strings(row[9]), bool(row[18])
+    return TaskLine(*values)
+
+
+assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18)] == ["tags", "depends_on", "deleted"]
+
+
+def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
+    """The next `limit` tasks of a list after a rank (`FIRST`: from the start), in order."""
+    if only:
+        return _pass_over(db, list_id, rank, limit, only, backwards=False)
+    return TaskPage(map(read_line, db.all(_AFTER, list=list_id, rank=rank, limit=limit)))
+
+
+def before(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
+    """The last `limit` tasks of a list before a rank (`LAST`: from the end), in order."""
+    if only:
+        return _pass_over(db, list_id, rank, limit, only, backwards=True)
+    return TaskPage(map(read_line, reversed(db.all(_BEFORE, list=list_id, rank=rank, limit=limit))))
+
+
+def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, *, backwards: bool) -> TaskPage:
+    """Read what is wanted stretch by stretch, so that a rare word holds nobody up for long."""
+    if (few := found_by_words(db, list_id, only)) is not None:
+        beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
+        found = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
+        lines = list(map(read_line, db.query(found.limit(limit))))
+        return TaskPage(reversed(lines) if backwards else lines)
+    wanted = [LIVE, TaskRow.list_id == list_id, *conditions(only)]
+    order = TaskRow.rank.desc() if backwards else TaskRow.rank
+    rows: list[Any] = []
+    passed = 0
+    while True:
+        end = step(db, list_id, rank, STRETCH, backwards=backwards)
+        if backwards:
+            stretch = [TaskRow.rank < rank, TaskRow.rank >= (FIRST if end is None else end)]
+        else:
+            stretch = [TaskRow.rank > rank, TaskRow.rank <= (LAST if end is None else end)]
+        query = TaskRow.select(*LINE).where(*wanted, *stretch).order_by(order).limit(limit - len(rows))
+        rows += db.query(query)
+        passed += STRETCH
+        if end is None or len(rows) >= limit or passed >= MOST_PASSED:
+            break
+        rank = end
+    page = TaskPage(map(read_line, reversed(rows) if backwards else rows))
+    if end is not None and len(rows) < limit:
+        page.reached = end
+    return page
+
+
+def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None:
+    """The conditions by which the few tasks of a list that are wanted are found by their words; None where it can't."""
+    narrow = search.narrowed(db, words(only))
+    if narrow is None:
+        return None
+    return [search.of_list(list_id, narrow), LIVE, *conditions(only)]
+
+
+def step(db: Database, list_id: int, rank: str, steps: int, *, backwards: bool = False) -> str | None:
+    """The rank `steps` tasks on from a rank, None past the end."""
+    row = db.one(_STEP_BEFORE if backwards else _STEP_AFTER, list=list_id, rank=rank, steps=steps - 1)
+    return row[0] if row else None
+
+
+def line(db: Database, uid: str) -> TaskLine | None:
+    """The task with that uid, a deleted one too."""
+    row = db.one(_BY_UID, uid=uid)
+    return read_line(row) if row else None
+
+
+def lines(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -> dict[str, TaskLine]:
+    """Those of the tasks that stand in the list and are wanted, by uid."""
+    if not only:
+        each = (line(db, uid) for uid in uids)
+        return {task.uid: task for task in each if task is not None and not task.deleted and task.list_id == list_id}
+    uids = list(uids)
+    found: dict[str, TaskLine] = {}
+    for at in range(0, len(uids), 500):
+        wanted = [LIVE, TaskRow.list_id == list_id, TaskRow.uid.in_(uids[at : at + 500]), *conditions(only)]
+        found |= {row[0]: read_line(row) for row in db.query(TaskRow.select(*LINE).where(*wanted))}
+    return found
+
+
+def between(db: Database, list_id: int, low: str = FIRST, high: str = LAST) -> int:
+    """How many tasks of the list stand between two ranks. It counts them."""
+    counted: int = db.one(_BETWEEN, list=list_id, low=low, high=high)[0]
+    return counted
+
+
+def count_from(db: Database, list_id: int, rank: str) -> int:
+    """How many tasks of the list stand at a rank and behind it. It counts them."""
+    counted: int = db.one(_COUNT_FROM, list=list_id, low=rank)[0]
+    return counted
+
+
+def uid_after(db: Database, list_id: int, rank: str, steps: int) -> str | None:
+    """The uid of the task `steps` tasks on from a rank, None past the end. It counts its way there."""
+    row = db.one(_UID_AFTER, list=list_id, rank=rank, steps=steps - 1) if steps > 0 else None
+    return row[0] if row else None
+
+
+def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
+    """The uid of a list's task with a number, counted from 1 and from the nearer end; None where there is none."""
+    if not 0 < number <= home.total:
+        return None
+    if number <= home.total // 2 + 1:
+        return uid_after(db, home.id, FIRST, number)
+    before = step(db, home.id, LAST, home.total - number + 2, backwards=True)
+    return uid_after(db, home.id, before, 1) if before is not None else None
+
+
+def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, str | None]:
+    """How many tasks of the list are wanted from after a rank on, and the rank to go on from; None at the end."""
+    if (few := found_by_words(db, list_id, only)) is not None:
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, TaskRow.rank > rank))[0][0], None
+    end = step(db, list_id, rank, MOST_PASSED)
+    query = TaskRow.select(fn.COUNT(TaskRow.id)).where(
+        LIVE, TaskRow.list_id == list_id, TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *conditions(only)
+    )
+    return db.query(query)[0][0], end
+
+
+def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> tuple[list[str], str | None]:
+    """The uids of the next `limit` tasks that are wanted after a rank, and the rank to go on from; None at the end."""
+    wanted = found_by_words(db, list_id, only)
+    end = step(db, list_id, rank, MOST_PASSED) if only and not wanted else None
+    wanted = wanted or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
+    query = TaskRow.select(TaskRow.uid).where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *wanted)
+    found = [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]
+    return found, end if len(found) < limit else None

@@ -1,0 +1,96 @@
+"""A channel for one list alone (docs: protocol, section 2, `--list-only`): what its agents reach, and what they are
+told.
+
+A tool that is not named here is refused, so that one that is added reaches nothing by accident.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Forbidden, NotFound
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Entry
+from tui_tasks.dialects.base import Call, Tool
+from tui_tasks.dialects.requests.arguments import Arguments
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests.task_references import is_full
+
+_WITHIN: Final = frozenset(
+    {
+        *("task", "agent", "memory", "todo", "tasks", "ask"),
+        *("get_plans", "get_pending_tasks", "get_my_tasks", "update_task"),
+        *("save_session_state", "get_session_state", "link_task_nodes"),
+        *("control:hello", "control:subscribe", "control:unsubscribe", "control:history", "control:undo"),
+        *("control:task", "control:update_task", "control:claim", "control:heartbeat", "control:release"),
+    }
+)
+# What an argument of that name names, whatever the tool.
+_TASK: Final = ("uid", "uid1", "uid2", "task_id", "task", "id")
+_LIST: Final = {"list": "list", "plan_id": "plan"}
+
+
+def is_within(tool: Tool) -> bool:
+    """Whether a tool works on one list, or can be kept to one."""
+    return tool.name in _WITHIN or tool.name.startswith("tasklist:")
+
+
+def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
+    """Refuse a tool, or an action of it, that is about more than the list of that handle.
+
+    Raises:
+        Forbidden: it is.
+    """
+    if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
+        raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
+
+
+def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = False) -> None:
+    """Refuse what names something outside the channel's list.
+
+    A request that was served before, under its idempotency key, may name a task by a number that no task has now.
+
+    Raises:
+        NotFound: a task, a list or a claim is another list's, or there is none.
+    """
+    handle = call.channel.identity.list
+    given = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
+    # The deprecated tool hands on what it was given.
+    given |= given.pop("rest", None) or {}
+    for name in _TASK:
+        if isinstance(uid := given.get(name), str) and (is_full(uid) or not was_served):
+            _require_task(call, uid, "task", uid)
+    for name, kind in _LIST.items():
+        if given.get(name) not in (None, handle):
+            raise NotFound(kind, str(given[name]))
+    if isinstance(uid := given.get("claim"), str):
+        claim = queries.claim(call.db, uid)
+        _require_task(call, claim.task_uid if claim is not None else "", "claim", uid)
+
+
+def _require_task(call: Call, task_uid: str, kind: str, uid: str) -> None:
+    home = call.only_list
+    task = queries.any_task(call.db, task_uid)
+    if home is None or task is None or task.list_id != home.id:
+        raise NotFound(kind, uid)
+
+
+def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
+    """Whether a channel hears of an entry: of its list's tasks as they were then, and of what its agent is told."""
+    if not identity.list_only:
+        return True
+    if entry.image is not None:
+        return bool(entry.image.get("list") == identity.list)
+    if entry.entity in ("message", "agent"):
+        return entry.uid == identity.agent
+    if entry.entity == "refusal":
+        return entry.actor == identity.agent
+    if entry.entity == "ask":
+        return queries.ask(db, entry.uid).agent == identity.agent
+    return entry.entity == "list" and queries.any_list(db, entry.uid).handle == identity.list
+
+
+def shown_tools(identity: Identity, tools: dict[str, Tool]) -> list[Tool]:
+    """The tools that an agent is told of: those that it may use."""
+    return [tool for tool in tools.values() if not tool.human and (not identity.list_only or is_within(tool))]

@@ -1,0 +1,103 @@
+"""What stands for a task's uid (docs: protocol, section 2): `#N`, its number in a list, and the uid's beginning."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.errors import InvalidArgument, NotFound
+from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.dialects.base import Call, Tool
+from tui_tasks.dialects.requests.arguments import Open
+
+_UID_LENGTH: Final = 36
+_SHORTEST: Final = 6
+# As many as are told of when more than one task may be meant.
+_MOST_TOLD: Final = 5
+_NUMBER: Final = re.compile(r"#([0-9]{1,18})")
+# The list whose numbers a tool goes by where its channel is bound to none.
+_HOMES: Final = {"tasklist": "tasklist", "task": "task", "agent": "task"}
+
+
+def is_full(reference: str) -> bool:
+    """Whether it can only be a whole uid."""
+    return len(reference) == _UID_LENGTH
+
+
+def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
+    """A tool's arguments, with the uids of the tasks that they name.
+
+    Raises:
+        NotFound: no task has that number.
+        InvalidArgument: more than one task may be meant.
+    """
+    if isinstance(arguments, Open):
+        uid = tool.subject(arguments)
+        if uid is None or is_full(uid):
+            return arguments
+        return msgspec.structs.replace(
+            arguments, rest=arguments.rest | {"task_id": full_uid(call, tool, "task_id", uid)}
+        )
+    found: dict[str, str] = {}
+    for name in tool.task_arguments:
+        given = getattr(arguments, name)
+        if given is not None and not is_full(given):
+            found[name] = full_uid(call, tool, name, given)
+    return msgspec.structs.replace(arguments, **found) if found else arguments
+
+
+def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
+    """The uid of the task that is meant; what names none is returned as it is, for the tool to refuse.
+
+    Raises:
+        NotFound: no task has that number.
+        InvalidArgument: more than one task may be meant.
+    """
+    if is_full(reference):
+        return reference
+    if number := _NUMBER.fullmatch(reference):
+        return _numbered(call, tool, argument, int(number[1]))
+    if not _SHORTEST <= len(reference) < _UID_LENGTH:
+        return reference
+    only = call.only_list
+    if only is None and call.channel.identity.list_only:
+        return reference
+    found = queries.tasks_beginning(call.db, reference, _MOST_TOLD, only.id if only is not None else None)
+    if not found:
+        return reference
+    return _the_one(argument, f"the uids of several tasks begin with {reference}: write more of it", found)
+
+
+def _numbered(call: Call, tool: Tool, argument: str, number: int) -> str:
+    homes = _homes(call, tool)
+    found: list[Task] = []
+    for home in homes:
+        if (uid := pages.uid_of_number(call.db, home, number)) is not None:
+            found.append(queries.task(call.db, uid))
+            if len(found) == _MOST_TOLD:
+                break
+    if not found:
+        where = f" in {homes[0].handle}, which has {homes[0].total}" if len(homes) == 1 else ""
+        raise NotFound("task", f"#{number}", where)
+    return _the_one(argument, f"several lists have a #{number}: name one with list, or write the uid", found)
+
+
+def _homes(call: Call, tool: Tool) -> list[TaskList]:
+    """The lists whose numbers may be meant: all, or all plans, where neither the channel nor the tool has one."""
+    handle = call.bound_list or _HOMES.get(tool.name.partition(":")[0])
+    if handle is not None:
+        home = call.home(handle)
+        # Read anew: what a transaction holds of a list does not count what it has written itself.
+        return [queries.list_by_id(call.db, home.id)] if home is not None else []
+    about_plans = not tool.name.startswith("control:") and tool.name != "ask"
+    return [home for home in queries.lists(call.db) if home.kind == "plan" or not about_plans]
+
+
+def _the_one(argument: str, message: str, found: list[Task]) -> str:
+    if len(found) == 1:
+        return found[0].uid
+    each = "; ".join(f"{task.uid} {task.name[:40]}" for task in found)
+    raise InvalidArgument(argument, f"{argument}: {message} ({each})", candidates=[task.uid for task in found])
