@@ -1,0 +1,145 @@
+"""The private folder beside a database in which hooks and the program's other processes leave things for one another.
+
+Every agent's hook imports this at each of its events, so it needs nothing that takes long to import: no `re`, no
+`typing`, no `pathlib`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def path_of(database: str) -> str:
+    """The folder that belongs to a database. A link to a database leads to the folder beside the file itself."""
+    return f"{os.path.realpath(database)}-hooks"
+
+
+class Folder:
+    """A folder of this user's alone, held open: whoever puts another in its place reaches nothing that is in it.
+
+    Attributes:
+        fd: its descriptor; -1 once it is closed.
+    """
+
+    fd: int
+
+    def __init__(self, path: str | bytes, *, make: bool, inside: Folder | None = None) -> None:
+        """Open a folder, `inside` another where one is given.
+
+        Raises:
+            OSError: it is not there (and not to be made), cannot be made, is no folder, or is another user's.
+        """
+        at = None if inside is None else inside.fd
+        if make:
+            try:
+                os.mkdir(path, 0o700, dir_fd=at)
+            except FileExistsError:
+                pass
+        self.fd = os.open(path, _OPEN_FOLDER, dir_fd=at)
+        try:
+            self._check(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self, path: str | bytes) -> None:
+        found = os.fstat(self.fd)
+        if found.st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, f"the folder is another user's (id {found.st_uid})", path)
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            os.fchmod(self.fd, 0o700)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder; what is in it stays."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def names(self) -> list[str]:
+        """The names in the folder, in order, those of files that are being written left out."""
+        return sorted(name for name in os.listdir(self.fd) if not name.startswith("."))
+
+    def open(self, name: str, flags: int) -> int:
+        """Open a file of the folder, never through a link.
+
+        Raises:
+            OSError: it is not there, or cannot be opened.
+        """
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self.fd)
+
+    def read(self, name: str) -> bytes:
+        """The content of a file.
+
+        Raises:
+            OSError: it is not there, or cannot be read.
+        """
+        handle = self.open(name, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+
+    def write_aside(self, *parts: bytes) -> str:
+        """Write a new file under a hidden name, for `rename` to show it whole; return that name.
+
+        Raises:
+            OSError: it cannot be written; nothing is left of it.
+        """
+        aside = f".{os.getpid()}-{os.urandom(6).hex()}"
+        handle = os.open(aside, _OPEN_NEW, 0o600, dir_fd=self.fd)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for part in parts:
+                    file.write(part)
+        except BaseException:
+            self.remove(aside)
+            raise
+        return aside
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file so that whoever reads it finds it whole; one of that name is replaced.
+
+        Raises:
+            OSError: it cannot be written; what was there is as it was.
+        """
+        aside = self.write_aside(content)
+        try:
+            self.rename(aside, name)
+        except BaseException:
+            self.remove(aside)
+            raise
+
+    def rename(self, name: str, new: str) -> bool:
+        """Rename a file; False where it is no longer there, so that of several who try, one has it.
+
+        Raises:
+            OSError: it cannot be renamed.
+        """
+        try:
+            os.rename(name, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Remove a file; one that cannot be removed stays."""
+        try:
+            os.unlink(name, dir_fd=self.fd)
+        except OSError:
+            pass
