@@ -7,6 +7,7 @@ of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import msgspec
@@ -20,6 +21,7 @@ from tui_tasks.core.engine.storage_errors import READ_ERRORS
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 READ_ONLY: Final = "read only"
 
@@ -209,6 +211,13 @@ def has_left(node: DOMNode) -> bool:
         return True
 
 
+class _ContextOfApp:
+    """The App's context for a part that is not yet given one by its constructor."""
+
+    def __get__(self, part: Any, _: type) -> Context:
+        return cast("Context", part.app.context)
+
+
 class AppAccess:
     """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
 
@@ -220,6 +229,11 @@ class AppAccess:
     def host(self) -> TaskApp:
         """The App."""
         return cast("TaskApp", self.app)  # type: ignore[attr-defined]  # every widget, screen and App has it
+
+    if TYPE_CHECKING:
+        context: Context
+    else:
+        context = _ContextOfApp()
 
     async def _dispatch_message(self, message: Message) -> None:
         # Textual ends the App for what comes out of here, and the widget takes no more messages.
@@ -242,33 +256,50 @@ class Dialog(AppAccess):
         return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
-class Actor(AppAccess):
-    """Mixed into widgets, screens and the App: offers the actions of its scopes and does them.
+class Controller:
+    """Does some of the actions of a pane or a screen that it is given, each by its method `do_<id>`."""
 
+    def why_not(self, action: Action) -> str | None:
+        """Return what keeps an action of its own from being done now, for people, or None."""
+        return None
+
+
+class Actor(AppAccess):
+    """Mixed into widgets, screens and the App: offers the actions of its scopes.
+
+    An action is done by the actor's own method `do_<id>`, else by the first of its `controllers` that has one.
     A class that names `SCOPES` gives `BINDINGS = bindings(*SCOPES)` too.
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ()
+    controllers: Sequence[Controller] = ()
 
     def offers(self) -> list[Action]:
         """Its actions, in the order of the table."""
         return [
             action
             for action in ACTIONS.values()
-            if not action.scopes.isdisjoint(self.SCOPES) and hasattr(self, f"do_{action.id}")
+            if not action.scopes.isdisjoint(self.SCOPES) and self._doer(action.id) is not None
         ]
 
     def why_not(self, action: Action) -> str | None:
         """Return what keeps the action from being done now, for people, or None."""
-        return READ_ONLY if action.writes and self.host.bridge.read_only else None
+        if action.writes and self.context.link.read_only:
+            return READ_ONLY
+        doer = self._doer(action.id)
+        return doer.why_not(action) if isinstance(doer, Controller) else None
 
     def action_act(self, id: str) -> None:
         """Do an action by its id, or say why it cannot be done."""
         action = ACTIONS[id]
         why = self.why_not(action)
         if why is not None:
-            self.host.say(f"{action.title}: {why}")
+            self.context.say(f"{action.title}: {why}")
             return
-        done = getattr(self, f"do_{id}")()
+        done = getattr(self._doer(id), f"do_{id}")()
         if inspect.iscoroutine(done):
-            self.host.flow(done)
+            self.context.run(done)
+
+    def _doer(self, id: str) -> Any:
+        """Who does an action here: the actor itself, one of its controllers, or None."""
+        return next((each for each in (self, *self.controllers) if hasattr(each, f"do_{id}")), None)

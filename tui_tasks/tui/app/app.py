@@ -7,8 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
-from functools import cached_property
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -26,24 +25,26 @@ from textual.widget import Widget
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, views
-from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import SECOND, moment
-from tui_tasks.text.times import clock as time_of_day
-from tui_tasks.tui.app import keymap, panes
-from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, bindings, show_key
+from tui_tasks.text.times import SECOND
+from tui_tasks.tui.app import panes
+from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, bindings
 from tui_tasks.tui.app.app_state import AppState
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes, DatabaseLink
 from tui_tasks.tui.app.focus_tracking import FocusTracking
 from tui_tasks.tui.app.global_actions import AppActions
 from tui_tasks.tui.app.key_queue import KeyQueue
+from tui_tasks.tui.app.keymap import Keymap
+from tui_tasks.tui.app.local_clock import LocalClock
 from tui_tasks.tui.app.navigation import Navigation
 from tui_tasks.tui.app.theme_manager import ThemeManager
 from tui_tasks.tui.app.unreadable_database import UnreadableDatabase
 from tui_tasks.tui.themes import theme_files
+from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.ascii_filter import AsciiFilter
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
 from tui_tasks.tui.widgets.overlay import Overlay
@@ -108,8 +109,8 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
     ENABLE_COMMAND_PALETTE = False
     # A key that is typed ahead goes to the rows, not into the filter, which stands before them.
     AUTO_FOCUS = "VirtualList, CardArea"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (60, "-stacked"), (100, "-wide")]
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (16, "-tall")]
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.HORIZONTAL
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.VERTICAL
     SCOPES = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     TABS: ClassVar[dict[str, str]] = {"list": "List", "board": "Board", "log": "Log", "schedule": "Schedule"}
@@ -132,21 +133,39 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
         self.config = config or Config()
-        self.now = bridge.clock
-        self._zone = zone
+        self.clock = LocalClock(bridge.clock, zone)
         self.ascii_only = self.config.ascii
         if self.ascii_only:
             self._letters = (AsciiFilter(),)
         self.bridge = bridge
         self.situation = AppState(bridge.db, self.now())
-        self.list_id = self.first_list(list_name)
+        self.situation.list_id = self.first_list(list_name)
         self.pane_name = pane
         self._pending: list[Changes] = []
         self.user_themes = user_themes
         self.settings = settings
         self.wear(theme_files.NO_COLOR if no_color else self.config.theme)
-        self.own_keys = keymap.remapped(self.config.keys)
-        self.set_keymap(self.own_keys)
+        self.keymap_ = Keymap(self.config.keys)
+        self.set_keymap(self.keymap_.own)
+        self.context = Context(
+            link=bridge,
+            state=self.situation,
+            numbers=self.situation.numbers,
+            clock=self.clock,
+            config=self.config,
+            keymap=self.keymap_,
+            navigation=self,
+            say=self.say,
+            hint=self.hint,
+            redraw_frame=self.frame_again,
+            run=self.flow,
+            open_in_turn=self.opening,
+            do=self.do,
+            push=self.push_screen,
+            ask=self.push_screen_wait,
+            copy=self.copy_to_clipboard,
+            suspend=self.suspend,
+        )
         self._problems = problems
         self._painted = painted
 
@@ -163,7 +182,7 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
         yield TopLine(id="top")
         yield NowLine(id="now")
         with TransparentContainer(id="panes"):
-            yield panes.pane(self.pane_name)
+            yield panes.pane(self.pane_name, self.context)
         yield FootLine(id="foot")
 
     def on_mount(self) -> None:
@@ -249,25 +268,45 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
 
     # What panes ask for
 
-    @cached_property
+    # As long as parts reach for them here; the context has them.
+
+    @property
+    def now(self) -> Callable[[], int]:
+        """The clock."""
+        return self.clock.now
+
+    @now.setter
+    def now(self, now: Callable[[], int]) -> None:
+        self.clock.now = now
+
+    @property
     def zone(self) -> tzinfo | None:
         """Where times of day are told."""
-        return self._zone or _here()
+        return self.clock.zone
 
     @property
     def is_compact(self) -> bool:
-        """Whether there is room for the Now line and one thing only: under 60 columns or 16 rows."""
-        return self.size.width < 60 or self.size.height < 16
+        """See `breakpoints`."""
+        return breakpoints.is_compact(self.size)
 
     @property
     def is_wide(self) -> bool:
-        """Whether there is room for two things side by side: 100 columns and more."""
-        return not self.is_compact and self.size.width >= 100
+        """See `breakpoints`."""
+        return breakpoints.is_wide(self.size)
 
     @property
     def current_list(self) -> TaskList | None:
-        """The list that the list and the board show."""
-        return self.situation.lists.get(self.list_id)
+        """See `AppState`."""
+        return self.situation.current_list
+
+    @property
+    def list_id(self) -> int:
+        """See `AppState`."""
+        return self.situation.list_id
+
+    @list_id.setter
+    def list_id(self, list_id: int) -> None:
+        self.situation.list_id = list_id
 
     def agents_here(self) -> list[str]:
         """The agents that have not gone quiet."""
@@ -309,37 +348,32 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
             actor.action_act(id)
 
     def key_of(self, id: str) -> str:
-        """The key of an action as a person would write it, remapped or not."""
-        return show_key(self.own_keys.get(id, ACTIONS[id].keys).split(",")[0])
+        """See `Keymap`."""
+        return self.keymap_.key_of(id)
 
     def keys_of(self, id: str) -> str:
-        """All keys of an action, with a space between."""
-        return " ".join(map(show_key, self.own_keys.get(id, ACTIONS[id].keys).split(",")))
+        """See `Keymap`."""
+        return self.keymap_.keys_of(id)
 
     def place(self, task: TaskLine) -> int:
-        """A task's number: its place in its list, counted from 1."""
-        return self.situation.places.ahead(task.list_id, task.rank) + 1
+        """See `TaskNumbers`."""
+        return self.situation.numbers.number(task)
 
     def place_of(self, uid: str) -> int:
-        """The number of the task with that uid; 0 where there is none."""
-        task = pages.line(self.bridge.db, uid)
-        return 0 if task is None or task.deleted else self.place(task)
+        """See `TaskNumbers`."""
+        return self.situation.numbers.number_of(uid)
 
     def number_here(self, uid: str) -> int:
         """The number of a task in the list that is shown; 0 where it is not there."""
-        task = pages.line(self.bridge.db, uid)
-        return 0 if task is None or task.deleted or task.list_id != self.list_id else self.place(task)
+        return self.situation.numbers.number_of(uid, self.list_id)
 
     def uid_at(self, number: int) -> str | None:
         """The task with a number in the list that is shown."""
         return self.situation.places.at(self.list_id, number)
 
     def time_of(self, instant: int) -> str:
-        """`19:58`, where the human is; with the day where that is not today."""
-        # Without the system's zone by its name, which would have to be looked up first.
-        today = moment(self.now(), self._zone)[:-5]
-        told = moment(instant, self._zone)
-        return time_of_day(instant, self._zone) if told.startswith(today) else told
+        """See `LocalClock`."""
+        return self.clock.time_of(instant)
 
     def first_list(self, name: str | None = None) -> int:
         """The number of the list to begin with: the one of that name, else the one touched last, else any."""
@@ -349,16 +383,6 @@ class TaskApp(AppActions, Navigation, ThemeManager, FocusTracking, KeyQueue, Unr
         # An archived list is shown to whoever names it.
         shelf = [found.id for found in self.situation.shelf] or list(lists)
         return wanted or (touched if touched in shelf else None) or next(iter(shelf), 0)
-
-
-def _here() -> tzinfo | None:
-    """The zone of the system with its changes of clocks, where it has a name; else as far as it is off now."""
-    # Where there is no time of day to tell, the screen starts sooner without.
-    from tui_tasks.core.schedule.schedule import system_zone, zone_of
-
-    now = datetime.now().astimezone()
-    named = zone_of(system_zone())
-    return named if now.astimezone(named).utcoffset() == now.utcoffset() else now.tzinfo
 
 
 def _joined(batches: list[Changes]) -> Changes | None:

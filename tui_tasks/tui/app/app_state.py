@@ -26,6 +26,7 @@ _OF_TASKS: Final = ("task", "log", "state", "list")
 class AppState:
     """Read once at the start, and then only what a batch of changes touches.
 
+    `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
@@ -34,7 +35,8 @@ class AppState:
 
     def __init__(self, db: Database, now: int) -> None:
         self._db = db
-        self.places = TaskNumbers(db)
+        self.numbers = TaskNumbers(db)
+        self.list_id = 0
         self.lists: dict[int, TaskList] = {}
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
@@ -50,12 +52,12 @@ class AppState:
     def take(self, changes: Changes) -> None:
         """Take in what changed."""
         if changes.all:
-            self.places.forget()
+            self.numbers.forget()
             self._read_all()
             self._note_new(overview.changes(self._db, changes.since, MOST_NEW))
             return
         entries = changes.entries
-        self.places.take(entries)
+        self.numbers.take(entries)
         if changes.touches(*_OF_TASKS):
             self._read_lists(entries)
             self._read_active()
@@ -71,6 +73,16 @@ class AppState:
         self.looked = Looked(journal.newest(self._db), now)
         self.new.clear()
         return self.looked
+
+    @property
+    def current_list(self) -> TaskList | None:
+        """The list that the list and the board show."""
+        return self.lists.get(self.list_id)
+
+    @property
+    def places(self) -> TaskNumbers:
+        """The numbers of tasks."""
+        return self.numbers
 
     @property
     def failed(self) -> int:

@@ -62,6 +62,25 @@ def problems(file: Path, keys: Mapping[str, str]) -> list[SettingsProblem]:
     return [SettingsProblem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
 
 
+class Keymap:
+    """The keys of each action: the human's own, else the action's."""
+
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        """`keys`: those of the configuration, by the ids of actions."""
+        self.own = remapped(keys)
+
+    def key_of(self, id: str) -> str:
+        """Return the first key of an action as a person would write it."""
+        return show_key(self._keys(id)[0])
+
+    def keys_of(self, id: str) -> str:
+        """Return all keys of an action, with a space between."""
+        return " ".join(map(show_key, self._keys(id)))
+
+    def _keys(self, id: str) -> list[str]:
+        return self.own.get(id, ACTIONS[id].keys).split(",")
+
+
 def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None:
     """Another action that can be at hand together with this one and has a key of it, though not by default."""
     keys = set(mine[action.id].split(","))

@@ -16,8 +16,6 @@ from tui_tasks.tui.widgets.pane import Pane
 class Navigation(AppAccess, App[None]):
     """Mixed into the App. A pane that is not on screen is only marked as stale, and looks when it is shown."""
 
-    list_id: int
-    """The list that the list and the board show."""
     pane_name: str
     _selected: str | None = None
     """The task that the cursor was on in the list or on the board, whichever was shown last."""
@@ -30,7 +28,7 @@ class Navigation(AppAccess, App[None]):
     def show_list(self, list_id: int) -> None:
         """Let the list and the board show another list."""
         self.host.bridge.check()
-        self.list_id = list_id
+        self.context.state.list_id = list_id
         for pane in self.made_panes():
             pane.stale = True
         self._wake()
@@ -68,7 +66,7 @@ class Navigation(AppAccess, App[None]):
             return
         if self.pane_name not in ("list", "board"):
             await self._show_pane("list")
-        if task.list_id != self.list_id:
+        if task.list_id != self.context.state.list_id:
             self.show_list(task.list_id)
         self.pane.go_to(uid)
 
@@ -97,7 +95,7 @@ class Navigation(AppAccess, App[None]):
         held = self.screen_stack[0].query_one("#panes")
         if not held.query(f"#{name}"):
             self.host.bridge.check()
-            made = panes.pane(name)
+            made = panes.pane(name, self.context)
             made.display = False
             await held.mount(made)
         self.pane.left()

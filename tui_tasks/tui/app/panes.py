@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from textual.screen import Screen
 
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.widgets.pane import Pane
 
 PANES: Final = {
@@ -21,9 +22,9 @@ SCREENS: Final = {"asks": "screens.inbox.Inbox", "agents": "screens.agents.Agent
 """By the name of the action that opens each: asks, agents, stats."""
 
 
-def pane(name: str) -> Pane:
+def pane(name: str, context: Context) -> Pane:
     """Make a pane."""
-    made: Pane = _found(PANES[name])(id=name)
+    made: Pane = _found(PANES[name])(context, id=name)
     return made
 
 

@@ -20,6 +20,7 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import ACTIONS, AppAccess, bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.board.board_inputs import BoardWords
 from tui_tasks.tui.board.card_numbers import CardNumbers
@@ -117,8 +118,8 @@ class BoardPane(BoardWords):
 
     window: VirtualList[Any]
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self.plans = WIDE
         self.at = 0
         self.moving = asyncio.Lock()

@@ -17,6 +17,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
 from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language
@@ -74,8 +75,8 @@ class LogPane(RowActions, Pane):
 
     window: LogWindow
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self.only: Filter = ALL
         self.following = True
         self.below = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -19,6 +19,9 @@ from tui_tasks.tui.rows.row_cursor import Rows
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.scrolling import thumb, with_thumb
 from tui_tasks.tui.widgets.styles import Part, StyleCache
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 R = TypeVar("R")
 
@@ -57,8 +60,8 @@ class RowPainter(LinePainter, Generic[R]):
 
     row_height: int = 1
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(context, id=id, classes=classes)
         self._held: Rows[R] = Rows()
         self._marks: dict[str, None] = {}
         self._drawn: list[Drawn] = []

@@ -16,6 +16,7 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
@@ -149,8 +150,8 @@ class SchedulePane(JobActions):
 
     window: JobWindow
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
         self._all: list[JobLine] = []
         self._wanted = Parsed()

@@ -22,6 +22,7 @@ from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import Action
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.tasks.quick_add import NewTask, Place, QuickAdd
 from tui_tasks.tui.widgets.pane import Pane, RowActions
@@ -38,8 +39,8 @@ class TaskActions(RowActions, Pane):
     HAS_TASKS = True
     window: VirtualList[TaskLine]
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         # Held by an addition until it is written, so that the next one comes below it.
         self._adding = asyncio.Lock()
 

@@ -13,6 +13,7 @@ from typing import Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.tasks.pages import TaskLine
 
 STRETCH: Final = 1_000
 # A list of up to this many tasks is counted each time: that takes a fraction of a millisecond.
@@ -69,6 +70,16 @@ class TaskNumbers:
             return known
         marks = self._of(list_id)
         return pages.between(self._db, list_id, high=rank) if marks is None else marks.ahead(rank)
+
+    def number(self, task: TaskLine) -> int:
+        """Return a task's number: its place in its list, counted from 1."""
+        return self.ahead(task.list_id, task.rank) + 1
+
+    def number_of(self, uid: str, list_id: int | None = None) -> int:
+        """Return the number of the task with that uid, of one list alone if given; 0 where there is none."""
+        task = pages.line(self._db, uid)
+        there = task is not None and not task.deleted and list_id in (None, task.list_id)
+        return self.number(task) if task is not None and there else 0
 
     def known(self, list_id: int, rank: str) -> int | None:
         """The same where it takes no more than a moment; None where a long list is to be gone through first."""

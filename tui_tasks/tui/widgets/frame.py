@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.geometry import Region
@@ -17,14 +18,17 @@ from tui_tasks.tui.app.actions import ACTIONS
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
 
 class FrameLine(LinePainter):
     """One line, drawn from parts: left ones and right ones. It is painted again only when they differ."""
 
     DEFAULT_CSS = "FrameLine { height: 1; }"
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(context, id=id, classes=classes)
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
         self._strip: Strip | None = None
@@ -134,8 +138,8 @@ class NowLine(FrameLine):
     It says less where there is less room. A click on a part goes there.
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context | None = None, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self._acts: list[str] = []
 
     def left(self, width: int) -> Sequence[Part]:
@@ -232,8 +236,8 @@ class NowLine(FrameLine):
 class FootLine(FrameLine):
     """What keys do here; for a moment what the program has to say."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(context, id=id, classes=classes)
         self._said = ""
         self._quiet: Timer | None = None
         self._hints: Sequence[tuple[str, str, str]] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -11,6 +11,9 @@ from tui_tasks.tui.app.actions import ACTIONS, Actor, Dialog, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsCompositor
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 Hint = tuple[str, str, str]
 
@@ -21,8 +24,10 @@ class Overlay(Dialog, Actor, Screen[None]):
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context | None = None) -> None:
         super().__init__()
+        if context is not None:
+            self.context = context
         self._compositor = CellsCompositor()
 
     def changed(self, changes: Changes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.segment import Segment
 from textual import events
@@ -17,6 +17,9 @@ from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.widgets.styles import Part, StyleCache
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 
 class NoRelayout(Widget):
@@ -76,6 +79,11 @@ class LinePainter(AppAccess, PaintWhenVisible):
     """
 
     own_size = Size(0, 0)
+
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        if context is not None:
+            self.context = context
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a region."""

@@ -14,6 +14,7 @@ from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.widgets.painting import NoRelayout
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.rows.row_list import VirtualList
 
 
@@ -34,6 +35,10 @@ class Pane(Actor, TransparentContainer):
     HAS_TASKS: ClassVar[bool] = False
     """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
     stale = False
+
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.context = context
 
     def footer(self, small: bool) -> tuple[str, ...]:
         """The ids of the actions that the footer tells of."""

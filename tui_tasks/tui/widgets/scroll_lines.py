@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.strip import Strip
@@ -13,6 +13,9 @@ from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling, thumb,
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
 
 class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
     """As `Lines`, showing as many as fit from the one that is scrolled to."""
@@ -21,8 +24,8 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
     DEFAULT_CSS = "ScrollLines { height: 1fr; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context | None = None, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self.first = 0
 
     def again(self) -> None:

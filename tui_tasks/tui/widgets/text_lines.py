@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.geometry import Region, Size
@@ -17,6 +17,9 @@ from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 Drawn = Sequence[Part]
 
@@ -64,8 +67,8 @@ class TextLines(LinePainter):
 
     DEFAULT_CSS = "TextLines { height: auto; }"
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(context, id=id, classes=classes)
         self._shown: list[Drawn] = []
         self._shown_width = 0
         self._strips: dict[int, Strip] = {}
