@@ -21,7 +21,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "G", "k", "v", "k", "n")
         await write(pilot, "half a th")
-        line = app.pane.window._held.cursor_line
+        line = app.pane.window.cursor_line
         for number in range(40):
             agent(AddTask(f"new {number}", before=plan[1]), LogTask(plan[5], f"step {number}"))
         agent(DeleteTask(plan[2]), MoveTask(plan[3], after=plan[9]))
@@ -30,7 +30,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
         assert app.pane.window.marks == [plan[8]]
         assert app.query_one(AddWords).value == "half a th"
         assert app.focused is app.query_one(AddWords)
-        assert app.pane.window._held.cursor_line == line
+        assert app.pane.window.cursor_line == line
         await write(pilot, "ought")
         await press(app, pilot, "enter")
         assert app.pane.window.row.name == "half a thought"
@@ -48,14 +48,14 @@ async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan
             number += 1
             agent(AddTask(f"new {number}", **({"after": plan[1]} if number % 2 else {"before": plan[2]})))
             await until(pilot, lambda total=9 + number: app.current_list.total == total)
-        held = app.pane.window._held
-        await until(pilot, lambda: held.index(plan[2]) is not None)
-        assert held.rows == list(pages.after(app.bridge.db, app.list_id, pages.FIRST, len(held.rows)))
+        rows = app.pane.window
+        await until(pilot, lambda: any(row.uid == plan[2] for row in rows.rows_held))
+        assert rows.rows_held == list(pages.after(app.bridge.db, app.list_id, pages.FIRST, len(rows.rows_held)))
         assert app.pane.window.cursor == plan[3]
         agent(AddTask("newest", before=plan[2]))
         await until(pilot, lambda: app.current_list.total == 10 + number)
-        assert [row.name for row in held.rows] == order(app)[: len(held.rows)]
-        assert "newest" in order(app)[: len(held.rows)]
+        assert [row.name for row in rows.rows_held] == order(app)[: len(rows.rows_held)]
+        assert "newest" in order(app)[: len(rows.rows_held)]
 
 
 async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monkeypatch):
@@ -132,8 +132,9 @@ async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, ma
         written, drawn = [], []
         monkeypatch.setattr(type(app._driver), "is_headless", False)
         monkeypatch.setattr(app._driver, "write", written.append)
-        draw = app.pane.window.draw
-        monkeypatch.setattr(app.pane.window, "draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
+        painter = app.pane.window._painter
+        draw = painter._draw
+        monkeypatch.setattr(painter, "_draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
         clock[0] += 1_000_000
         await until(pilot, lambda: "41s" in lines(app)[8] and "41s ago" in lines(app)[1])
         assert set(re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", "".join(written))) == {"1"}

@@ -136,7 +136,7 @@ async def test_it_follows_what_comes_in(plan, make_app):
         for number in range(3):
             by_agent(plan, "claude-1", *(LogTask(plan[5], f"step {number}.{each}") for each in range(200)))
             await until(pilot, lambda number=number: texts(app)[-1] == f"step {number}.199")
-            assert log_of(app).window.on_last
+            assert log_of(app).window.is_on_last
         assert "following ↓ newest last" in shown(app)
 
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tui_tasks.tui.rows.row_cache import RowPage
-from tui_tasks.tui.rows.row_cursor import Rows
+from tui_tasks.tui.rows.row_cache import RowCache
+from tui_tasks.tui.rows.row_cursor import RowCursor
+from tui_tasks.tui.rows.source import RowPage
 
 Row = tuple[float, str, int]  # order, key, what it says
 
@@ -62,32 +63,32 @@ def numbered(count: int) -> list[Row]:
     return [(float(number), str(number), 0) for number in range(count)]
 
 
-def shown(count: int, height: int, cursor: str | None = None) -> tuple[Rows[Row], Truth]:
+def shown(count: int, height: int, cursor: str | None = None) -> tuple[RowCursor[Row], Truth]:
     truth = Truth(numbered(count))
-    rows: Rows[Row] = Rows()
+    rows: RowCursor[Row] = RowCursor(RowCache())
     rows.resize(height)
     rows.show(truth, cursor)
     return rows, truth
 
 
-def lines(rows: Rows[Row]) -> list[str]:
-    return [row[1] for row in rows.on_screen]
+def lines(rows: RowCursor[Row]) -> list[str]:
+    return [row[1] for row in rows.cache.on_screen]
 
 
 def test_moving_down_scrolls_by_one_row_at_the_edge():
     rows, _ = shown(100, 5)
     for _ in range(5):
         rows.move(1)
-    assert rows.cursor == "5"
+    assert rows.key == "5"
     assert lines(rows) == ["1", "2", "3", "4", "5"]
 
 
 def test_the_end_of_a_long_list_is_reached_without_reading_what_is_between():
     rows, truth = shown(100_000, 40)
-    rows.last()
-    assert rows.cursor == "99999"
+    rows.move_last()
+    assert rows.key == "99999"
     assert truth.read < 1_000
-    rows.page(-1)
+    rows.move_page(-1)
     assert lines(rows)[-1] == str(99_999 - 39)
 
 
@@ -96,8 +97,8 @@ def test_a_new_row_above_moves_nothing_on_a_screen_that_is_full():
     before = lines(rows)
     truth.rows.insert(49, (48.5, "new", 0))
     rows.change(["new"])
-    assert rows.cursor == "50"
-    assert rows.cursor_line == before.index("50")
+    assert rows.key == "50"
+    assert rows.line == before.index("50")
 
 
 def test_a_new_row_in_a_list_that_fits_is_shown_in_its_place():
@@ -105,27 +106,27 @@ def test_a_new_row_in_a_list_that_fits_is_shown_in_its_place():
     truth.rows.insert(1, (0.5, "new", 0))
     rows.change(["new"])
     assert lines(rows) == ["0", "new", "1", "2"]
-    assert rows.cursor == "0"
+    assert rows.key == "0"
 
 
 def test_when_the_cursors_row_goes_the_one_that_took_its_place_has_the_cursor():
     rows, truth = shown(5, 10, cursor="2")
     del truth.rows[2]
     rows.change(["2"])
-    assert rows.cursor == "3"
+    assert rows.key == "3"
     del truth.rows[2:]
     rows.change(["3", "4"])
-    assert rows.cursor == "1"
+    assert rows.key == "1"
 
 
 def test_the_humans_own_move_leaves_the_others_where_they_are():
     rows, truth = shown(100, 5, cursor="50")
-    rows.scroll(2 - (rows.cursor_line or 0))
+    rows.scroll(2 - (rows.line or 0))
     before = lines(rows)
     row = truth.rows.pop(50)
     truth.rows.insert(51, (51.5, row[1], 0))
     rows.change(["50"])
-    assert rows.cursor == "50"
+    assert rows.key == "50"
     assert sorted(lines(rows)) == sorted(before)
 
 
@@ -135,7 +136,7 @@ def test_a_row_that_changed_is_not_read_with_its_neighbours():
     read = truth.read
     rows.change(["2"])
     assert truth.read == read
-    assert rows.on_screen[2] == (2.0, "2", 7)
+    assert rows.cache.on_screen[2] == (2.0, "2", 7)
 
 
 def test_reading_that_was_broken_off_goes_on():
@@ -148,21 +149,21 @@ def test_reading_that_was_broken_off_goes_on():
             self.turns = max(0, self.turns - 1)
             return page
 
-    rows: Rows[Row] = Rows()
+    rows: RowCursor[Row] = RowCursor(RowCache())
     rows.resize(5)
     rows.show(Slow(numbered(3)))
-    assert rows.pending
-    while rows.pending:
-        rows.proceed()
+    assert rows.cache.is_cut
+    while rows.cache.is_cut:
+        rows.resume()
     assert lines(rows) == ["0", "1", "2"]
-    assert rows.cursor == "0"
+    assert rows.key == "0"
 
 
 class AgainstTheTruth(RuleBasedStateMachine):
     @initialize(count=st.integers(0, 60), height=st.integers(1, 12), data=st.data())
     def begin(self, count: int, height: int, data: st.DataObject) -> None:
         self.truth = Truth(numbered(count))
-        self.rows: Rows[Row] = Rows()
+        self.rows: RowCursor[Row] = RowCursor(RowCache())
         self.rows.resize(height)
         cursor = data.draw(st.sampled_from([None, *(row[1] for row in self.truth.rows)]))
         self.rows.show(self.truth, cursor)
@@ -170,35 +171,35 @@ class AgainstTheTruth(RuleBasedStateMachine):
 
     @rule(by=st.integers(-30, 30))
     def move(self, by: int) -> None:
-        was = self.rows.cursor
+        was = self.rows.key
         self.rows.move(by)
         if was is not None:
             at = [row[1] for row in self.truth.rows].index(was)
             wanted = min(max(at + by, 0), len(self.truth.rows) - 1)
-            assert self.rows.cursor == self.truth.rows[wanted][1]
-            assert self.rows.cursor in lines(self.rows)
+            assert self.rows.key == self.truth.rows[wanted][1]
+            assert self.rows.key in lines(self.rows)
 
     @rule(by=st.sampled_from([-1, 1]))
     def page(self, by: int) -> None:
-        self.rows.page(by)
+        self.rows.move_page(by)
 
     @rule()
     def first(self) -> None:
-        self.rows.first()
+        self.rows.move_first()
         if self.truth.rows:
-            assert self.rows.cursor == self.truth.rows[0][1]
+            assert self.rows.key == self.truth.rows[0][1]
 
     @rule()
     def last(self) -> None:
-        self.rows.last()
+        self.rows.move_last()
         if self.truth.rows:
-            assert self.rows.cursor == self.truth.rows[-1][1]
+            assert self.rows.key == self.truth.rows[-1][1]
 
     @rule(by=st.integers(-40, 40))
     def scroll(self, by: int) -> None:
-        was = self.rows.cursor
+        was = self.rows.key
         self.rows.scroll(by)
-        assert self.rows.cursor == was
+        assert self.rows.key == was
 
     @rule(height=st.integers(1, 15))
     def resize(self, height: int) -> None:
@@ -212,14 +213,14 @@ class AgainstTheTruth(RuleBasedStateMachine):
     def go(self, data: st.DataObject) -> None:
         if self.truth.rows:
             row = data.draw(st.sampled_from(self.truth.rows))
-            assert self.rows.go(row[1])
-            assert self.rows.cursor == row[1]
+            assert self.rows.move_to(row[1])
+            assert self.rows.key == row[1]
             assert row[1] in lines(self.rows)
 
     @rule(data=st.data())
     def others_write(self, data: st.DataObject) -> None:
         """Some rows come, go, move and change, as one batch, by somebody else."""
-        cursor, line, top = self.rows.cursor, self.rows.cursor_line, self.rows.top
+        cursor, line, top = self.rows.key, self.rows.line, self.rows.cache.top
         touched: set[str] = set()
         for _ in range(data.draw(st.integers(1, 4))):
             what = data.draw(st.sampled_from(["come", "go", "move", "say"]))
@@ -237,13 +238,13 @@ class AgainstTheTruth(RuleBasedStateMachine):
                 touched.add(row[1])
         self.rows.change(touched)
         if cursor is not None:
-            assert self.rows.cursor == cursor
-            if line is not None and 0 <= line < self.rows.height:
+            assert self.rows.key == cursor
+            if line is not None and 0 <= line < self.rows.cache.height:
                 # The cursor's row stays on its line, but where the list is at its end or start.
-                held, height = len(self.truth.rows), self.rows.height
+                held, height = len(self.truth.rows), self.rows.cache.height
                 here = [row[1] for row in self.truth.rows].index(cursor)
                 wanted = max(0, min(here - line, held - height))
-                assert self.rows.cursor_line == here - wanted, (top, line)
+                assert self.rows.line == here - wanted, (top, line)
 
     def _put(self, row: Row, touched: set[str]) -> None:
         orders = {each[0] for each in self.truth.rows}
@@ -254,15 +255,15 @@ class AgainstTheTruth(RuleBasedStateMachine):
     @invariant()
     def what_is_shown_is_true(self) -> None:
         rows, truth = self.rows, self.truth.rows
-        if not rows.rows:
+        if not rows.cache.rows:
             assert not truth
-            assert rows.cursor is None
+            assert rows.key is None
             return
-        at = truth.index(rows.rows[0])
-        assert truth[at : at + len(rows.rows)] == rows.rows
-        assert rows.base == at
-        assert rows.cursor in [row[1] for row in truth]
-        assert len(rows.on_screen) == min(rows.height, len(truth))
+        at = truth.index(rows.cache.rows[0])
+        assert truth[at : at + len(rows.cache.rows)] == rows.cache.rows
+        assert rows.cache.base == at
+        assert rows.key in [row[1] for row in truth]
+        assert len(rows.cache.on_screen) == min(rows.cache.height, len(truth))
 
 
 TestAgainstTheTruth = AgainstTheTruth.TestCase
@@ -273,8 +274,8 @@ TestAgainstTheTruth.settings = settings(max_examples=150, stateful_step_count=30
 @settings(max_examples=50, deadline=None)
 def test_a_list_is_opened_around_any_of_its_rows(count, height, at):
     rows, truth = shown(count, height, cursor=str(at % count))
-    assert rows.cursor == str(at % count)
-    assert rows.cursor in lines(rows)
+    assert rows.key == str(at % count)
+    assert rows.key in lines(rows)
     assert truth.read <= 3 * 3 * height
 
 

@@ -35,7 +35,7 @@ class BoardWords(TaskWords, BoardMoves):
 
     def nearby(self) -> Iterable[TaskLine]:
         """As `TaskWords.nearby`."""
-        return (row for column in self.columns for row in column.window.nearby)
+        return (row for column in self.columns for row in column.window.rows_held)
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
         """Back to the cards, with the filter."""

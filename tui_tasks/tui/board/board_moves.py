@@ -149,7 +149,7 @@ class BoardMoves(TaskActions):
         event.stop()
         over = self._column_at(event.at)
         for column in self.columns:
-            column.head.set_target(column is over and column.window is not event.window)
+            column.head.set_target(column is over and column.window is not event.row_list)
 
     def end_drag(self) -> None:
         """No column is where a card would land any more."""
@@ -165,17 +165,17 @@ class BoardMoves(TaskActions):
             return
         if self.host.bridge.read_only:
             self.host.say("read only")
-        elif over.window is event.window:
+        elif over.window is event.row_list:
             self.host.flow(self._drop_within(over, event))
         else:
-            marks = event.window.marks
+            marks = event.row_list.marks
             self.host.flow(self.put_into(marks if event.key in marks else [event.key], over.plan))
 
     async def _drop_within(self, column: Column, event: VirtualList.Dropped) -> None:
         window: Any = column.window
         other = window.row_at(event.at.y - window.region.y)
         if other is None:
-            other = window.nearby[-1] if event.at.y >= window.region.y else window.nearby[0]
+            other = window.rows_held[-1] if event.at.y >= window.region.y else window.rows_held[0]
         async with self.moving:
             mine = self._card(event.key)
             if mine is not None and window.source is not None:

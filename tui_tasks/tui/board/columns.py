@@ -18,9 +18,9 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import FIRST, LAST
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import dot, face_of, lines_of
-from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
@@ -160,23 +160,18 @@ class ColumnWindow(VirtualList[Card], can_focus=False):
 
     def take(self, plan: ColumnSpec) -> None:
         """Show cards otherwise."""
-        self.plan, self.row_height = plan, plan.height
-        self._drawn = []
-        self._held.resize(self.size.height // self.row_height)
+        self.plan = plan
+        self.set_row_height(plan.height)
 
     def change(self, keys: Iterable[str]) -> None:
         """As ever; cards that wait for one of the tasks are seen to as well: what holds them up is no entry's."""
         keys = set(keys)
-        keys.update(row.uid for row in self._held.rows if not keys.isdisjoint(row.depends_on))
+        keys.update(row.uid for row in self.rows_held if not keys.isdisjoint(row.depends_on))
         super().change(keys)
 
-    @property
-    def nearby(self) -> list[Card]:
-        """The cards that are held: those on screen and some around them."""
-        return self._held.rows
-
-    def _look(self, row: Card, number: int) -> RowLook:
-        found = super()._look(row, number)
+    def look_of(self, row: Card, number: int) -> RowLook:
+        """As `VirtualList.look_of`; the current column alone shows its cursor, and `place` is in the list."""
+        found = super().look_of(row, number)
         cursor = found.cursor and self.current
         here = self.host.current_list
         digits = len(str(here.total)) if here is not None else 1
@@ -225,7 +220,7 @@ class ColumnWindow(VirtualList[Card], can_focus=False):
         """Say whether this is the column that keys are about: it alone shows its cursor."""
         if current != self.current:
             self.current = current
-            self._repaint()
+            self._update()
             if not self.has_rows:
                 self.refresh()
 

@@ -16,11 +16,11 @@ from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.list.list_moves import ListMoves
 from tui_tasks.tui.list.list_rows import ListFoot, ListHead, ListRule, SideFoot, TaskWindow, side_width
-from tui_tasks.tui.rows.match_counter import MatchCounter
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
-from tui_tasks.tui.rows.sources import TasksOfList
 from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.tasks.match_counter import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
+from tui_tasks.tui.tasks.tasks_of_list import TasksOfList
 from tui_tasks.tui.widgets.pane import TransparentContainer
 
 

@@ -174,7 +174,7 @@ class LogPane(RowActions, Pane):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Off the newest entry the log stands still; back on it, it follows again."""
         event.stop()
-        self._follow(self.window.on_last and not self.is_open)
+        self._follow(self.window.is_on_last and not self.is_open)
         if self.is_open:
             self.query_one(EntryDetail).show(self.window.row)
 
@@ -226,7 +226,7 @@ class LogPane(RowActions, Pane):
             self._exports.end()
         elif self.is_open:
             self.remove_class("-open")
-            self._follow(self.window.on_last)
+            self._follow(self.window.is_on_last)
             self.window.focus()
             self.host.frame_again()
         elif self.query_one(FilterBar).is_open:

@@ -22,9 +22,9 @@ from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.app.app_state import AppState
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
-from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.widgets.styles import Part
 
 # The most cells that the name of a task has, and about how many stand before it.
@@ -146,16 +146,6 @@ class LogWindow(VirtualList[LogLine]):
         self._then: dict[int, int | None] = {}
         self._places_then: PlacesThen | None = None
 
-    @property
-    def at_end(self) -> bool:
-        """Whether the newest entry is on screen."""
-        return self._held.at_end
-
-    @property
-    def on_last(self) -> bool:
-        """Whether the newest entry has the cursor."""
-        return self.at_end and bool(self._held.rows) and self.cursor == self._held.key(self._held.rows[-1])
-
     def scroll_rows(self, by: int) -> None:
         """As ever; the pane is told."""
         super().scroll_rows(by)
@@ -165,10 +155,10 @@ class LogWindow(VirtualList[LogLine]):
     def reached(self) -> int | None:
         """The number of the entry that was reached in looking for what is wanted; None where nothing is looked for."""
         source = self.source
-        return source.reached if self._held.pending and isinstance(source, EntriesOfJournal) else None
+        return source.reached if self.is_searching and isinstance(source, EntriesOfJournal) else None
 
-    def _go_on(self) -> None:
-        super()._go_on()
+    def resumed(self) -> None:
+        """Tell the pane that more of the journal was searched."""
         self.post_message(self.Searched())
 
     def hold_still(self, until: int) -> None:
@@ -185,7 +175,7 @@ class LogWindow(VirtualList[LogLine]):
     def folded_by(self, changes: Changes) -> list[str]:
         """The keys of the lines that may be folded into what came in."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
-        rows = self._held.rows if said else ()
+        rows = self.rows_held if said else ()
         return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
 
     def number_jobs(self, uids: Sequence[str]) -> None:
@@ -275,7 +265,7 @@ class LogWindow(VirtualList[LogLine]):
     def draw_empty(self, line: int) -> Sequence[Part]:
         """Say so."""
         source = self.source
-        searching = self._held.pending
+        searching = self.is_searching
         if isinstance(source, EntriesOfJournal) and source.only:
             words = "   Looking further back..." if searching else "   Nothing matches."
         else:

@@ -1,1 +1,3 @@
-"""A list of rows fetched by key, ten or a million: where they come from, what is kept, how they are painted."""
+"""A list of any length in a widget. `RowCache` holds the rows around the screen, `RowCursor` moves in them,
+`RowPainter` draws them, and `VirtualList` is the widget composed of the three. Rows come from a `Source`.
+"""

@@ -1,4 +1,4 @@
-"""Rows that are few enough to be held whole: questions, agents, jobs."""
+"""Rows that are few enough to be held in memory: questions, agents, jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class InMemorySource(Generic[R]):
-    """A `Source` of rows in memory; `take` puts others in their place and tells which differ."""
+    """A `Source` of rows in memory, sorted by `order`."""
 
     def __init__(self, key: Callable[[R], str], order: Callable[[R], Any]) -> None:
         self._key = key
@@ -19,14 +19,14 @@ class InMemorySource(Generic[R]):
         self._by_key: dict[str, R] = {}
 
     def take(self, rows: Iterable[R]) -> set[str]:
-        """Hold these rows; return the keys of those that have come, changed or gone."""
+        """Replace all rows; return the keys of those that came, changed or went."""
         self.rows = sorted(rows, key=self._order)
         before, self._by_key = self._by_key, {self._key(row): row for row in self.rows}
         both = before.keys() | self._by_key.keys()
         return {key for key in both if before.get(key) != self._by_key.get(key)}
 
     def get(self, key: str | None) -> R | None:
-        """The row of that key."""
+        """Return the row of a key."""
         return None if key is None else self._by_key.get(key)
 
     def first(self, limit: int) -> list[R]:

@@ -1,69 +1,40 @@
-"""The rows around those on screen, as they are read by key from a `Source`: a few screens of them, whatever it has."""
+"""The rows on screen and some around them: a few screens, however many the source has."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Final, Generic, TypeVar
+
+from tui_tasks.tui.rows.source import Source
 
 R = TypeVar("R")
 
-# Rows are read up to a screen beyond those shown, a few screens at a time, and forgotten when farther off than that.
+# All in screens: rows are read when fewer than AHEAD are left beyond the screen, PAGE at a time, and dropped when more
+# than KEPT away from it.
 AHEAD: Final = 1
-AT_ONCE: Final = 3
+PAGE: Final = 3
 KEPT: Final = 4
 
 
-class RowPage(list[R]):
-    """Rows that were read. `cut`: reading took long and was broken off; asking again goes on from there."""
-
-    cut: bool = False
-
-
-class Source(Protocol[R]):
-    """An ordered set of rows, read by key. Rows that are equal look alike."""
-
-    def first(self, limit: int) -> Sequence[R]:
-        """The first rows, in order."""
-
-    def last(self, limit: int) -> Sequence[R]:
-        """The last rows, in order."""
-
-    def after(self, row: R, limit: int) -> Sequence[R]:
-        """The rows that follow one, in order; the row itself may be gone by now."""
-
-    def before(self, row: R, limit: int) -> Sequence[R]:
-        """The rows that come right before one, in order."""
-
-    def find(self, keys: Collection[str]) -> dict[str, R]:
-        """Those of the keys that are in the set, with their rows."""
-
-    def key(self, row: R) -> str:
-        """What names a row for good."""
-
-    def order(self, row: R) -> Any:
-        """What sorts it."""
-
-    def place(self, row: R) -> int:
-        """How many rows come before it, where that is known at little cost; else -1."""
-
-    def total(self) -> int:
-        """How many rows there are, where that is known at little cost; else -1."""
-
-
 class RowCache(Generic[R]):
-    """A few screens of a source's rows, `top` being the index of the first on screen, `height` how many are."""
+    """A contiguous run of a source's rows. `top` is the index of the first row on screen, `height` how many fit.
+
+    Keys stay the same while indexes change with every read, so a caller keeps keys and asks for the index.
+    """
 
     def __init__(self) -> None:
         self.source: Source[R] | None = None
         self.rows: list[R] = []
         self.top = 0
         self.height = 0
-        self.base = -1  # how many rows come before `rows[0]`; -1: not known
-        self._at: dict[str, int] = {}
-        self._at_start = self._at_end = True
-        self._from_end = False
-        self.pending = False  # reading was broken off: `Rows.proceed`
+        self.base = -1
+        """How many rows of the source come before `rows[0]`; -1 where that is not known."""
+        self.has_first = self.has_last = True
+        """Whether the first and the last row of the source are among `rows`."""
+        self.is_cut = False
+        """Whether a read ended early (`RowPage.cut`), so that there may be more rows than are held."""
+        self._index: dict[str, int] = {}
 
     @property
     def on_screen(self) -> list[R]:
@@ -72,125 +43,164 @@ class RowCache(Generic[R]):
 
     @property
     def at_end(self) -> bool:
-        """Whether the last row there is stands on screen."""
-        return self._at_end and self.top + self.height >= len(self.rows)
+        """Whether the last row of the source is on screen."""
+        return self.has_last and self.top + self.height >= len(self.rows)
 
-    def index(self, key: str) -> int | None:
-        """Where in `rows` a key is."""
-        return self._at.get(key)
+    def index(self, key: str | None) -> int | None:
+        """Return the index of a key in `rows`."""
+        return None if key is None else self._index.get(key)
 
     def key(self, row: R) -> str:
-        """The key of a row."""
+        """Return the key of a row."""
         assert self.source is not None
         return self.source.key(row)
 
-    @property
-    def _wanted(self) -> int:
-        return max(self.height, 1) * AT_ONCE
-
-    def _take_edge(self) -> None:
-        """Hold the first rows, or the last where they are shown from the end."""
+    def position(self, row: R) -> int:
+        """Return the index that a row has in `rows`, or would have."""
         assert self.source is not None
-        rows = self.source.last(self._wanted) if self._from_end else self.source.first(self._wanted)
-        self._take(rows, start=not self._from_end)
+        return bisect_left(self.rows, self.source.order(row), key=self.source.order)
 
-    def _take(self, rows: Sequence[R], *, start: bool) -> None:
-        """Hold these rows, which are the first or the last."""
-        all_there = len(rows) < self._wanted and not self._was_cut(rows)
+    # Reading
+
+    def clear(self, source: Source[R] | None) -> None:
+        """Drop all rows and take another source."""
+        self.source, self.rows, self._index, self.top, self.base = source, [], {}, 0, -1
+
+    def read_first(self) -> None:
+        """Hold the first rows, with the first on screen."""
+        assert self.source is not None
+        self._hold_edge(self.source.first(self._page), is_first=True)
+
+    def read_last(self) -> None:
+        """Hold the last rows, with the last on screen."""
+        assert self.source is not None
+        self._hold_edge(self.source.last(self._page), is_first=False)
+
+    def _hold_edge(self, rows: Sequence[R], *, is_first: bool) -> None:
+        is_all = len(rows) < self._page and not self._note_cut(rows)
         self.rows = list(rows)
-        self._at_start, self._at_end = start or all_there, not start or all_there
-        self.top = 0 if start else len(rows) - self.height
-        self._index()
-        self._note_base()
-        self._clamp()
+        self.has_first, self.has_last = is_first or is_all, not is_first or is_all
+        self.top = 0 if is_first else len(rows) - self.height
+        self._reindex()
+        self.update_base()
+        self.clamp()
 
-    def _take_around(self, place: R, row: R | None) -> None:
+    def read_around(self, place: R, row: R | None) -> None:
+        """Hold the rows on both sides of `place`; between them `row`, that row as it is now, unless it is gone."""
         assert self.source is not None
-        before, after = self.source.before(place, self._wanted), self.source.after(place, self._wanted)
-        self._at_start = len(before) < self._wanted and not self._was_cut(before)
-        self._at_end = len(after) < self._wanted and not self._was_cut(after)
+        before, after = self.source.before(place, self._page), self.source.after(place, self._page)
+        self.has_first = len(before) < self._page and not self._note_cut(before)
+        self.has_last = len(after) < self._page and not self._note_cut(after)
         self.rows = [*before, *([row] if row is not None else []), *after]
-        self._index()
-        self._note_base()
+        self._reindex()
+        self.update_base()
 
-    def _was_cut(self, rows: Sequence[R]) -> bool:
-        cut: bool = getattr(rows, "cut", False)
-        self.pending = self.pending or cut
-        return cut
-
-    def _index(self) -> None:
-        self._at = {self.key(row): at for at, row in enumerate(self.rows)}
-
-    def _note_base(self) -> None:
-        assert self.source is not None
-        self.base = self.source.place(self.rows[0]) if self.rows else 0
-
-    def _extend(self) -> None:
-        """Read on where the screen comes near an end of what is held."""
-        if self.source is None or not self.rows:
-            return
-        near = self.height * AHEAD
-        if self.top < near and not self._at_start:
-            self._read_before(self._wanted)
-        if self.top + self.height + near > len(self.rows) and not self._at_end:
-            self._read_after(self._wanted)
-        self._trim()
-
-    def _read_to(self, at: int) -> None:
-        """Read on until an index is held, as far as there are rows that way."""
+    def read_to(self, index: int) -> None:
+        """Read on until an index is held, as far as there are rows in that direction. Indexes may change."""
         if not self.rows:
             return
-        if at < 0 and not self._at_start:
-            self._read_before(max(self._wanted, -at))
-        elif at >= len(self.rows) and not self._at_end:
-            self._read_after(max(self._wanted, at - len(self.rows) + 1))
+        if index < 0 and not self.has_first:
+            self._read_before(max(self._page, -index))
+        elif index >= len(self.rows) and not self.has_last:
+            self._read_after(max(self._page, index - len(self.rows) + 1))
+
+    def fill(self) -> None:
+        """Read on where the screen comes near an end of the rows, drop those far from it, fill the screen."""
+        if self.source is not None and self.rows:
+            near = self.height * AHEAD
+            if self.top < near and not self.has_first:
+                self._read_before(self._page)
+            if self.top + self.height + near > len(self.rows) and not self.has_last:
+                self._read_after(self._page)
+            self._drop_far()
+        self.clamp()
+
+    def scroll(self, by: int) -> None:
+        """Move the screen by rows, down where `by` is above 0."""
+        self.read_to(self.top + by)
+        self.read_to(self.top + by + self.height - 1)
+        self.top += by
+        self.clamp()
+        self.fill()
+
+    def clamp(self) -> None:
+        """Leave no empty lines on screen while there are rows to fill them."""
+        self.top = max(0, min(self.top, len(self.rows) - self.height))
+
+    @property
+    def _page(self) -> int:
+        return max(self.height, 1) * PAGE
 
     def _read_before(self, limit: int) -> None:
         assert self.source is not None
         more = self.source.before(self.rows[0], limit)
-        self._at_start = len(more) < limit and not self._was_cut(more)
+        self.has_first = len(more) < limit and not self._note_cut(more)
         self.rows[:0] = more
         self.top += len(more)
         self.base = self.base - len(more) if self.base >= 0 else -1
-        self._index()
+        self._reindex()
 
     def _read_after(self, limit: int) -> None:
         assert self.source is not None
         more = self.source.after(self.rows[-1], limit)
-        self._at_end = len(more) < limit and not self._was_cut(more)
+        self.has_last = len(more) < limit and not self._note_cut(more)
         self.rows += more
-        self._index()
+        self._reindex()
 
-    def _trim(self) -> None:
-        """Forget the rows that are far from the screen."""
-        far = self.height * KEPT
-        if len(self.rows) <= 2 * far + self.height + self._wanted:
+    def _note_cut(self, rows: Sequence[R]) -> bool:
+        is_cut: bool = getattr(rows, "cut", False)
+        self.is_cut = self.is_cut or is_cut
+        return is_cut
+
+    def _drop_far(self) -> None:
+        kept = self.height * KEPT
+        # A page of slack, so that a scroll back and forth does not read and drop the same rows.
+        if len(self.rows) <= 2 * kept + self.height + self._page:
             return
-        low, high = max(0, self.top - far), self.top + self.height + far
+        low, high = max(0, self.top - kept), self.top + self.height + kept
         if high < len(self.rows):
             del self.rows[high:]
-            self._at_end = False
+            self.has_last = False
         if low > 0:
             del self.rows[:low]
             self.top -= low
             self.base = self.base + low if self.base >= 0 else -1
-            self._at_start = False
-        self._index()
+            self.has_first = False
+        self._reindex()
 
-    def _clamp(self) -> None:
-        self.top = max(0, min(self.top, len(self.rows) - self.height))
+    def _reindex(self) -> None:
+        self._index = {self.key(row): at for at, row in enumerate(self.rows)}
 
-    def _is_moved(self, key: str, row: R | None) -> bool:
-        """Whether a row has come, gone, or is sorted elsewhere than where it is held."""
+    # Changes
+
+    def update(self, keys: set[str], found: dict[str, R]) -> set[str]:
+        """Replace the rows of these keys that keep their place; return the keys that came, went or moved.
+
+        `found` has the rows of the keys as they are now; a key that is missing from it is gone.
+        """
+        moved = {key for key in keys if self._has_moved(key, found.get(key))}
+        for key in keys & self._index.keys() - moved:
+            self.rows[self._index[key]] = found[key]
+        return moved
+
+    def move(self, keys: set[str], found: dict[str, R]) -> None:
+        """Take the rows of these keys out and put those in `found` where they belong now. `top` is not adjusted."""
+        self.rows = [row for row in self.rows if self.key(row) not in keys]
+        for key in keys & found.keys():
+            at = self.position(found[key])
+            # At an end of what is held, other rows of the source may lie between.
+            if (at > 0 or self.has_first) and (at < len(self.rows) or self.has_last):
+                self.rows.insert(at, found[key])
+        self._reindex()
+
+    def update_base(self) -> None:
+        """Ask the source again how many rows come before `rows[0]`."""
         assert self.source is not None
-        at = self._at.get(key)
+        self.base = self.source.place(self.rows[0]) if self.rows else 0
+
+    def _has_moved(self, key: str, row: R | None) -> bool:
+        assert self.source is not None
+        at = self._index.get(key)
         if at is None or row is None:
             return at is not None or row is not None
         return bool(self.source.order(self.rows[at]) != self.source.order(row))
-
-    def _insert(self, row: R) -> None:
-        """Put a row in where it belongs, unless that is beyond what is held."""
-        assert self.source is not None
-        at = bisect_left(self.rows, self.source.order(row), key=self.source.order)
-        if (at > 0 or self._at_start) and (at < len(self.rows) or self._at_end):
-            self.rows.insert(at, row)

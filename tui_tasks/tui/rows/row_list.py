@@ -1,269 +1,434 @@
-"""A widget over a window of rows that are fetched by key: ten rows and a million cost the same.
-
-No widget stands for a row: `row_paint` draws them.
-"""
+"""The widget over a `Source` of rows: ten rows and a million cost the same. No widget stands for a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from textual import events
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
 
-from tui_tasks.tui.rows.row_cache import Source
-from tui_tasks.tui.rows.row_painter import RowPainter
-from tui_tasks.tui.widgets.painting import Focusable
+from tui_tasks.tui.rows.row_cache import RowCache
+from tui_tasks.tui.rows.row_cursor import RowCursor
+from tui_tasks.tui.rows.row_painter import RowLook, RowPainter
+from tui_tasks.tui.rows.source import Source
+from tui_tasks.tui.widgets.painting import Focusable, LinePainter
 from tui_tasks.tui.widgets.scrolling import WheelScrolling
+from tui_tasks.tui.widgets.styles import Part, StyleCache
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 R = TypeVar("R")
 
+# Seconds before a read that ended early goes on: a key that came meanwhile is handled first.
+_RESUME_AFTER = 0.001
 
-class RowMessage(Message):
-    """Something about one row of a window; `key` names it."""
 
-    def __init__(self, window: VirtualList[Any], key: str) -> None:
+class ListMessage(Message):
+    """Something about a list, or about the row of it that `key` names."""
+
+    def __init__(self, row_list: VirtualList[Any], key: str | None) -> None:
         super().__init__()
-        self.window = window
+        self.row_list = row_list
         self.key = key
 
     @property
     def control(self) -> VirtualList[Any]:
-        """The window it comes from."""
-        return self.window
+        """The list it comes from."""
+        return self.row_list
 
 
-class VirtualList(WheelScrolling, Focusable, RowPainter[R], can_focus=True):
+class RowMessage(ListMessage):
+    """Something about one row of a list."""
+
+    key: str
+
+    def __init__(self, row_list: VirtualList[Any], key: str) -> None:
+        super().__init__(row_list, key)
+
+
+class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=True):
     """Rows of a `Source`, drawn line by line. Subclasses say how a row is drawn (`draw`)."""
 
-    class Moved(Message):
+    class Moved(ListMessage):
         """The cursor is on another row, or on none."""
 
-        def __init__(self, window: VirtualList[Any], key: str | None) -> None:
-            super().__init__()
-            self.window = window
-            self.key = key
-
-        @property
-        def control(self) -> VirtualList[Any]:
-            """The window it comes from."""
-            return self.window
-
     class Opened(RowMessage):
-        """A row was opened by a double click."""
+        """A row was double-clicked."""
 
     class Dragged(RowMessage):
         """A row is being dragged; `at` is where on the screen."""
 
-        def __init__(self, window: VirtualList[Any], key: str, at: Offset) -> None:
-            super().__init__(window, key)
+        def __init__(self, row_list: VirtualList[Any], key: str, at: Offset) -> None:
+            super().__init__(row_list, key)
             self.at = at
 
     class Dropped(Dragged):
-        """A row was let go of, elsewhere than where it was; `at` is where on the screen."""
+        """A row was let go of; `at` is where on the screen."""
 
     DEFAULT_CSS: ClassVar[str] = "VirtualList { height: 1fr; }"
 
-    _pressed: str | None = None
+    row_height: int = 1
+    """Lines to a row."""
 
-    def moved(self, key: str | None) -> Message:
-        """As `RowPainter.moved`."""
-        return self.Moved(self, key)
+    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(context, id=id, classes=classes)
+        self._cache: RowCache[R] = RowCache()
+        self._cursor = RowCursor(self._cache)
+        self._painter = RowPainter(self._cache, self.draw, self.look_of, self.row_height)
+        self._marks: dict[str, None] = {}
+        self._pressed: str | None = None
+        self._dragged: str | None = None
+        self._drop: str | None = None
+        # The cursor that was last posted with `Moved`; the size, width and theme that rows are held and drawn for.
+        self._posted: str | None = None
+        self._fitted = Size(0, 0)
+        self._row_width = 0
+        self._styles: StyleCache | None = None
+        self._is_stale = False
+        self._has_keys = False
+        self._expiry: Timer | None = None
+        self._resuming: Timer | None = None
+
+    # What subclasses say
+
+    def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
+        """Return the parts of one line of a row, from the left; what they leave of `look.width` stays empty."""
+        raise NotImplementedError
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """Return the parts of a line where there are no rows at all."""
+        return ()
+
+    def look_of(self, row: R, number: int) -> RowLook:
+        """Return what a row on screen is drawn with, `number` being how many rows are above it there."""
+        cache = self._cache
+        key = cache.key(row)
+        cursor = key == self._cursor.key
+        return RowLook(
+            cursor=cursor,
+            marked=key in self._marks,
+            focused=cursor and self._has_keys,
+            dragged=key == self._dragged,
+            drop=key == self._drop and self._dragged not in (None, key),
+            place=cache.base + cache.top + number + 1 if cache.base >= 0 else 0,
+            width=self._row_width,
+        )
+
+    def resumed(self) -> None:
+        """A read that had ended early went on. Subclasses may tell how far it has come."""
+
+    def lasts(self, span_us: int) -> None:
+        """Say, in `draw`, for how many microseconds what is drawn stays true (`text.times.age_lasts`)."""
+        self._painter.lasts(span_us)
 
     # What is shown
 
     def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
-        """Show other rows, with the cursor on the one of that key, else on the first, or `from_end` on the last."""
+        """Show other rows, with the cursor on the row of that key, else on the first row, or on the last."""
         self._marks.clear()
-        self._told = None
-        if not self._held.height:
-            # Before there is a layout, so that its first paint has rows.
-            self._held.resize(self.app.size.height // self.row_height)
-        self._held.show(source, cursor, from_end=from_end)
-        self._repaint()
+        if not self._cache.height:
+            # Before the first layout: a guess, so that the first paint has rows.
+            self._cursor.resize(self.app.size.height // self.row_height)
+        self._posted = None
+        self._cursor.show(source, cursor, from_end=from_end)
+        self._update()
 
     def refilter(self, source: Source[R], cursor: str | None = None) -> None:
-        """Show more or fewer of the same rows: marks stay."""
-        self._told = None
-        self._held.show(source, cursor)
-        self._repaint()
+        """Show more or fewer of the same rows; marks stay."""
+        self._posted = None
+        self._cursor.show(source, cursor)
+        self._update()
 
     def reload(self) -> None:
         """Read again what is on screen; cursor, marks and the place on screen stay."""
-        self._held.reload()
+        self._cursor.reload()
         self.again()
 
     def change(self, keys: Iterable[str]) -> None:
-        """Rows of these keys may have come, changed or gone: see to them and to nothing else."""
+        """Take in that rows of these keys came, changed or went; no other row is read or drawn."""
         keys = list(keys)
-        self._held.change(keys)
-        source = self._held.source
+        self._cursor.change(keys)
         marked = [key for key in keys if key in self._marks]
-        if marked and source is not None:
-            there = source.find(marked)
+        if marked and self.source is not None:
+            found = self.source.find(marked)
             for key in marked:
-                if key not in there:
+                if key not in found:
                     del self._marks[key]
-        self._repaint()
+        self._update()
 
     def grow(self) -> None:
-        """There are more rows at the end: they are read once the screen comes near."""
-        self._held.grow()
-        self._repaint()
+        """Take in that there are more rows at the end; they are read once the screen comes near them."""
+        self._cursor.grow()
+        self._update()
+
+    def again(self) -> None:
+        """Draw every row again: something that all of them show changed. Equal lines are not painted again."""
+        self._painter.outdate()
+        self._update()
+
+    def set_row_height(self, lines: int) -> None:
+        """Give rows another height, in lines."""
+        self.row_height = self._painter.row_height = lines
+        self._painter.forget()
+        self._cursor.resize(self.size.height // lines)
 
     # What others ask
 
     @property
     def source(self) -> Source[R] | None:
-        """Where its rows come from."""
-        return self._held.source
+        """Where the rows come from."""
+        return self._cache.source
 
     @property
     def cursor(self) -> str | None:
-        """The key of the row that the cursor is on."""
-        return self._held.cursor
+        """The key of the cursor's row."""
+        return self._cursor.key
+
+    @property
+    def cursor_line(self) -> int | None:
+        """How many rows the cursor is below the top; None where it is far from the screen."""
+        return self._cursor.line
 
     @property
     def row(self) -> R | None:
-        """The row that the cursor is on."""
-        return self._held.row
+        """The cursor's row."""
+        return self._cursor.row
 
     @property
     def marks(self) -> list[str]:
-        """The keys that are marked, in the order of marking."""
+        """The keys of the marked rows, in the order in which they were marked."""
         return list(self._marks)
 
     @property
     def rows_on_screen(self) -> list[R]:
         """The rows on screen, from the top."""
-        return self._held.on_screen
+        return self._cache.on_screen
+
+    @property
+    def rows_held(self) -> list[R]:
+        """The rows on screen and some around them."""
+        return self._cache.rows
 
     @property
     def keys_on_screen(self) -> list[str]:
         """The keys of the rows on screen, from the top."""
-        return [self._held.key(row) for row in self._held.on_screen]
+        return [self._cache.key(row) for row in self._cache.on_screen]
 
     @property
     def has_rows(self) -> bool:
-        """Whether it has rows at all, as far as is known."""
-        self._held.load()
-        return bool(self._held.rows)
+        """Whether there are rows, as far as is known."""
+        self._cursor.load()
+        return bool(self._cache.rows)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last row is on screen."""
+        return self._cache.at_end
+
+    @property
+    def is_on_last(self) -> bool:
+        """Whether the cursor is on the last row."""
+        rows = self._cache.rows
+        return self._cache.at_end and bool(rows) and self._cursor.key == self._cache.key(rows[-1])
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether rows are still looked for, a stretch at a time."""
+        return self._cache.is_cut
 
     def row_at(self, y: int) -> R | None:
-        """The row at a line of the widget."""
-        at = self._held.top + y // self.row_height
-        return self._held.rows[at] if y >= 0 and at < len(self._held.rows) else None
+        """Return the row at a line of the widget."""
+        at = self._cache.top + y // self.row_height
+        return self._cache.rows[at] if y >= 0 and at < len(self._cache.rows) else None
 
     def neighbour(self, by: int) -> R | None:
-        """The row that many places from the cursor's, where there is one."""
-        return self._held.neighbour(by)
-
-    def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
-        """Take the focus at once, before the next key is looked at."""
-        self.screen.set_focus(self, scroll_visible)
-        return self
+        """Return the row that many places from the cursor's, where there is one."""
+        return self._cursor.neighbour(by)
 
     # Moving
 
+    def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
+        """Take the focus at once, before the next key is handled; `Widget.focus` waits its turn."""
+        self.screen.set_focus(self, scroll_visible)
+        return self
+
     def move(self, by: int) -> None:
         """Move the cursor by rows, as far as there are any."""
-        self._held.move(by)
-        self._repaint()
+        self._cursor.move(by)
+        self._update()
 
     def move_page(self, by: int) -> None:
-        """Move the cursor by screens, and what is on screen with it."""
-        self._held.page(by)
-        self._repaint()
+        """Move cursor and screen by screens."""
+        self._cursor.move_page(by)
+        self._update()
 
     def move_first(self) -> None:
         """Put the cursor on the first row."""
-        self._held.first()
-        self._repaint()
+        self._cursor.move_first()
+        self._update()
 
     def move_last(self) -> None:
         """Put the cursor on the last row."""
-        self._held.last()
-        self._repaint()
+        self._cursor.move_last()
+        self._update()
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on the row of that key, wherever it is; False where there is none."""
-        there = self._held.go(key)
-        self._repaint()
-        return there
+        """Put the cursor on the row of a key, wherever it is; return False where there is none."""
+        is_there = self._cursor.move_to(key)
+        self._update()
+        return is_there
 
     def scroll_rows(self, by: int) -> None:
-        """Move what is on screen by rows; the cursor stays where it is, on screen or not."""
-        self._held.scroll(by)
-        self._repaint()
+        """Move the screen by rows; the cursor stays on its row, on screen or not."""
+        self._cursor.scroll(by)
+        self._update()
 
     # Marks
 
     def mark(self, keys: Iterable[str], *, on: bool | None = None) -> None:
-        """Mark rows, or take their marks away; by default each is turned."""
+        """Mark rows or take their marks away; with `on=None` each is toggled."""
         for key in keys:
             if on if on is not None else key not in self._marks:
                 self._marks[key] = None
             else:
                 self._marks.pop(key, None)
-        self._repaint()
+        self._update()
 
     def clear_marks(self) -> None:
         """Take all marks away."""
         self._marks.clear()
-        self._repaint()
+        self._update()
 
-    # What the terminal says
+    # Painting
+
+    def _update(self, *, is_painting: bool = False) -> None:
+        """Bring what is drawn up to date and have what differs painted, unless all of it is being painted now."""
+        self._cursor.load()
+        if self._cache.is_cut and self._resuming is None:
+            self._resuming = self.set_timer(_RESUME_AFTER, self._resume)
+        if self._cursor.key != self._posted:
+            self._posted = self._cursor.key
+            self.post_message(self.Moved(self, self._posted))
+        self._is_stale = not self.size.height or not self.is_attached
+        if self._is_stale:
+            # Not laid out: drawn when it is painted.
+            return
+        # Once for all rows: Textual walks the tree of widgets for it.
+        self._has_keys = self._takes_keys()
+        self._row_width = self.size.width
+        regions = self._painter.update(self.size, is_empty=self._cursor.is_empty)
+        if regions and not is_painting:
+            self.refresh(*regions)
+        self._wake_later()
+
+    def _takes_keys(self) -> bool:
+        """Return whether keys go to this widget or to one around it."""
+        focused = self.screen.focused
+        return focused is not None and focused in self.ancestors_with_self
+
+    def _fit(self, size: Size, *, is_painting: bool = False) -> None:
+        """Hold as many rows as fit, drawn as wide as there is room."""
+        if self._fitted != size:
+            self._fitted = size
+            self._painter.forget()
+            self._cursor.resize(size.height // self.row_height)
+        if self._is_stale or not self._painter.has_drawn:
+            self._update(is_painting=is_painting)
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one line."""
+        self._fit(self.own_size, is_painting=True)
+        width, styles = self.own_size.width, StyleCache.of(self.app)
+        strip = self._painter.strip(y, width, styles)
+        if strip is None:
+            parts = self.draw_empty(y) if self._cursor.is_empty else ()
+            strip = self._painter.blank(parts, y, width, styles)
+        return strip
+
+    def _resume(self) -> None:
+        self._resuming = None
+        self._cursor.resume()
+        self._update()
+        self.resumed()
+
+    def _wake_later(self) -> None:
+        """Set the timer for the first age on screen that changes, and for nothing else."""
+        if self._expiry is not None:
+            self._expiry.stop()
+        seconds = self._painter.expires_in()
+        self._expiry = self.set_timer(seconds, self._on_expiry) if seconds is not None else None
+
+    def _on_expiry(self) -> None:
+        self._expiry = None
+        if self.is_on_screen:
+            self._update()
+        else:
+            self._is_stale = True
+
+    def notify_style_update(self) -> None:
+        """Draw all rows again in another theme. Textual also calls this for the focus, which changes no style here."""
+        super().notify_style_update()
+        styles = StyleCache.of(self.app)
+        if styles is not self._styles:
+            self._styles = styles
+            self._painter.forget()
 
     def on_resize(self) -> None:
-        """Keep the cursor on screen. What is painted at another size is painted whole."""
+        """Keep the cursor on screen; Textual paints a widget of another size whole."""
         self._fit(self.size)
 
     def follow_focus(self) -> None:
         """Draw the cursor stronger or weaker, as the focus is here or not."""
-        self._repaint()
+        self._update()
+
+    # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Put the cursor there; a drag may begin."""
         row = self.row_at(event.y)
         if row is not None and event.button == 1:
-            self._pressed = self._held.key(row)
+            self._pressed = self._cache.key(row)
             self.capture_mouse()
             self.move_to(self._pressed)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag the row that was pressed."""
+        """Drag the row that was pressed; beyond an edge the list scrolls."""
         if self._pressed is None:
             return
-        inside = 0 <= event.x < self.size.width
-        row = self.row_at(event.y) if inside and event.y < self.size.height else None
-        over = self._held.key(row) if row is not None else None
-        if over == self._pressed and self._dragging is None:
+        is_inside = 0 <= event.x < self.size.width and event.y < self.size.height
+        row = self.row_at(event.y) if is_inside else None
+        over = self._cache.key(row) if row is not None else None
+        if over == self._pressed and self._dragged is None:
             return
-        self._dragging, self._drop = self._pressed, over
+        self._dragged, self._drop = self._pressed, over
         if event.y < 0 or event.y >= self.size.height:
-            self._held.scroll(1 if event.y > 0 else -1)
-        self._repaint()
+            self._cursor.scroll(1 if event.y > 0 else -1)
+        self._update()
         self.post_message(self.Dragged(self, self._pressed, event.screen_offset))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go of what was dragged."""
-        dragged = self._dragging
+        """Drop what was dragged."""
+        dragged = self._dragged
         self.let_go()
         if dragged is not None:
             self.post_message(self.Dropped(self, dragged, event.screen_offset))
 
     def let_go(self) -> bool:
-        """End a drag without a drop; False where there was none."""
-        was = self._dragging is not None
-        self._dragging = self._pressed = self._drop = None
+        """End a drag without a drop; return False where there was none."""
+        was_dragging = self._dragged is not None
+        self._dragged = self._pressed = self._drop = None
         self.release_mouse()
-        if was:
-            self._repaint()
-        return was
+        if was_dragging:
+            self._update()
+        return was_dragging
 
     def on_click(self, event: events.Click) -> None:
-        """A double click opens."""
+        """Open a row with a double click."""
         row = self.row_at(event.y)
         if event.chain == 2 and row is not None:
-            self.post_message(self.Opened(self, self._held.key(row)))
+            self.post_message(self.Opened(self, self._cache.key(row)))

@@ -1,253 +1,171 @@
-"""What a window of rows paints: each row is drawn when it or its standing changes, and a line is painted only when it
-differs from what is there. A row that moves on the screen is not drawn anew.
+"""What a list paints: a row is drawn again only when it, its look or its age changes, and only columns that differ are
+painted. A row that scrolls is not drawn again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.strip import Strip
-from textual.timer import Timer
 
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.rows.row_cursor import Rows
-from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
+from tui_tasks.tui.rows.row_cache import RowCache
+from tui_tasks.tui.widgets.painting import changed_span, strip_of
 from tui_tasks.tui.widgets.scrolling import thumb, with_thumb
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
-if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
-
 R = TypeVar("R")
+
+NO_THUMB: Final = range(0)
 
 
 class RowLook(NamedTuple):
-    """How a row stands when it is drawn. `place` counts from 1, 0 where it is not known."""
+    """What a row is drawn with beside its own values."""
 
     cursor: bool
+    """The cursor is on it."""
     marked: bool
     focused: bool
+    """The cursor is on it and the keys go here."""
     dragged: bool
     drop: bool
-    """A row that is being dragged would be dropped here."""
+    """Another row is being dragged, and this one is under the mouse."""
     place: int
+    """Its place in the source, counted from 1; 0 where that is not known."""
     width: int
+    """Cells from the left edge to the right."""
     digits: int = 1
-    """What the longest of the places takes, where that makes a difference to all rows."""
+    """How many digits the longest place of the list has, for those who align them."""
 
 
 @dataclass(slots=True)
-class Drawn:
-    """A row as it was drawn: the parts of its lines, and the lines made of them where they were painted."""
+class DrawnRow:
+    """A row as it was drawn: the parts of its lines, and the strips of the lines that were painted."""
 
     key: str
     row: Any
     look: RowLook
     epoch: int
     lines: list[Sequence[Part]]
-    due: float | None
-    """When it says something else, by the monotonic clock; None: not before something changes."""
+    expires: float | None
+    """When an age in it is out of date, in seconds of the monotonic clock; None: not by time alone."""
     strips: dict[int, Strip] = field(default_factory=dict)
 
 
-class RowPainter(LinePainter, Generic[R]):
-    """The part of a window that draws. Subclasses say how a row is drawn (`draw`), and `told` of the cursor."""
+class RowPainter(Generic[R]):
+    """Draws the rows of a cache that are on screen, and knows which regions of the widget changed.
 
-    row_height: int = 1
+    `draw` returns the parts of one line of a row, `look_of` the look of the row at a line of the screen.
+    """
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, id=id, classes=classes)
-        self._held: Rows[R] = Rows()
-        self._marks: dict[str, None] = {}
-        self._drawn: list[Drawn] = []
-        self._is_stale = False
-        self._ink: StyleCache | None = None
-        self._thumb = range(0)
-        self._is_empty = False
+    def __init__(
+        self,
+        cache: RowCache[R],
+        draw: Callable[[R, RowLook, int], Sequence[Part]],
+        look_of: Callable[[R, int], RowLook],
+        row_height: int,
+    ) -> None:
+        self.row_height = row_height
+        self._cache = cache
+        self._draw = draw
+        self._look_of = look_of
+        self._drawn: list[DrawnRow] = []
         self._epoch = 0
-        self._fitted = Size(0, 0)
-        self._across, self._has_keys = 0, False
-        self._told: str | None = None
-        self._drawing_due: float | None = None
-        self._alarm: Timer | None = None
-        self._going_on: Timer | None = None
-        self._dragging: str | None = None
-        self._drop: str | None = None
-
-    # What subclasses say
-
-    def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
-        """The parts of one line of a row, from left to right; what is left of `look.width` stays empty."""
-        raise NotImplementedError
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """The parts of a line where there are no rows at all."""
-        return ()
-
-    def moved(self, key: str | None) -> Message:
-        """What to tell when the cursor is on another row, or on none."""
-        raise NotImplementedError
-
-    def lasts(self, span_us: int) -> None:
-        """Say, while drawing, for how many microseconds what is drawn stays true (`format.age_lasts`)."""
-        at = time.monotonic() + draw_again_in(span_us)
-        self._drawing_due = at if self._drawing_due is None else min(self._drawing_due, at)
-
-    # Drawing
+        self._thumb = NO_THUMB
+        self._is_empty = False
+        self._expires: float | None = None
 
     @property
-    def takes_keys(self) -> bool:
-        """Whether the focus is here, or on what this is a part of: at once, and not when the widget is told of it."""
-        focused = self.screen.focused
-        return focused is not None and focused in self.ancestors_with_self
+    def has_drawn(self) -> bool:
+        """Whether anything is drawn."""
+        return bool(self._drawn)
 
-    def again(self) -> None:
-        """Draw again what is on screen: something that all rows show has changed. Equal lines are not painted."""
+    def forget(self) -> None:
+        """Drop what was drawn: size, theme or the height of rows changed."""
+        self._drawn = []
+
+    def outdate(self) -> None:
+        """Have every row drawn again: something that all of them show changed. Equal lines are not painted again."""
         self._epoch += 1
-        self._repaint()
 
-    def _repaint(self, *, painting: bool = False) -> None:
-        """Draw the rows whose looks have changed, and have the lines painted that differ, unless all are just now."""
-        held = self._held
-        held.load()
-        if held.pending and self._going_on is None:
-            self._going_on = self.set_timer(0.001, self._go_on)
-        if held.cursor != self._told:
-            self._told = held.cursor
-            self.post_message(self.moved(held.cursor))
-        if not self.size.height or not self.is_attached:
-            # Not on screen: seen to once it is painted.
-            self._is_stale = True
-            return
-        self._is_stale = False
-        tall, width = self.row_height, self.size.width
-        # Once for all rows: to ask for either goes through the whole tree of widgets.
-        self._across, self._has_keys = width, self.takes_keys
+    def lasts(self, span_us: int) -> None:
+        """Say, while a row is drawn, for how many microseconds what it shows stays true."""
+        at = time.monotonic() + draw_again_in(span_us)
+        self._expires = at if self._expires is None else min(self._expires, at)
+
+    def expires_in(self) -> float | None:
+        """Return after how many seconds the first row on screen is out of date; None: not by time alone."""
+        expires = min((drawn.expires for drawn in self._drawn if drawn.expires is not None), default=None)
+        return None if expires is None else max(0.01, expires - time.monotonic())
+
+    def update(self, size: Size, *, is_empty: bool) -> list[Region]:
+        """Draw the rows that are out of date; return the regions of the widget that look different now."""
         known = {drawn.key: drawn for drawn in self._drawn}
-        fresh: list[Drawn] = []
+        drawn_now: list[DrawnRow] = []
+        whole: set[int] = set()
+        parts: list[Region] = []
         now = time.monotonic()
-        dirty: set[int] = set()
-        changed: list[Region] = []
-        for number, row in enumerate(held.on_screen):
-            key = held.key(row)
-            drawn = self._draw(key, row, self._look(row, number), known.get(key), now)
-            fresh.append(drawn)
-            there = self._drawn[number] if number < len(self._drawn) else None
-            if there is None or drawn.look.cursor != there.look.cursor:
-                dirty.add(number)
-            elif drawn is not there:
-                changed += _changed(there, drawn, number * tall, width)
-        dirty.update(range(len(fresh), len(self._drawn)))
-        thumb = self._thumb_now()
-        if thumb != self._thumb:
-            dirty.update(y // tall for y in {*thumb} ^ {*self._thumb})
-        if bool(fresh) != bool(self._drawn) or held.is_empty != self._is_empty:
-            dirty.update(range(-(-self.size.height // tall)))
-        self._drawn, self._thumb, self._is_empty = fresh, thumb, held.is_empty
-        if (dirty or changed) and not painting:
-            self.refresh(*(Region(0, number * tall, width, tall) for number in sorted(dirty)), *changed)
-        self._set_alarm()
+        for number, row in enumerate(self._cache.on_screen):
+            key = self._cache.key(row)
+            drawn = self._draw_row(key, row, self._look_of(row, number), known.get(key), now)
+            drawn_now.append(drawn)
+            before = self._drawn[number] if number < len(self._drawn) else None
+            if before is None or drawn.look.cursor != before.look.cursor:
+                whole.add(number)
+            elif drawn is not before:
+                parts += _changed(before, drawn, number * self.row_height, size.width)
+        whole.update(range(len(drawn_now), len(self._drawn)))
+        now_thumb = self._thumb_of(size.height)
+        if now_thumb != self._thumb:
+            whole.update(y // self.row_height for y in {*now_thumb} ^ {*self._thumb})
+        if bool(drawn_now) != bool(self._drawn) or is_empty != self._is_empty:
+            whole.update(range(-(-size.height // self.row_height)))
+        self._drawn, self._thumb, self._is_empty = drawn_now, now_thumb, is_empty
+        tall = self.row_height
+        return [*(Region(0, number * tall, size.width, tall) for number in sorted(whole)), *parts]
 
-    def _draw(self, key: str, row: R, look: RowLook, old: Drawn | None, now: float) -> Drawn:
-        stands = old is not None and old.row is row and old.look == look and old.epoch == self._epoch
-        if old is not None and stands and (old.due is None or old.due > now):
+    def strip(self, y: int, width: int, styles: StyleCache) -> Strip | None:
+        """Return the strip of a line of the widget; None where no row is."""
+        number, line = divmod(y, self.row_height)
+        if number >= len(self._drawn):
+            return None
+        drawn = self._drawn[number]
+        strip = drawn.strips.get(line)
+        if strip is None:
+            strip = drawn.strips[line] = strip_of(drawn.lines[line], width, styles, cursor=drawn.look.cursor)
+        return self._with_thumb(strip, y, width, styles, cursor=drawn.look.cursor)
+
+    def blank(self, parts: Sequence[Part], y: int, width: int, styles: StyleCache) -> Strip:
+        """Return the strip of a line that no row is on."""
+        return self._with_thumb(strip_of(parts, width, styles), y, width, styles)
+
+    def _with_thumb(self, strip: Strip, y: int, width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
+        return with_thumb(strip, width, styles.style("$rule", cursor=cursor)) if y in self._thumb else strip
+
+    def _thumb_of(self, height: int) -> range:
+        """Return the lines that mark where in the source the screen is; none where all of it is on screen."""
+        cache = self._cache
+        if cache.source is None or cache.base < 0 or height < 2:
+            return NO_THUMB
+        return thumb(height, cache.height, cache.source.total(), cache.base + cache.top)
+
+    def _draw_row(self, key: str, row: R, look: RowLook, old: DrawnRow | None, now: float) -> DrawnRow:
+        is_current = old is not None and old.row is row and old.look == look and old.epoch == self._epoch
+        if old is not None and is_current and (old.expires is None or old.expires > now):
             return old
-        self._drawing_due = None
-        lines = [self.draw(row, look, line) for line in range(self.row_height)]
-        drawn = Drawn(key, row, look, self._epoch, lines, self._drawing_due)
-        if old is not None and old.look.width == look.width and not _differs(old, drawn):
+        self._expires = None
+        lines = [self._draw(row, look, line) for line in range(self.row_height)]
+        drawn = DrawnRow(key, row, look, self._epoch, lines, self._expires)
+        if old is not None and old.lines == lines and (old.look.width, old.look.cursor) == (look.width, look.cursor):
             drawn.strips = old.strips
         return drawn
 
-    def _look(self, row: R, number: int) -> RowLook:
-        held = self._held
-        key = held.key(row)
-        cursor = key == held.cursor
-        return RowLook(
-            cursor=cursor,
-            marked=key in self._marks,
-            focused=cursor and self._has_keys,
-            dragged=key == self._dragging,
-            drop=key == self._drop and self._dragging not in (None, key),
-            place=held.base + held.top + number + 1 if held.base >= 0 else 0,
-            width=self._across,
-        )
 
-    def _thumb_now(self) -> range:
-        """The lines on which the mark of where one is in the list is drawn: none where all of it is on screen."""
-        held, height = self._held, self.size.height
-        total = held.source.total() if held.source is not None else -1
-        if held.base < 0 or height < 2:
-            return range(0)
-        return thumb(height, held.height, total, held.base + held.top)
-
-    def render_line(self, y: int) -> Strip:
-        """Paint one line of what was drawn."""
-        self._fit(self.own_size, painting=True)
-        number, line = divmod(y, self.row_height)
-        width, ink = self.own_size.width, StyleCache.of(self.app)
-        on_cursor = False
-        if number < len(self._drawn):
-            drawn = self._drawn[number]
-            on_cursor = drawn.look.cursor
-            strip = drawn.strips.get(line)
-            if strip is None:
-                strip = drawn.strips[line] = strip_of(drawn.lines[line], width, ink, cursor=on_cursor)
-        else:
-            strip = strip_of(self.draw_empty(y) if self._held.is_empty else (), width, ink)
-        if y in self._thumb:
-            strip = with_thumb(strip, width, ink.style("$rule", cursor=on_cursor))
-        return strip
-
-    def _go_on(self) -> None:
-        """Read on, where reading was broken off to let a key through."""
-        self._going_on = None
-        self._held.proceed()
-        self._repaint()
-
-    def _set_alarm(self) -> None:
-        """Wake when the first of the ages on screen says something else, and not before."""
-        if self._alarm is not None:
-            self._alarm.stop()
-        self._alarm = None
-        due = min((drawn.due for drawn in self._drawn if drawn.due is not None), default=None)
-        if due is not None:
-            self._alarm = self.set_timer(max(0.01, due - time.monotonic()), self._on_alarm)
-
-    def _on_alarm(self) -> None:
-        """Draw the rows anew that say something else by now."""
-        self._alarm = None
-        if self.is_on_screen:
-            self._repaint()
-        else:
-            self._is_stale = True
-
-    def notify_style_update(self) -> None:
-        """Another theme: paint all of it again. The focus, too, has styles looked at, but then the inks stay."""
-        super().notify_style_update()
-        ink = StyleCache.of(self.app)
-        if ink is not self._ink:
-            self._ink, self._drawn = ink, []
-
-    def _fit(self, size: Size, *, painting: bool = False) -> None:
-        """Have as many rows as there is room for, drawn as wide as they may be."""
-        if self._fitted != size:
-            self._fitted, self._drawn = size, []
-            self._held.resize(size.height // self.row_height)
-        if self._is_stale or not self._drawn:
-            self._repaint(painting=painting)
-
-
-def _changed(old: Drawn, new: Drawn, y: int, width: int) -> list[Region]:
-    """What of a row is to be painted, its first line standing at `y`."""
+def _changed(old: DrawnRow, new: DrawnRow, y: int, width: int) -> list[Region]:
+    """Return the columns that differ between two rows whose first line is at `y`."""
     spans = [changed_span(*lines, width) for lines in zip(old.lines, new.lines, strict=True)]
     return [Region(first, y + line, end - first, 1) for line, (first, end) in enumerate(spans) if end > first]
-
-
-def _differs(old: Drawn, new: Drawn) -> bool:
-    return old.lines != new.lines or old.look.cursor != new.look.cursor
