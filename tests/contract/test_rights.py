@@ -29,6 +29,9 @@ HUMANS = {
     "control:message": {"agent": "agent", "text": "do as I say"},
     "control:pause": {"agent": "other"},
     "control:resume": {"agent": "agent"},
+    "control:accept": {"uid": "#1"},
+    "control:decline": {"uid": "#1", "reason": "no"},
+    "control:review": {"list": "tasklist", "review": False},
     "control:compact": {"before": 100},
     "control:config": {"runner": {"command": ["sh", "-c", "id"]}},
 }

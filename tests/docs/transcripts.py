@@ -8,7 +8,8 @@ indented goes on with the one before it. Replies are compared as JSON, with thes
     "…"          anything; as a key: further members; at the end of an array: further items
 
 A line `# The human answers: TEXT` answers the open question, `# The human writes: TEXT` sends a message to `agent`, and
-`# The human pauses the agent: TEXT` does. The words behind `transcript` are options of `serve`.
+`# The human pauses the agent: TEXT` does. `# The human reviews: LIST` holds what agents file there, `# The human
+declines: TEXT` declines the task that is held. The words behind `transcript` are options of `serve`.
 
 In a block of the kind `console`, a line `$ ` is run by a shell, and what follows is what it prints.
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui_tasks import clock
-from tui_tasks.core.operations import AnswerAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations import AnswerAsk, DeclineTask, PauseAgent, SendMessage, SetListReview
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -138,6 +139,13 @@ def do_as_human(db: Path, said: str) -> None:
             store.commit(SendMessage("agent", text), actor=HUMAN, now=clock.now())
         elif does == "The human pauses the agent":
             store.commit(PauseAgent("agent", text), actor=HUMAN, now=clock.now())
+        elif does == "The human reviews":
+            home = queries.find_list(store.db, text)
+            assert home is not None
+            store.commit(SetListReview(home.uid, True), actor=HUMAN, now=clock.now())
+        elif does == "The human declines":
+            (held,) = queries.held_tasks(store.db)
+            store.commit(DeclineTask(held.uid, text), actor=HUMAN, now=clock.now())
 
 
 def value(text: str) -> Any:

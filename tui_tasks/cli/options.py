@@ -181,7 +181,9 @@ def session_of(options: argparse.Namespace, store: Store, table: Table | None = 
     from tui_tasks.channel.session import Session
     from tui_tasks.dialects.table import TABLE
     from tui_tasks.runner.inside import inside_run
+    from tui_tasks.settings.review import ReviewSettings
 
+    store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
     return Session(store, table or TABLE, identity, clock.now)
 

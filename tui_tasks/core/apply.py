@@ -99,9 +99,10 @@ def _still_holding() -> Any:
     )
 
 
-_RECOUNT = Statement(TaskRow.update({TaskRow.waiting_on: _still_holding()}).where(TaskRow.uid == slot("uid")))
+_WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _still_holding()}
+_RECOUNT = Statement(TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
 _RECOUNT_DEPENDENTS = Statement(
-    TaskRow.update({TaskRow.waiting_on: _still_holding()}).where(
+    TaskRow.update(_WAITING_ON).where(
         TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
     )
 )
@@ -189,6 +190,8 @@ def _apply_task(
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})
         _write_edges(db, uid, new["depends_on"])
+    elif "held" in new:
+        db.run(_RECOUNT, {"uid": uid})
 
 
 def _holds(row: Any) -> bool:

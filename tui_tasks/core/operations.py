@@ -36,6 +36,13 @@ class SetListRule(Operation, frozen=True):
     one_in_progress: bool
 
 
+class SetListReview(Operation, frozen=True):
+    """Hold what agents file in a list until the human accepts it, or no longer. The human's alone. Result: the list."""
+
+    uid: str
+    review: bool
+
+
 class RenameList(Operation, frozen=True):
     """Give a list another name. The human's alone. Result: the list."""
 
@@ -98,6 +105,34 @@ class MoveTask(Operation, frozen=True):
     before: str | None = None
     after: str | None = None
     list_uid: str | None = None
+
+
+class AcceptTask(Operation, frozen=True):
+    """Let a held task be taken up, with what the human has changed of it. The human's alone. Result: the task.
+
+    `changes` may hold what `EditTask` takes, but no status. `version` is the one that the human has seen.
+    """
+
+    uid: str
+    changes: dict[str, Any] = {}
+    version: int | None = None
+
+
+class DeclineTask(Operation, frozen=True):
+    """Cancel a held task, and tell the agents why. The human's alone. Result: the task."""
+
+    uid: str
+    reason: str = ""
+
+
+class JoinTask(Operation, frozen=True):
+    """Cancel a held task that says what another says already. The human's alone. Result: the other task.
+
+    Its words go into the other's log, and what depends on it depends on the other from then on.
+    """
+
+    uid: str
+    into: str
 
 
 class AtVersion(Operation, frozen=True):
@@ -205,20 +240,10 @@ class CloseAsk(Operation, frozen=True):
 
 
 class SendMessage(Operation, frozen=True):
-    """The human writes to an agent. Result: the message."""
+    """The human writes to an agent. Result: None."""
 
     to: str
     text: str
-
-
-class DeliverMessages(Operation, frozen=True):
-    """Give an agent the human's messages that wait for it. Result: the messages, in the order in which they were sent.
-
-    `until` is the seq of the last entry to look at: what was sent later waits on.
-    """
-
-    agent: str
-    until: int | None = None
 
 
 class PauseAgent(Operation, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
     skipped: int
     cancelled: int
     archived: bool = False
+    review: bool = False
 
     @property
     def handle(self) -> str:
@@ -89,10 +90,12 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     fenced: tuple[str, ...]
     due: str | None = None  # a date, or an instant in UTC: `task_fields.parse_due`
     estimate: int | None = None  # minutes
+    held: bool = False
+    decline_reason: str | None = None
 
     @property
     def blocked(self) -> bool:
-        """Whether a dependency holds it up."""
+        """Whether a dependency holds it up, or the human has not accepted it yet."""
         return self.waiting_on > 0
 
 
@@ -173,19 +176,6 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
     uid: str
     paused: bool
     message: str
-
-
-class HumanMessage(msgspec.Struct, frozen=True, gc=False):
-    """What the human wrote to an agent. `seq` and `delivered_seq` are those of the entries that tell of it."""
-
-    id: int
-    uid: str
-    agent: str
-    text: str
-    sent_at: int
-    seq: int
-    delivered_at: int | None = None
-    delivered_seq: int | None = None
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
@@ -353,6 +343,7 @@ def full_task(task: Task, handle: str) -> dict[str, Any]:
         "intent": task.intent,
         "depends_on": task.depends_on,
         "blocked": task.waiting_on > 0,
+        "held": task.held,
         "node_ids": task.node_ids,
         "version": task.version,
         "created_at": iso(task.created_at),
@@ -363,6 +354,10 @@ def full_task(task: Task, handle: str) -> dict[str, Any]:
     }
 
 
+# The fields that version 1 did not have, with their defaults.
+_ADDED: Final[dict[str, Any]] = {**dict.fromkeys(FIELDS), "held": False}
+
+
 def image_since(image: dict[str, Any]) -> dict[str, Any]:
     """The task of an entry, with the default of each field that was added since the entry was written."""
-    return image if all(name in image for name in FIELDS) else {**image, **{n: image.get(n) for n in FIELDS}}
+    return image if all(name in image for name in _ADDED) else {**_ADDED, **image}

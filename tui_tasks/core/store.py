@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -18,6 +18,7 @@ from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations import Operation, Undo
+from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.snapshots import Task, full_task
@@ -86,10 +87,11 @@ class Transaction(Reading):
         now: int,
         *,
         elapsed: Elapsed | None = None,
+        review: Callable[[], ReviewPolicy] = ReviewPolicy,
         savepoints: bool = True,
         in_steps: bool = False,
     ) -> None:
-        """Begin to write at `now`; `uids` are those of new rows.
+        """Begin to write at `now`; `uids` are those of new rows; `review` tells what the human has configured of it.
 
         Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
         `in_steps`: see `pause`; then there are no savepoints.
@@ -98,6 +100,7 @@ class Transaction(Reading):
         self.now = now
         self._elapsed = elapsed
         self._passed: int | None = None
+        self.review = review
         self.savepoints = savepoints and not in_steps
         self.in_steps = in_steps
         self.entries = 0
@@ -290,6 +293,8 @@ class Store:
         self.read_only = read_only
         # What tells how much time has passed, where something is to end that a wrong clock must not end.
         self.elapsed: Elapsed | None = None
+        # Which lists hold what agents file, beside those of which the database itself says so.
+        self.review: Callable[[], ReviewPolicy] = ReviewPolicy
         self._known: StateCache | None = None
         self._uids = new_uids()
 
@@ -320,6 +325,7 @@ class Store:
                     self._uids,
                     now,
                     elapsed=self.elapsed,
+                    review=self.review,
                     savepoints=savepoints,
                     in_steps=in_steps,
                 )

@@ -62,6 +62,8 @@ UNDOABLE: Final = frozenset(
         "task.restored",
         "task.logged",
         "task.linked",
+        "task.accepted",
+        "task.declined",
         "state.saved",
         "list.created",
         "list.updated",

@@ -73,7 +73,7 @@ def subscribe(call: Call, given: _Since) -> dict[str, int]:
     if given.since is not None:
         _refuse_future(call, given.since)
         journal.refuse_compacted(call.db, given.since)
-    return {"seq": call.channel.subscription.begin(given.since, call.agent)}
+    return {"seq": call.channel.subscription.begin(given.since)}
 
 
 def _refuse_future(call: Call, since: int) -> None:
@@ -282,6 +282,9 @@ for _verb, _does in (
     ("control:message", "Write to an agent."),
     ("control:pause", "Pause an agent."),
     ("control:resume", "Let a paused agent go on."),
+    ("control:accept", "Let a held task be taken up."),
+    ("control:decline", "Cancel a held task."),
+    ("control:review", "Say whether what agents file in a list is held."),
     ("control:compact", "Drop old entries of the journal."),
     ("control:config", "Change the settings: the runner, the limits."),
 ):

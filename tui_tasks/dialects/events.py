@@ -9,7 +9,6 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import messages
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.job_shapes import event_body
 
@@ -25,7 +24,6 @@ _INSTANTS = frozenset(
         "saved_at",
         "opened_at",
         "answered_at",
-        "delivered_at",
         "expires_at",
         "next_run",
         "last_run",
@@ -35,7 +33,7 @@ _INSTANTS = frozenset(
     }
 )
 _HIDDEN = frozenset(
-    {"id", "deleted", "token_hash", "name_key", "rank", "ranks", "list_id", "task_uid", "delivered_seq"}
+    {"id", "deleted", "token_hash", "name_key", "rank", "ranks", "list_id", "task_uid", "decline_reason"}
 )
 
 
@@ -45,24 +43,15 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-# An event that a subscriber hears by another name than the journal has for it.
-HEARD_AS: Final = {"message.sent": "message"}
-
-
-def page(
-    db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES, *, is_heard: bool = False
-) -> tuple[list[bytes], int | None]:
+def page(db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES) -> tuple[list[bytes], int | None]:
     """The events of entries as JSON until they are `most` bytes, and the seq of the last; at least one where there is.
 
-    An entry can be megabytes: no more of them are held than are returned. `is_heard`: they are sent to a subscriber.
+    An entry can be megabytes: no more of them are held than are returned.
     """
     lines: list[bytes] = []
     size, last = 0, None
     for entry in entries:
-        told = event(db, entry)
-        if is_heard:
-            told["event"] = HEARD_AS.get(entry.kind, entry.kind)
-        lines.append(_encode(told))
+        lines.append(_encode(event(db, entry)))
         size, last = size + len(lines[-1]), entry.seq
         if size >= most:
             break
@@ -74,11 +63,10 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     told: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
     if entry.task is not None:
         told["task"] = journal.event_task(db, entry)
-    if entry.entity == "message":
-        # As messages were kept before their delivery was.
+    if entry.kind == "task.declined" and entry.new is not None:
+        told["reason"] = entry.new["decline_reason"]
+    if entry.kind == "message":
         told |= entry.new or {}
-    elif entry.entity == "human_message":
-        told |= _message(db, entry)
     elif entry.entity in ("job", "run"):
         told |= event_body(db, entry)
     elif entry.entity not in ("task", "log"):
@@ -88,12 +76,6 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     told["changes"] = {} if entry.old is None else _shown_changes(entry)
     told["why"] = entry.why
     return told
-
-
-def _message(db: Database, entry: Entry) -> dict[str, Any]:
-    """Who a message is for, and its text; of a delivery the seq of its event: nobody is to read the text twice."""
-    sent = messages.message(db, entry.uid)
-    return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

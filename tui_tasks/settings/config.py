@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
 
 Seconds = Annotated[int, Meta(ge=1)]
@@ -36,6 +37,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         dict[str, str], Meta(description="Your own keys: an action's id = keys; `?` in the screen shows both.")
     ] = {}
     views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}
+    review: Annotated[
+        ReviewPolicy, Meta(description="Lists in which what agents file waits for you; see [review] below.")
+    ] = ReviewPolicy()
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
 
 

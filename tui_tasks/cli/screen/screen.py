@@ -166,9 +166,11 @@ class _Engine(threading.Thread):
         from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
         from tui_tasks.runner.inside import inside_run
+        from tui_tasks.settings.review import ReviewSettings
 
         try:
             with Store(self._path, read_only=self._identity.read_only) as store:
+                store.review = ReviewSettings()
                 inside = inside_run(os.environ, store.db)
                 identity = msgspec.structs.replace(self._identity, inside_run=inside)
                 session = Session(store, TABLE, identity, clock.now)

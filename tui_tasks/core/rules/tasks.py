@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +24,7 @@ from tui_tasks.core.operations import (
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import rebalanced
+from tui_tasks.core.rules import held
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
@@ -87,13 +88,17 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     """Put a new task into its place."""
     refuse_too_long({"name": op.name, "description": op.description})
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
+    is_held = held.holds_new(tx, home)
+    if is_held:
+        held.refuse_new(tx, op.status)
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
     if home.archived:
         # What somebody adds is not to go unseen.
         tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
     _refuse_same_key(tx, home.id, op.key)
-    task = _new_task(tx, op, home, rank, _held_up(tx, op.depends_on) if op.depends_on else 0)
+    waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
+    task = _new_task(tx, op, home, rank, waiting_on + is_held, is_held=is_held)
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
     _remember(tx, task)
@@ -109,7 +114,7 @@ def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
     return _holding(statuses.values())
 
 
-def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int) -> Task:
+def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int, *, is_held: bool) -> Task:
     return Task(
         id=tx.known.next_id("task"),
         uid=tx.new_uid(),
@@ -140,6 +145,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
         waiting_on=waiting_on,
         claimed_by=None,
         fenced=(),
+        held=is_held,
         **op.fields,
     )
 
@@ -171,6 +177,9 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     new = {name: value for name, value in changes.items() if not _same(name, getattr(task, name), value)}
     if not new:
         return task
+    held.refuse_change(tx, task, new)
+    if "status" in new and task.decline_reason is not None:
+        new.setdefault("decline_reason", None)
     if tx.first_touch(task.uid):
         new["version"] = task.version + 1
     new |= {"updated_at": tx.now, "updated_by": tx.actor}
@@ -181,9 +190,9 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         refuse_cycle(tx, task.uid, new["depends_on"])
     if "list_id" in new:
         _refuse_same_key(tx, new["list_id"], task.key)
-    was_held = task.claimed_by is not None and "claimed_by" not in new
+    was_claimed = task.claimed_by is not None and "claimed_by" not in new
     ends = new.get("status", "in_progress") != "in_progress" or new.get("deleted", False)
-    if was_held and ends:
+    if was_claimed and ends:
         new["claimed_by"] = None
         if tx.actor != task.claimed_by:
             # Its holder does not know of it yet.
@@ -191,9 +200,11 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     changed = _replace(task, **new)
     if "depends_on" in new:
         statuses = [queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])]
-        changed = _replace(changed, waiting_on=_holding(statuses))
+        changed = _replace(changed, waiting_on=_holding(statuses) + changed.held)
+    elif "held" in new:
+        changed = _replace(changed, waiting_on=task.waiting_on - task.held + changed.held)
     tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
-    if was_held and ends:
+    if was_claimed and ends:
         _end_claim(tx, changed)
     if "status" in new or "result" in new:
         _remember(tx, changed)
@@ -225,14 +236,24 @@ def _end_claim(tx: Transaction, task: Task) -> None:
 def edit_task(tx: Transaction, op: EditTask) -> Task:
     """Set fields of a task."""
     task = writable(tx, op.uid)
-    # What it has already may be older than the limits.
-    refuse_too_long({name: value for name, value in op.changes.items() if value != getattr(task, name)})
+    refuse_bad_edit(tx, task, op.changes)
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
-    for on in op.changes.get("depends_on", ()):
+    return change_task(tx, task, "task.updated", op.changes)
+
+
+def refuse_bad_edit(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse texts that are too long, and dependencies on what is not there.
+
+    Raises:
+        InvalidArgument: a text is too long.
+        NotFound: there is no such task.
+    """
+    # What it has already may be older than the limits.
+    refuse_too_long({name: value for name, value in changes.items() if value != getattr(task, name)})
+    for on in changes.get("depends_on", ()):
         if on not in task.depends_on:
             queries.task(tx.db, on)
-    return change_task(tx, task, "task.updated", op.changes)
 
 
 def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None:
@@ -277,8 +298,11 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
     if op.uid in (op.before, op.after):
         return task
     home, rank = _new_place(tx, op.list_uid or "", op.before, op.after)
-    if home.id != task.list_id and task.status == "in_progress":
-        refuse_second_in_progress(tx, home)
+    if home.id != task.list_id:
+        if held.holds_new(tx, home):
+            raise Conflict(f"what agents put into {home.name} waits for the human: add it there", held=True, id=op.uid)
+        if task.status == "in_progress":
+            refuse_second_in_progress(tx, home)
     return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank})
 
 
@@ -305,18 +329,22 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 
 @rule(ClearList)
 def clear_list(tx: Transaction, op: ClearList) -> int:
-    """Delete every task of a list, but those that are kept; in steps, those that were in it at first."""
+    """Delete every task of a list, but those that are kept; in steps, those that were in it at first.
+
+    What other agents have filed, and the human has not accepted yet, stays.
+    """
     home = queries.list_by_uid(tx.db, op.list_uid)
     ids = queries.ids_of_list(tx.db, home.id)
     for number in ids:
         # What has to be refused is refused before anybody sees a part of it.
-        if queries.is_held(tx.db, number) and (held := queries.task_by_id(tx.db, number)).uid not in op.keep:
-            _refuse_claimed(tx, held)
+        if queries.is_claimed(tx.db, number) and (claimed := queries.task_by_id(tx.db, number)).uid not in op.keep:
+            _refuse_claimed(tx, claimed)
         tx.pause()
     count = 0
     for number in ids:
         task = queries.task_by_id(tx.db, number)
-        if task.uid not in op.keep and not task.deleted and task.list_id == home.id:
+        is_there = not task.deleted and task.list_id == home.id
+        if is_there and task.uid not in op.keep and held.may_delete(tx, task):
             _refuse_claimed(tx, task)
             change_task(tx, task, "task.deleted", {"deleted": True})
             count += 1

@@ -243,7 +243,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
         changes |= _room(tx, entry, task, places)
     else:
         task = writable(tx, _there(task).uid)
-        kind = entry.kind
+        kind = _kind_of(entry, changes)
         if "rank" in changes:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
             changes |= _free_rank(tx, entry, at["list_id"], at["rank"], places.moved)
@@ -252,6 +252,15 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
     if changes.get("status") == "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id), but=task.uid)
     change_task(tx, task, kind, changes)
+
+
+def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:
+    """What taking back a change of a task is: nobody has accepted or declined what is held again."""
+    if "held" not in changes:
+        return entry.kind
+    if changes["held"]:
+        return "task.updated"
+    return "task.declined" if "status" in changes else "task.accepted"
 
 
 def _refuse_without_list(tx: Transaction, task: Task) -> None:

@@ -52,6 +52,7 @@ class ListRow(Model):
     skipped = IntegerField(default=0)
     cancelled = IntegerField(default=0)
     archived = Flag(default=0)  # out of the way: shown only where archived lists are asked for
+    review = Flag(default=0)  # what agents file in it is held until the human accepts it
 
     class Meta:
         table_name = "list"
@@ -86,11 +87,13 @@ class TaskRow(Model):
     finished_at = BigIntegerField(null=True)
     deleted = Flag(default=0)
     solo = Flag(default=0)  # its list holds at most one in progress
-    waiting_on = IntegerField(default=0)  # dependencies that still hold it up
+    waiting_on = IntegerField(default=0)  # dependencies that still hold it up, and the human where it is held
     claimed_by = TextField(null=True)
     fenced = JsonField(default="[]")  # agents whose claim on it lapsed or was ended
     due = TextField(null=True)
     estimate = IntegerField(null=True)
+    held = Flag(default=0)  # an agent has filed it, and the human has not accepted it yet
+    decline_reason = TextField(null=True)  # the human's words where a held task was declined
 
     class Meta:
         table_name = "task"
@@ -206,22 +209,6 @@ class AgentRow(Model):
 
     class Meta:
         table_name = "agent"
-
-
-class HumanMessageRow(Model):
-    """What the human wrote to an agent, and whether it has reached it (docs: protocol, section 7)."""
-
-    id = Id(primary_key=True)
-    uid = TextField()
-    agent = TextField()  # who it is for
-    text = TextField()
-    sent_at = BigIntegerField()
-    seq = BigIntegerField()  # of the entry that tells of it
-    delivered_at = BigIntegerField(null=True)
-    delivered_seq = BigIntegerField(null=True)  # of the entry that tells of its delivery
-
-    class Meta:
-        table_name = "human_message"
 
 
 class JobRow(Model):
@@ -371,7 +358,6 @@ STATE: dict[str, type[Model]] = {
         ClaimRow,
         AskRow,
         AgentRow,
-        HumanMessageRow,
         JobRow,
         RunRow,
     )

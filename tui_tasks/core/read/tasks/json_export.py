@@ -19,7 +19,7 @@ from tui_tasks.core.schema.task_fields import FIELDS
 # What `snapshots.full_task` gives, in its order; `list` and `blocked` are no columns.
 _NAMES: Final = (
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
-    *("agent", "intent", "depends_on", "blocked", "node_ids", "version"),
+    *("agent", "intent", "depends_on", "blocked", "held", "node_ids", "version"),
     *("created_at", "updated_at", "started_at", "finished_at"),
     *FIELDS,
 )
@@ -34,6 +34,8 @@ def _member(name: str) -> str:
         return "IIF(list.kind = 'plan', list.uid, list.name)"
     if name == "blocked":
         return "json(IIF(task.waiting_on > 0, 'true', 'false'))"
+    if name == "held":
+        return "json(IIF(task.held, 'true', 'false'))"
     if name.endswith("_at"):
         # As `snapshots.iso` has it: whole milliseconds, cut off. strftime would take twice as long.
         return f"replace(datetime(task.{name} / 1000 / 1000.0, 'unixepoch', 'subsec'), ' ', 'T') || '+00:00'"

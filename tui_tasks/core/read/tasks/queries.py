@@ -64,7 +64,10 @@ _TASK_BY_KEY = Statement(
 _TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
 _IDS = Statement(TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
 _TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
-_HELD = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
+_CLAIMED = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
+_HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
+_HELD_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD & (TaskRow.created_by == slot("agent"))))
+_HELD_TASKS = Statement(TaskRow.select(*TASK).where(_HELD).order_by(TaskRow.id))
 _NEIGHBOUR_AFTER = Statement(
     TaskRow.select(TaskRow.rank)
     .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
@@ -233,10 +236,21 @@ def task_by_id(db: Database, id: int) -> Task:
     return read_task(db.one(_TASK_BY_ID, id=id))
 
 
-def is_held(db: Database, id: int) -> bool:
+def is_claimed(db: Database, id: int) -> bool:
     """Whether somebody has claimed the task of that number, or a claim on it has lapsed."""
-    claimed_by, fenced = db.one(_HELD, id=id)
+    claimed_by, fenced = db.one(_CLAIMED, id=id)
     return claimed_by is not None or fenced != "[]"
+
+
+def held_count(db: Database, agent: str) -> int:
+    """How many tasks of an agent wait for the human to accept them."""
+    count: int = db.one(_HELD_COUNT, agent=agent)[0]
+    return count
+
+
+def held_tasks(db: Database) -> list[Task]:
+    """The tasks that wait for the human to accept them, oldest first."""
+    return [read_task(row) for row in db.all(_HELD_TASKS)]
 
 
 def in_progress(db: Database, list_id: int) -> Task | None:

@@ -1,0 +1,24 @@
+"""What the human has configured of the review lane (docs: protocol, section 11, `[review]`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+if TYPE_CHECKING:
+    from tui_tasks.core.snapshots import TaskList
+
+EVERY_LIST: Final = "*"
+
+
+class ReviewPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which lists hold what agents file, by their names, and how many held tasks an agent may have."""
+
+    lists: tuple[str, ...] = ()
+    limit: Annotated[int, Meta(ge=1)] = 25
+
+    def holds(self, home: TaskList) -> bool:
+        """Whether a list is one of them: by its name, a plan by its title or its id."""
+        return any(name in (EVERY_LIST, home.name, home.uid) for name in self.lists)
