@@ -4,13 +4,15 @@ import json
 import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.hooks import folder, spool
+from tui_tasks.hooks import folder, payload_file
 from tui_tasks.hooks.spool import Spool
 
 HEAD = {"program": "claude", "at": 1, "project": None, "is_cut": False}
@@ -28,7 +30,7 @@ def test_a_payload_comes_out_as_it_went_in(tmp_path: Path) -> None:
 
 @given(words=st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_the_first_line_is_json_whatever_stands_in_it(words: dict[str, str | int | None]) -> None:
-    line = spool._json_object(words)
+    line = payload_file.json_object(words)
     assert b"\n" not in line
     replaced = json.loads(json.dumps(words, ensure_ascii=False).encode(errors="replace"))
     assert json.loads(line) == replaced
@@ -79,7 +81,7 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
         put = []
         for now in (2_000_000_000, 1_000_000_000, 1_000_000_000, 3_000_000_000):
-            monkeypatch.setattr(spool.time, "time_ns", lambda now=now: now)
+            monkeypatch.setattr(payload_file.time, "time_ns", lambda now=now: now)
             put.append(spooled.put(HEAD, b"{}"))
         assert spooled.pending() == put
 
@@ -87,22 +89,26 @@ def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatc
 def test_a_process_that_has_stopped_with_the_lock_holds_up_for_a_moment_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "LOCK_LIMIT", 0.02)
+    monkeypatch.setattr(payload_file, "LOCK_LIMIT", 0.02)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
-        held = spooled.folder.open("last-name", os.O_RDWR | os.O_CREAT)
-        spool.fcntl.flock(held, spool.fcntl.LOCK_EX)
-        names = [spooled.put(HEAD, b"{}") for _ in range(2)]
-        os.close(held)
-        assert spooled.pending() == names
+        spooled.put(HEAD, b"{}")
+        lock = tmp_path / "tasks.db-hooks" / "last-name"
+        take = f"os.lockf(os.open({str(lock)!r}, os.O_RDWR), os.F_LOCK, 0)"
+        hold = f"import os, sys; {take}; print(1, flush=True); sys.stdin.read()"
+        with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout is not None
+            holder.stdout.readline()
+            spooled.put(HEAD, b"{}")
+            holder.communicate(b"")
+        assert len(spooled.pending()) == 2
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folder.Folder, "rename", full)
     with Spool(str(tmp_path / "tasks.db"), make=True) as spooled:
-
-        def full(*_: object, **__: object) -> bool:
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(spooled._payloads, "rename", full)
         with pytest.raises(OSError, match="No space"):
             spooled.put(HEAD, b"{}")
         assert list((tmp_path / "tasks.db-hooks" / "payloads").iterdir()) == []

@@ -344,6 +344,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("mv", "move a task within its list, or to another", *_verb("mv")),
     ("rm", "delete a task", *_verb("rm")),
     ("undo", "take back the newest change that was made from a shell", *_verb("undo")),
+    ("hook", "take in what a hook of an agent program tells on standard input", *_of("agents.hook", "hook")),
     ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_admin("setup")),
     ("prime", "print what an agent needs to know to start", None, _prime),
     ("doctor", "check the database, its file, the clock and the settings", *_admin("doctor")),

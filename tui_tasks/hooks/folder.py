@@ -4,8 +4,6 @@ Every agent's hook imports this at each of its events, so it needs nothing that 
 `typing`, no `pathlib`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -33,7 +31,7 @@ class Folder:
 
     fd: int
 
-    def __init__(self, path: str | bytes, *, make: bool, inside: Folder | None = None) -> None:
+    def __init__(self, path: str | bytes, *, make: bool, inside: "Folder | None" = None) -> None:
         """Open a folder, `inside` another where one is given.
 
         Raises:
@@ -59,11 +57,11 @@ class Folder:
         if stat.S_IMODE(found.st_mode) != 0o700:
             os.fchmod(self.fd, 0o700)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: "TracebackType | None"
     ) -> None:
         self.close()
 

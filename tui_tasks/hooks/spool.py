@@ -8,21 +8,14 @@ hooks of all agents ended, across changes of the clock. It holds one line of JSO
 from __future__ import annotations
 
 import fcntl
+import json
 import os
-import time
+from types import TracebackType
+from typing import Any, Self
 
+from tui_tasks.hooks import payload_file
 from tui_tasks.hooks.folder import Folder, path_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Any, Self
-
-MAX_PAYLOAD = 10 * 1024 * 1024
-# Seconds for which a hook waits for the others of its folder. The name of a payload is given under a lock.
-LOCK_LIMIT = 0.5
-_BETWEEN_TRIES = 0.002
-_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), ord('"'), ord("\\"))}
+from tui_tasks.hooks.payload_file import Head
 
 
 class Payload:
@@ -31,9 +24,9 @@ class Payload:
     Attributes:
         head: `program`, `at` (microseconds), the agent's process (`boot`, `namespace`, `pid`, `born`, as
             `runner.processes.ProcessIdentity`), `cwd` of the hook, `project` (or null), `size` of what came in bytes,
-            `is_cut` (whether it was longer than `MAX_PAYLOAD`), `answer` (the name under which it waits to be
-            answered, or null) and `wait` (the seconds for which it does).
-        body: the payload's bytes, at most `MAX_PAYLOAD` of them.
+            `is_cut` (whether it was longer than `payload_file.MAX_PAYLOAD`), `answer` (the name under which it waits to
+            be answered, or null) and `wait` (the seconds for which it does).
+        body: the payload's bytes, at most `payload_file.MAX_PAYLOAD` of them.
     """
 
     __slots__ = ("body", "head", "name")
@@ -55,7 +48,7 @@ class Spool:
         """
         self.folder = Folder(path_of(database), make=make)
         try:
-            self._payloads = Folder("payloads", make=True, inside=self.folder)
+            self._payloads = Folder(payload_file.FOLDER, make=True, inside=self.folder)
         except BaseException:
             self.folder.close()
             raise
@@ -73,29 +66,13 @@ class Spool:
         self._payloads.close()
         self.folder.close()
 
-    def put(self, head: dict[str, str | int | None], body: bytes) -> str:
-        """Keep a payload and return its name. It outlives the end of this process, not a power cut.
+    def put(self, head: Head, body: bytes) -> str:
+        """Keep a payload and return its name; see `payload_file.put`.
 
         Raises:
             OSError: it cannot be written.
         """
-        aside = self._payloads.write_aside(_json_object(head), b"\n", body)
-        lock = None
-        try:
-            lock = self.folder.open("last-name", os.O_RDWR | os.O_CREAT)
-            _wait_for(lock)
-            last = os.pread(lock, 20, 0)
-            at = max(time.time_ns() // 1000, int(last) + 1 if last.isdigit() else 0)
-            name = f"{at:020d}-{os.getpid()}"
-            self._payloads.rename(aside, name)
-            os.pwrite(lock, b"%020d" % at, 0)
-        except BaseException:
-            self._payloads.remove(aside)
-            raise
-        finally:
-            if lock is not None:
-                os.close(lock)
-        return name
+        return payload_file.put(self.folder, head, body)
 
     def pending(self) -> list[str]:
         """The names of the payloads that nobody has taken in, in order."""
@@ -108,8 +85,6 @@ class Spool:
             OSError: it is gone, or cannot be read.
             ValueError: it is none: its first line is no JSON object.
         """
-        import json
-
         line, _, body = self._payloads.read(name).partition(b"\n")
         head = json.loads(line)
         if not isinstance(head, dict):
@@ -129,34 +104,3 @@ class Spool:
             os.close(lock)
             return None
         return lock
-
-
-def _wait_for(lock: int) -> None:
-    """Take a lock, and go on without it where a process that has stopped holds it: names differ all the same."""
-    until = time.monotonic() + LOCK_LIMIT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError:
-            if time.monotonic() > until:
-                return
-        time.sleep(_BETWEEN_TRIES)
-
-
-def _json_object(values: dict[str, str | int | None]) -> bytes:
-    """A JSON object on one line. `json` takes as long to import as all else that a hook does."""
-    members = ", ".join(f"{_quoted(name)}: {_value(value)}" for name, value in values.items())
-    return b"{" + members.encode(errors="replace") + b"}"
-
-
-def _value(value: str | int | None) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _quoted(value) if isinstance(value, str) else str(value)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'

@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.default_database import NAME, default_database
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-NAME = "tui-tasks"
 
 
 def database(given: str | None) -> str:
@@ -21,9 +20,7 @@ def database(given: str | None) -> str:
     """
     named = given or os.environ.get("TUI_TASKS_DB")
     if not named:
-        import platformdirs
-
-        return str(platformdirs.user_data_path(NAME, appauthor=False) / "tasks.db")
+        return default_database()
     if "://" not in named:
         return expanded(named)
     from urllib.parse import unquote, urlsplit

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from tui_tasks.settings import paths
+from tui_tasks.default_database import NAME
 
 _GROUP, _OTHERS = 0o020, 0o002
 
@@ -47,7 +47,7 @@ def of_private_settings(path: Path) -> Iterator[str]:
     folder = path.absolute().parent
     mode = stat.S_IMODE(folder.stat().st_mode)
     # Another folder than the program's own, a home say, is not its affair.
-    if folder.name == paths.NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
+    if folder.name == NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
         yield f"{folder} has mode {mode:04o}, so others can look into it: chmod 700 '{folder}'"
 
 

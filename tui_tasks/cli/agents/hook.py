@@ -1,0 +1,19 @@
+"""`hook` among the commands: its help, and its arguments where they are not of the form that is taken at once."""
+
+from __future__ import annotations
+
+import argparse
+
+from tui_tasks.hooks import main
+
+
+def declare(_name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("program", metavar="PROGRAM", choices=main.PROGRAMS, help=f"one of {', '.join(main.PROGRAMS)}")
+    command.add_argument("--project", metavar="NAME", default="", help="the project that the agent works on")
+
+
+def run(_name: str, options: argparse.Namespace) -> int:
+    """Carry out the hook."""
+    main.run(options.program, options.db or "", options.project)
+    return 0

@@ -1,0 +1,92 @@
+"""How an answer reaches the hook that waits for it.
+
+The hook makes a named pipe and reads it; its payload in the spool says the pipe's name. Whoever has the human's answer
+puts a file beside the pipe and writes a byte into the pipe. The file begins with the hash of the payload that is
+answered; the hook takes it by renaming it, so that one side alone decides whether an answer was in time.
+"""
+
+import errno
+import hashlib
+import os
+import time
+
+from tui_tasks.hooks.folder import Folder
+
+FOLDER = "answers"
+_SUFFIX = ".answer"
+# Seconds after which a pipe that nobody reads is what a killed hook has left.
+_LEFT_BEHIND = 60.0
+
+
+def request_hash(body: bytes) -> str:
+    """What an answer is bound to: this very payload."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def take(answers: Folder, name: str, body: bytes) -> bytes:
+    """What was answered to a payload, for the hook that has waited under that name; empty where nothing was."""
+    taken = f".{name}.taken"
+    if not answers.rename(name + _SUFFIX, taken):
+        return b""
+    try:
+        bound_to, _, output = answers.read(taken).partition(b"\n")
+    finally:
+        answers.remove(taken)
+    return output if bound_to.decode(errors="replace") == request_hash(body) else b""
+
+
+def waiting(folder: Folder) -> list[str]:
+    """The names under which hooks wait; pipes that killed hooks have left are removed."""
+    try:
+        answers = Folder(FOLDER, make=False, inside=folder)
+    except FileNotFoundError:
+        return []
+    with answers:
+        return [name for name in answers.names() if not name.endswith(_SUFFIX) and _is_read(answers, name)]
+
+
+def _is_read(answers: Folder, name: str) -> bool:
+    try:
+        os.close(answers.open(name, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        if error.errno == errno.ENXIO and time.time() - _made_at(answers, name) > _LEFT_BEHIND:
+            answers.remove(name)
+            answers.remove(name + _SUFFIX)
+        return False
+    return True
+
+
+def _made_at(answers: Folder, name: str) -> float:
+    try:
+        return os.stat(name, dir_fd=answers.fd, follow_symlinks=False).st_mtime
+    except OSError:
+        return time.time()
+
+
+def send(folder: Folder, name: str, bound_to: str, output: bytes) -> bool:
+    """Give the hook that waits under that name what it is to print; empty: nothing. False where none waits any more.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        answers = Folder(FOLDER, make=False, inside=folder)
+    except FileNotFoundError:
+        return False
+    with answers:
+        if output:
+            answers.write(name + _SUFFIX, bound_to.encode() + b"\n" + output)
+        try:
+            pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            # Where this rename is too late, the hook has taken the answer after all.
+            is_back = answers.rename(name + _SUFFIX, f".{name}.late")
+            answers.remove(f".{name}.late")
+            return bool(output) and not is_back
+        try:
+            os.write(pipe, b"!")
+        except OSError:
+            pass
+        finally:
+            os.close(pipe)
+    return True

@@ -1,0 +1,64 @@
+"""A hook that waits for the human: its payload is a permission or a question, and a writable screen is there.
+
+It ends with nothing to say, so that the program asks by itself, when the time is over, when no such screen is left,
+when the request has ended otherwise, and when the program that started it is no more.
+"""
+
+import json
+import os
+import select
+import time
+
+from tui_tasks.hooks import answer_file, payload_file, presence
+from tui_tasks.hooks.folder import Folder
+
+# Seconds between looks at whether somebody is still there to answer, and to be answered.
+_LOOK = 0.5
+
+
+def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
+    """Wait for the human where that can be of use, and print the answer; whether the payload is in the spool now."""
+    program = str(head["program"])
+    wait = presence.longest_wait(folder, program)
+    if not wait or not is_request(program, body):
+        return False
+    with Folder(answer_file.FOLDER, make=True, inside=folder) as answers:
+        name = f"{time.time_ns()}-{os.getpid()}"
+        os.mkfifo(name, 0o600, dir_fd=answers.fd)
+        try:
+            pipe = answers.open(name, os.O_RDONLY | os.O_NONBLOCK)
+            payload_file.put(folder, {**head, "answer": name, "wait": wait}, body)
+            _wait(folder, program, pipe, wait)
+        finally:
+            # From here on whoever answers finds that it is too late; an answer that was in time is there.
+            answers.remove(name)
+        output = answer_file.take(answers, name, body)
+    while output:
+        output = output[os.write(1, output) :]
+    return True
+
+
+def is_request(program: str, body: bytes) -> bool:
+    """Whether a payload asks the human something that a hook of that program can answer."""
+    try:
+        payload = json.loads(body)
+    except ValueError:
+        return False
+    if not isinstance(payload, dict):
+        return False
+    if program == "opencode":
+        return payload.get("type") in ("permission.asked", "question.asked")
+    event = payload.get("hook_event_name")
+    if program == "gemini":
+        return event == "BeforeTool" and payload.get("tool_name") == "ask_user"
+    return bool(event == "PermissionRequest")
+
+
+def _wait(folder: Folder, program: str, pipe: int, wait: float) -> None:
+    started_by = os.getppid()
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN | select.POLLHUP)
+    until = time.monotonic() + wait
+    while (left := until - time.monotonic()) > 0 and os.getppid() == started_by:
+        if poll.poll(min(left, _LOOK) * 1000) or presence.longest_wait(folder, program) is None:
+            return

@@ -1,0 +1,154 @@
+"""`tui-tasks hook PROGRAM`: what an agent program starts at each of its events (docs: protocol, section 10).
+
+It reads one payload and leaves it beside the database for the next process of ours that has that open. It opens no
+database, so nothing that a database can be (locked, missing, damaged) is in its way. Where a human can answer, or has
+something for the agent, it prints that in the program's own form; else it prints nothing.
+
+An agent starts it at each event and waits for it: it may take half as long again as Python itself. So it imports
+neither `re`, `json`, `argparse`, `typing` nor `contextlib` on its way; what answers is imported where there is a need.
+"""
+
+import os
+
+from tui_tasks.hooks import agent_process, payload_file
+from tui_tasks.hooks.folder import Folder, path_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAMS = ("claude", "codex", "gemini", "opencode")
+# Names a file in which to tell of trouble: nothing else may be told, on any stream.
+LOG = "TUI_TASKS_HOOK_LOG"
+# A folder in which anything is left only while a human has something for an agent; see `outbox`.
+OUTBOX = "outbox"
+# A folder in which each writable screen has a file; see `presence`.
+SCREENS = "screens"
+_CHUNK = 1 << 16
+
+
+def main(arguments: "Sequence[str]") -> bool:
+    """Carry out a hook, whatever comes; False, and nothing done, where no program is named, or help is asked for.
+
+    Other words are told in the log: to Claude Code the exit status of wrong usage means that the tool may not run.
+    """
+    given = {"--db": "", "--project": ""}
+    words, others = list(arguments), []
+    while words:
+        option, equals, value = (word := words.pop(0)).partition("=")
+        if word in ("-h", "--help"):
+            return False
+        if option in given and (equals or words):
+            given[option] = value if equals else words.pop(0)
+        else:
+            others.append(word)
+    program = others.pop(0) if others else ""
+    if program not in PROGRAMS:
+        return False
+    if others:
+        _log(program, ValueError(f"not known, and ignored: {others}"))
+    run(program, given["--db"], given["--project"])
+    return True
+
+
+def run(program: str, database: str, project: str) -> None:
+    """Carry out a hook; what goes wrong is told in the log alone. Standard streams that are closed count as empty."""
+    try:
+        _open_closed_streams()
+        body, size = _read()
+        head = payload_file.head(program, agent_process.of_hook(program, body), project, size, len(body))
+        with Folder(path_of(_path(database)), make=True) as folder:
+            _carry_out(folder, program, head, body)
+    except (Exception, KeyboardInterrupt) as error:
+        _log(program, error)
+
+
+def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: bytes) -> None:
+    is_kept = False
+    try:
+        there = folder.names()
+        if SCREENS in there and _may_ask(body):
+            from tui_tasks.hooks import asking
+
+            is_kept = asking.answer(folder, head, body)
+        if OUTBOX in there and not is_kept and _is_anything_in(folder, OUTBOX):
+            from tui_tasks.hooks import delivering
+
+            delivering.deliver(folder, program, body)
+    except (Exception, KeyboardInterrupt) as error:
+        _log(program, error)
+    if not is_kept:
+        payload_file.put(folder, head, body)
+
+
+def _is_anything_in(folder: Folder, name: str) -> bool:
+    with Folder(name, make=False, inside=folder) as inner:
+        return bool(inner.names())
+
+
+def _may_ask(body: bytes) -> bool:
+    """Whether a payload may be a permission or a question, for which somebody is waited for."""
+    return b"PermissionRequest" in body or b"n.asked" in body or b"ask_user" in body
+
+
+def _open_closed_streams() -> None:
+    """Let no file that is opened become a standard stream."""
+    for stream in (0, 1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _read() -> tuple[bytes, int]:
+    """What came on standard input, at most `MAX_PAYLOAD` bytes of it; and how many bytes came."""
+    kept, size = bytearray(), 0
+    while chunk := _read_chunk():
+        size += len(chunk)
+        kept += chunk[: payload_file.MAX_PAYLOAD - len(kept)]
+    return bytes(kept), size
+
+
+def _read_chunk() -> bytes:
+    while True:
+        try:
+            return os.read(0, _CHUNK)
+        except BlockingIOError:
+            import select
+
+            select.select([0], [], [])
+
+
+def _path(database: str) -> str:
+    """The path of the database that was named, else of `TUI_TASKS_DB`, else of the platform's."""
+    named = database or os.environ.get("TUI_TASKS_DB", "")
+    if named and "://" not in named and not named.startswith("~"):
+        return named
+    if named:
+        from tui_tasks.settings import paths
+
+        return paths.database(named)
+    from tui_tasks.default_database import default_database
+
+    path = default_database()
+    if not os.path.isdir(os.path.dirname(path)):
+        from tui_tasks.core.engine.private_files import make_folder
+
+        make_folder(os.path.dirname(path))
+    return path
+
+
+def _log(program: str, error: BaseException) -> None:
+    path = os.environ.get(LOG)
+    if not path:
+        return
+    try:
+        import time
+
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        line = f"{at} hook {program}: {type(error).__name__}: {' '.join(str(error).split())}\n"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        os.write(handle, line.encode(errors="replace"))
+        os.close(handle)
+    except OSError:
+        pass

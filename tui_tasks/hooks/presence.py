@@ -1,0 +1,78 @@
+"""Telling hooks that a writable screen has the database open: only there is somebody who could answer.
+
+Each such screen has a file in the folder of hooks, and keeps it locked as long as it lives, however it ends. The file
+says how long a hook of each program may wait for it.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+from tui_tasks.hooks.folder import Folder, path_of
+
+FOLDER = "screens"
+
+
+@contextlib.contextmanager
+def announced(database: str, waits: Mapping[str, float]) -> Iterator[None]:
+    """Tell hooks of a writable screen of this process, and for how many seconds those of each program may wait.
+
+    Where that cannot be told, hooks wait for nobody, and each program asks by itself.
+    """
+    held = None
+    with contextlib.suppress(OSError), Folder(path_of(database), make=True) as folder:
+        held = _announce(folder, waits)
+    try:
+        yield
+    finally:
+        if held is not None:
+            handle, name = held
+            with (
+                contextlib.suppress(OSError),
+                Folder(path_of(database), make=False) as folder,
+                Folder(FOLDER, make=False, inside=folder) as screens,
+            ):
+                screens.remove(name)
+            os.close(handle)
+
+
+def _announce(folder: Folder, waits: Mapping[str, float]) -> tuple[int, str]:
+    with Folder(FOLDER, make=True, inside=folder) as screens:
+        for name in screens.names():
+            if _waits_of(screens, name) is None:
+                screens.remove(name)  # its screen is no more
+        aside = screens.write_aside(json.dumps(dict(waits)).encode())
+        handle = screens.open(aside, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        name = aside.lstrip(".")
+        screens.rename(aside, name)
+        return handle, name
+
+
+def longest_wait(folder: Folder, program: str) -> float | None:
+    """For how many seconds a hook of that program may wait; None where no writable screen has the database open."""
+    try:
+        screens = Folder(FOLDER, make=False, inside=folder)
+    except FileNotFoundError:
+        return None
+    with screens:
+        found = [waits for name in screens.names() if (waits := _waits_of(screens, name)) is not None]
+    return max((float(waits.get(program, 0)) for waits in found), default=None)
+
+
+def _waits_of(screens: Folder, name: str) -> dict[str, float] | None:
+    """What a screen's file says; None where its screen is no more."""
+    try:
+        handle = screens.open(name, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        try:
+            # Shared, so that hooks that look at the same moment do not take one another for a screen.
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held = json.load(file)
+            return held if isinstance(held, dict) else {}
+    return None
