@@ -41,15 +41,15 @@ def test_the_locks_of_waiting_writers_are_taken_as_linux_has_them_and_nowhere_el
     try:
         monkeypatch.setattr(sys, "platform", "darwin")
         elsewhere = importlib.reload(write_queue)
-        assert (elsewhere._ASK, elsewhere._SET) == (None, None)
+        assert (elsewhere._GET_LOCK, elsewhere._SET_LOCK) == (None, None)
     finally:
         monkeypatch.undo()
         importlib.reload(write_queue)
 
 
 def test_without_such_locks_writers_wait_and_write(path, monkeypatch):
-    monkeypatch.setattr(write_queue, "_ASK", None)
-    monkeypatch.setattr(write_queue, "_SET", None)
+    monkeypatch.setattr(write_queue, "_GET_LOCK", None)
+    monkeypatch.setattr(write_queue, "_SET_LOCK", None)
     with Store(str(path)) as one, Store(str(path)) as other:
         one.db.sql("BEGIN IMMEDIATE")
         ended: list[int] = []
@@ -59,13 +59,13 @@ def test_without_such_locks_writers_wait_and_write(path, monkeypatch):
                 one.db.sql("ROLLBACK")
                 ended.append(1)
 
-        monkeypatch.setattr(other.db._turns, "_sleep", sleep)
+        monkeypatch.setattr(other.db._queue, "_sleep", sleep)
         assert add(other, "in the end")
         assert ended
 
 
 def test_without_inotify_a_commit_is_seen_by_asking(path, monkeypatch):
-    monkeypatch.setattr(watch, "_ask_kernel", lambda folder: None)
+    monkeypatch.setattr(watch, "_start_notifier", lambda folder: None)
     with Store(str(path)) as store, Store(str(path)) as other:
         watched = watch.Watch(store.db)
         assert watched.fd is None
@@ -79,7 +79,7 @@ def test_without_inotify_a_commit_is_seen_by_asking(path, monkeypatch):
 def test_where_the_kernel_has_neither_inotify_nor_kqueue_it_is_not_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "sunos5")
     monkeypatch.delattr(select, "kqueue", raising=False)
-    assert watch._ask_kernel(tmp_path / "tasks.db-wal") is None
+    assert watch._start_notifier(tmp_path / "tasks.db-wal") is None
 
 
 @pytest.fixture

@@ -134,17 +134,17 @@ def _taken(store: Store, tmp_path: Path) -> Path:
 def test_a_writer_that_waited_while_it_was_replaced_writes_to_what_is_there_now(path, tmp_path):
     with Store(str(path)) as store:
         add(store, "first")
-        copy, begin = _taken(store, tmp_path), store.db._turns.take
+        copy, begin = _taken(store, tmp_path), store.db._queue.begin_write
 
         def waiting(*arguments):
             begin(*arguments)
             store.db._roll_back()
-            store.db._turns.take = begin
+            store.db._queue.begin_write = begin
             restore(str(path), copy, START)
             begin(*arguments)
 
         add(store, "lost with the old")
-        store.db._turns.take = waiting
+        store.db._queue.begin_write = waiting
         add(store, "second")
         assert store.db.scalar("PRAGMA journal_mode") == "wal"
     assert names(path) == ["first", "second"]

@@ -40,8 +40,8 @@ def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
 def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_falls_between(tmp_path, monkeypatch):
     monkeypatch.setattr("tui_tasks.core.engine.watch.SAFETY_NET", 3600.0)
     asked = []
-    ask = watching._ask_kernel
-    monkeypatch.setattr(watching, "_ask_kernel", lambda folder: (asked.append(folder), ask(folder))[1])
+    ask = watching._start_notifier
+    monkeypatch.setattr(watching, "_start_notifier", lambda folder: (asked.append(folder), ask(folder))[1])
     with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
         watch = Watch(watched.db)
         other.commit(EnsureList("one", "task"), actor="agent", now=0)
@@ -79,20 +79,20 @@ def test_a_log_that_is_made_anew_is_watched_in_place_of_the_other(tmp_path, monk
         for _ in range(2):
             log.unlink(missing_ok=True)
             log.write_bytes(b"")
-            assert has_word(watch)
+            assert has_events(watch)
             with log.open("ab") as written:
                 written.write(b"more")
                 written.flush()
-                assert has_word(watch), "of a file that stays open"
+                assert has_events(watch), "of a file that stays open"
         watch.close()
 
 
-def has_word(watch: Watch) -> bool:
-    """Whether the kernel told of something, all of which is taken in."""
+def has_events(watch: Watch) -> bool:
+    """Read all events of the kernel; return whether there were any."""
     poll = select.poll()
     poll.register(watch.fd, select.POLLIN)
     if not poll.poll(20_000):
         return False
-    watch._pending.clear()
+    watch._looks_due.clear()
     watch.arm(time.monotonic())
-    return watch._pending != []
+    return watch._looks_due != []

@@ -52,7 +52,7 @@ class Clock:
 
     def has_to_wait(self, comer: WriteQueue) -> bool:
         """Whether one that comes now gives way."""
-        return self.waits(lambda: comer.take(lambda _: None, ""))
+        return self.waits(lambda: comer.begin_write(lambda _: None, ""))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def while_it_waits(waiter: WriteQueue, clock: Clock, milliseconds: int, then: Ca
         clock.now += milliseconds * 1_000
         then()
 
-    waiter.take(begin, "")
+    waiter.begin_write(begin, "")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def while_it_waits(waiter: WriteQueue, clock: Clock, milliseconds: int, then: Ca
         pytest.param(2_600, False, id="so long that it may be stopped"),
     ],
 )
-def test_one_that_comes_gives_way_to_one_that_has_waited(turns, clock, milliseconds, gives_way):
+def test_one_that_comes_gives_way_to_one_that_has_earlier_waiter(turns, clock, milliseconds, gives_way):
     waiter, comer, seen = turns(), turns(), []
     while_it_waits(waiter, clock, milliseconds, lambda: seen.append(clock.has_to_wait(comer)))
     assert seen == [gives_way]
@@ -114,7 +114,7 @@ def test_those_who_have_waited_long_go_in_the_order_in_which_they_came(turns, cl
         assert second.wait(1)
         slept.append(clock.now - began)
 
-    while_it_waits(first, clock, 1, lambda: second.take(second_begins, ""))
+    while_it_waits(first, clock, 1, lambda: second.begin_write(second_begins, ""))
     assert 2_300_000 < slept[0] < 2_500_000, "until the first may be stopped"
 
 
@@ -138,7 +138,7 @@ def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
     waiting = (
         "import sys; from tui_tasks.core.engine.write_queue import WriteQueue\n"
         f"turns = WriteQueue({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
-        "turns.take(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
+        "turns.begin_write(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
     )
     with subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
         assert waiter.stdout.readline() == b"waits\n"
@@ -149,7 +149,7 @@ def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
     assert not clock.has_to_wait(comer)
 
 
-def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
+def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
     path = str(tmp_path / "tasks.db")
     Store(path).close()
     order: list[str] = []
@@ -167,11 +167,11 @@ def test_a_commit_gives_way_to_one_that_has_waited_long(tmp_path):
     def begin(_: str) -> None:
         waiter.wait(0)
         comer.start()
-        while not waiter._has_waited(long_ago() + 100_000, long_ago() + 100_000):
+        while not waiter._has_earlier_waiter(long_ago() + 100_000, long_ago() + 100_000):
             assert comer.is_alive(), "it did not wait"
         order.append("waiter")
 
-    waiter.take(begin, "")
+    waiter.begin_write(begin, "")
     comer.join()
     waiter.close()
     assert order == ["waiter", "comer"]

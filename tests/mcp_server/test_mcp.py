@@ -16,7 +16,7 @@ mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp.client.stdio import stdio_client  # noqa: E402 - an extra, which may be missing
 
-from tui_tasks.core.operations import AnswerAsk  # noqa: E402 - after what may be missing
+from tui_tasks.core.operations import AnswerAsk, SendMessage  # noqa: E402 - after what may be missing
 from tui_tasks.core.read.tasks import queries  # noqa: E402 - after what may be missing
 from tui_tasks.core.store import Store  # noqa: E402 - after what may be missing
 from tui_tasks.dialects.table import TABLE  # noqa: E402 - after what may be missing
@@ -271,3 +271,24 @@ def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> No
         server.stdin.close()
         assert server.wait(60) == 0
         assert server.stderr.read() == b""
+
+
+def test_what_the_human_wrote_comes_once_with_the_next_result_for_model_and_client(tmp_path: Path) -> None:
+    async def script(session: Any) -> None:
+        await session.call_tool("tasklist_display", {})
+        with Store(str(tmp_path / "tasks.db")) as store:
+            for text in ("stop", "look\nhere"):
+                store.commit(SendMessage("agent", text), actor="human", now=1)
+        told = await session.call_tool("tasklist_get_task", {"uid": "none"})
+        assert [part.text for part in told.content][:2] == [
+            "Message from the human: stop",
+            "Message from the human: look\nhere",
+        ]
+        assert [message["text"] for message in told.meta["tui-tasks/messages"]] == ["stop", "look\nhere"]
+        assert told.structured_content["messages"] == told.meta["tui-tasks/messages"]
+        assert told.is_error
+        again = await session.call_tool("tasklist_get_task", {"uid": "none"})
+        assert len(again.content) == 1
+        assert "messages" not in again.structured_content
+
+    driven(tmp_path, script)

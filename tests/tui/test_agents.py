@@ -6,7 +6,7 @@ from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AnswerAsk, EditTask, LogTask, OpenAsk, PauseAgent
+from tui_tasks.core.operations import AnswerAsk, DeliverMessages, EditTask, LogTask, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.read import agents
 from tui_tasks.core.read.jobs import queries_jobs
@@ -159,7 +159,7 @@ async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "A", "j", "m", *"hello", "enter")
         last = journal.latest(app.bridge.db, 1)[0]
-        assert (last.kind, last.new) == ("message", {"to": "claude-2", "text": "hello"})
+        assert (last.kind, last.new["agent"], last.new["text"]) == ("message.sent", "claude-2", "hello")
 
 
 async def test_enter_shows_the_agents_log_and_esc_goes_back(plan, make_app):
@@ -198,3 +198,17 @@ async def test_a_hundred_agents_are_gone_through_by_pages(plan, make_app):
         assert app.screen.agent_here() == "claude-2"
         await settle(pilot, "g")
         assert app.screen.agent_here() == "bot-000"
+
+
+@pytest.mark.parametrize("state", ["waiting", "delivered", "answered"])
+async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state):
+    by_agent(with_agents(plan), "human", SendMessage("claude-1", "hello [b]there"), now=at(20, 15, 10))
+    if state != "waiting":
+        by_agent(plan, "claude-1", DeliverMessages("claude-1"), now=at(20, 15, 11))
+    if state == "answered":
+        by_agent(plan, "claude-1", LogTask(plan[5], "yes?"), now=at(20, 15, 12))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        (line,) = (line for line in shown(app).split("\n") if "you: hello [b]there" in line)
+        assert line.rstrip().endswith(state)

@@ -34,7 +34,8 @@ from tui_tasks.core.errors import (
     UnknownTool,
 )
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AtVersion, LapseClaims, RecordRefusal
+from tui_tasks.core.operations import AtVersion, DeliverMessages, LapseClaims, RecordRefusal
+from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments, decode
@@ -68,7 +69,7 @@ class Session:
         self.identity = identity
         self.clock = clock
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
-        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry))
+        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), self._deliver_heard)
         self.waits = Waits(self)
 
     # Requests
@@ -197,6 +198,9 @@ class Session:
             lapse = reading.known.next_lapse()
             if lapse is not None and lapse <= self.passed() and not self.identity.read_only:
                 return None
+            if any(self._messages_for(job, reading) for jobs, _ in lines for job in jobs):
+                # Their delivery is to be written.
+                return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
@@ -231,9 +235,14 @@ class Session:
 
     def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         jobs, batch = line
-        if batch:
-            return self._serve_batch(jobs, now, reading)
-        job = jobs[0]
+        reply = self._serve_batch(jobs, now, reading) if batch else self._serve_one(jobs[0], now, reading, waiting)
+        if isinstance(reading, Transaction):
+            for job, own in zip(jobs, reply if batch else [reply], strict=True):
+                if own is not None:
+                    self._add_messages(job, own, reading)
+        return reply
+
+    def _serve_one(self, job: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         transaction = reading if isinstance(reading, Transaction) else None
         try:
             if transaction is not None and job.writes:
@@ -317,6 +326,52 @@ class Session:
         if request.idempotency_key is not None and job.writes:
             idempotency.keep(self.store.db, job, agent, result, reading.seq, call.passed)
         return result, reading.seq
+
+    # Messages of the human's
+
+    def _messages_for(self, job: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
+        """The human's messages that go with the reply to a request: those that no event is still to bring."""
+        if self.identity.read_only:
+            # Nothing could be written of their delivery.
+            return ()
+        agent = self.speaker(job.request)
+        found = reading.known.messages_waiting_for(agent)
+        return tuple(message for message in found if not self.subscription.brings(agent, message.seq))
+
+    def _add_messages(self, job: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
+        """Let a reply bring the human's messages to the agent that gets it (docs: protocol, section 3)."""
+        found = self._messages_for(job, transaction)
+        if not found:
+            return
+        with transaction.change():
+            transaction.speak(found[0].agent)
+            transaction.run(DeliverMessages(found[0].agent, until=found[-1].seq))
+        reply["seq"] = transaction.seq
+        reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
+
+    def add_messages(self, job: PendingRequest, reply: dict[str, Any]) -> None:
+        """The same for the reply to a request that has waited; what cannot be written now goes with the next."""
+        with contextlib.suppress(StorageFailed):
+            with self.store.reading() as reading:
+                if not self._messages_for(job, reading):
+                    return
+            with self.store.transaction(self.clock()) as transaction:
+                self._add_messages(job, reply, transaction)
+
+    def _deliver_heard(self, agent: str, until: int) -> None:
+        """Write down that a subscriber hears the messages up to an entry.
+
+        Raises:
+            StorageFailed: it cannot be written now.
+        """
+        if self.identity.read_only:
+            return
+        with self.store.reading() as reading:
+            if not reading.known.messages_waiting_for(agent):
+                return
+        with self.store.transaction(self.clock()) as transaction, transaction.change():
+            transaction.speak(agent)
+            transaction.run(DeliverMessages(agent, until=until))
 
     def _keep_refusal(self, job: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
         """What an agent may not do is kept as `agent.refused` (docs: protocol, section 3)."""

@@ -60,6 +60,7 @@ class Waits:
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
+                self._session.add_messages(waiting.job, reply)
                 replies.append(reply)
         return replies
 

@@ -240,10 +240,20 @@ class CloseAsk(Operation, frozen=True):
 
 
 class SendMessage(Operation, frozen=True):
-    """The human writes to an agent. Result: None."""
+    """The human writes to an agent. Result: the message."""
 
     to: str
     text: str
+
+
+class DeliverMessages(Operation, frozen=True):
+    """Give an agent the human's messages that wait for it. Result: the messages, in the order in which they were sent.
+
+    `until` is the seq of the last entry to look at: what was sent later waits on.
+    """
+
+    agent: str
+    until: int | None = None
 
 
 class PauseAgent(Operation, frozen=True):

@@ -178,6 +178,19 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
+class HumanMessage(msgspec.Struct, frozen=True, gc=False):
+    """What the human wrote to an agent. `seq` and `delivered_seq` are those of the entries that tell of it."""
+
+    id: int
+    uid: str
+    agent: str
+    text: str
+    sent_at: int
+    seq: int
+    delivered_at: int | None = None
+    delivered_seq: int | None = None
+
+
 class Job(msgspec.Struct, frozen=True, gc=False):
     """A job of the scheduler (seed 003)."""
 

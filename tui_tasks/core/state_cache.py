@@ -6,13 +6,15 @@ what was looked up still holds, also in the next transaction. For one request al
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any, Final
 
 from tui_tasks.core import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
+from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Agent, TaskList
+from tui_tasks.core.snapshots import Agent, HumanMessage, TaskList
 
 # The fields that say where a task stands.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
@@ -34,6 +36,7 @@ class StateCache:
         self._lists: dict[int | str, TaskList] = {}
         self._handles: dict[str, TaskList | None] = {}
         self._agents: dict[str, Agent | None] = {}
+        self._messages: dict[str, tuple[HumanMessage, ...]] = {}
         self._next_ids: dict[str, int] = {}
         self._last_ranks: dict[int, str | None] = {}
         self._next_lapse: tuple[int | None] | None = None
@@ -41,7 +44,8 @@ class StateCache:
     @property
     def is_full(self) -> bool:
         """Whether it is better begun anew."""
-        return len(self._lists) + len(self._handles) + len(self._agents) + len(self._last_ranks) > _MOST
+        kept: tuple[Sized, ...] = (self._lists, self._handles, self._agents, self._messages, self._last_ranks)
+        return sum(map(len, kept)) > _MOST
 
     def list_by_id(self, id: int) -> TaskList:
         """The list of that number."""
@@ -73,6 +77,12 @@ class StateCache:
         if name not in self._agents:
             self._agents[name] = queries.agent(self._db, name)
         return self._agents[name]
+
+    def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:
+        """The human's messages that have not reached an agent yet, in the order in which they were sent."""
+        if agent not in self._messages:
+            self._messages[agent] = messages.waiting(self._db, agent)
+        return self._messages[agent]
 
     def next_id(self, entity: str, count: int = 1) -> int:
         """The number of the next row of a table, or the first of `count`."""
@@ -108,6 +118,8 @@ class StateCache:
             self._handles.clear()
         elif entity == "agent":
             self._agents.clear()
+        elif entity == "human_message":
+            self._messages.clear()
         elif entity == "claim":
             self._next_lapse = None
 

@@ -24,8 +24,8 @@ A = TypeVar("A", bound=Arguments)
 class Listener(Protocol):
     """Where a subscription begins and ends."""
 
-    def begin(self, since: int | None) -> int:
-        """Send events after `since`, or from now on; return where they start."""
+    def begin(self, since: int | None, agent: str) -> int:
+        """Send `agent` events after `since`, or from now on; return where they start."""
 
     def end(self) -> None:
         """Send no more events."""

@@ -73,7 +73,7 @@ def subscribe(call: Call, given: _Since) -> dict[str, int]:
     if given.since is not None:
         _refuse_future(call, given.since)
         journal.refuse_compacted(call.db, given.since)
-    return {"seq": call.channel.subscription.begin(given.since)}
+    return {"seq": call.channel.subscription.begin(given.since, call.agent)}
 
 
 def _refuse_future(call: Call, since: int) -> None:

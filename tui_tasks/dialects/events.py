@@ -9,6 +9,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
+from tui_tasks.core.read import messages
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.job_shapes import event_body
 
@@ -24,6 +25,7 @@ _INSTANTS = frozenset(
         "saved_at",
         "opened_at",
         "answered_at",
+        "delivered_at",
         "expires_at",
         "next_run",
         "last_run",
@@ -33,7 +35,18 @@ _INSTANTS = frozenset(
     }
 )
 _HIDDEN = frozenset(
-    {"id", "deleted", "token_hash", "name_key", "rank", "ranks", "list_id", "task_uid", "decline_reason"}
+    {
+        "id",
+        "deleted",
+        "token_hash",
+        "name_key",
+        "rank",
+        "ranks",
+        "list_id",
+        "task_uid",
+        "delivered_seq",
+        "decline_reason",
+    }
 )
 
 
@@ -43,15 +56,24 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-def page(db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES) -> tuple[list[bytes], int | None]:
+# An event that a subscriber hears by another name than the journal has for it.
+HEARD_AS: Final = {"message.sent": "message"}
+
+
+def page(
+    db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES, *, is_heard: bool = False
+) -> tuple[list[bytes], int | None]:
     """The events of entries as JSON until they are `most` bytes, and the seq of the last; at least one where there is.
 
-    An entry can be megabytes: no more of them are held than are returned.
+    An entry can be megabytes: no more of them are held than are returned. `is_heard`: they are sent to a subscriber.
     """
     lines: list[bytes] = []
     size, last = 0, None
     for entry in entries:
-        lines.append(_encode(event(db, entry)))
+        told = event(db, entry)
+        if is_heard:
+            told["event"] = HEARD_AS.get(entry.kind, entry.kind)
+        lines.append(_encode(told))
         size, last = size + len(lines[-1]), entry.seq
         if size >= most:
             break
@@ -65,8 +87,11 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
         told["task"] = journal.event_task(db, entry)
     if entry.kind == "task.declined" and entry.new is not None:
         told["reason"] = entry.new["decline_reason"]
-    if entry.kind == "message":
+    if entry.entity == "message":
+        # As messages were kept before their delivery was.
         told |= entry.new or {}
+    elif entry.entity == "human_message":
+        told |= _message(db, entry)
     elif entry.entity in ("job", "run"):
         told |= event_body(db, entry)
     elif entry.entity not in ("task", "log"):
@@ -76,6 +101,12 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     told["changes"] = {} if entry.old is None else _shown_changes(entry)
     told["why"] = entry.why
     return told
+
+
+def _message(db: Database, entry: Entry) -> dict[str, Any]:
+    """Who a message is for, and its text; of a delivery the seq of its event: nobody is to read the text twice."""
+    sent = messages.message(db, entry.uid)
+    return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,8 @@ class _Front:
             raise
         finally:
             self._waiting.pop(number, None)
-        return _result(tool, self._replies.pop(number))
+        reply = self._replies.pop(number)
+        return with_messages(_result(tool, reply), reply)
 
     async def settle(self) -> None:
         """Answer the calls that wait, each as soon as what it waits for has happened; runs until it is cancelled."""
@@ -175,6 +176,20 @@ def _result(tool: Tool | None, reply: dict[str, Any]) -> types.CallToolResult:
         content=[types.TextContent(type="text", text=msgspec.json.encode(held).decode())],
         structured_content=held if isinstance(held, dict) else {"result": held},
     )
+
+
+def with_messages(result: types.CallToolResult, reply: dict[str, Any]) -> types.CallToolResult:
+    """A result that brings the human's messages as well.
+
+    Some clients show a model the text alone, some what is structured alone.
+    """
+    if messages := reply.get("messages"):
+        said = [f"Message from the human: {message['text']}" for message in messages]
+        result.content = [*(types.TextContent(type="text", text=text) for text in said), *result.content]
+        if result.structured_content is not None:
+            result.structured_content = {**result.structured_content, "messages": messages}
+        result.meta = {**(result.meta or {}), "tui-tasks/messages": messages}
+    return result
 
 
 def run(session: Session) -> bool:

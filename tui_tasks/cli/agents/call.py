@@ -44,6 +44,8 @@ def words(given: list[str]) -> dict[str, Any]:
 def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Exit status 0 or 1."""
     reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
+    for message in reply.get("messages", ()):
+        print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
     if not reply["ok"]:
         print(json_text.shown(reply["error"]), file=sys.stderr)
         return 1

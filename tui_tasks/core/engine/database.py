@@ -1,4 +1,4 @@
-"""The one place that knows SQLite: opening, refusing, pragmas, transactions, and running statements."""
+"""A connection to SQLite: opening, pragmas, transactions, and running statements."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """One connection, of one thread. Every use of it is by the thread that opened it.
+    """One connection, used only by the thread that opened it.
 
     Attributes:
-        path: of the file itself, where a link leads to it.
-        file: what tells the file that is open from any other.
+        path: of the file itself, links resolved.
+        file: device and inode of the file that is open.
     """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         refuse_faulty_library()
         self._is_file = path != ":memory:"
-        # Once: what stands beside the file, the log above all, stands beside what a link leads to.
+        # Links are resolved once: SQLite's log stands beside the file that they lead to.
         self.path = os.path.realpath(path) if self._is_file else path
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
@@ -40,10 +40,10 @@ class Database:
         self._open(makes=not read_only)
 
     def _open(self, *, makes: bool = False) -> None:
-        """Connect; `makes`: the file, where there is none.
+        """Connect; `makes` creates the file where there is none.
 
         Raises:
-            DatabaseRefused: it cannot be used; what was open is as it was.
+            DatabaseRefused: it cannot be used; the former connection, if any, is kept.
         """
         if not self._is_file:
             self._connect()
@@ -61,7 +61,7 @@ class Database:
             connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
             if self._is_file:
-                # Before anything is read: that would put a log together with the file.
+                # Before the first read, which would combine the file with a log that is not its own.
                 open_checks.refuse_leftovers(files, self.path)
             for name, value in _pragmas(self.read_only):
                 connection.execute(f"PRAGMA {name} = {value}")
@@ -75,17 +75,17 @@ class Database:
                 if files.state() is not State.SAME:
                     raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
             failed.pop_all()
-        self._turns = _turns(connection, self.path) if self._is_file and not self.read_only else None
+        self._queue = _join_write_queue(connection, self.path) if self._is_file and not self.read_only else None
         self._connection = connection
         self._cursor = connection.cursor()
         self._files, self.file = files, files.file
         self._has_failed = False
-        # Sums held back (`add`), and how many rows they have written, which `changes` leaves out.
+        # Additions not yet written (`add`), and how many rows they have written, which `changes` leaves out.
         self._sums: dict[tuple[Statement, int], int] = {}
-        self._late = 0
+        self._uncounted = 0
 
-    def _see_to_file(self) -> None:
-        """Open anew what has failed, or what another file has taken the place of.
+    def _reopen_if_replaced(self) -> None:
+        """Connect again where the last transaction failed or the file was replaced.
 
         Raises:
             StorageFailed: there is no such file now, or it cannot be used.
@@ -96,20 +96,20 @@ class Database:
         if state not in (State.SAME, State.REPLACED):
             raise StorageFailed(f"{self.path} {state.value}", retryable=True)
         if state is State.REPLACED or self._has_failed:
-            before, turns = self._connection, self._turns
+            before, queue = self._connection, self._queue
             try:
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused
             before.close()
-            if turns is not None:
-                turns.close()
+            if queue is not None:
+                queue.close()
             if state is State.REPLACED and not self.read_only:
-                # What was restored is one file, without a log.
+                # A restored database is one file, without a log.
                 self.write_ahead()
 
     def write_ahead(self) -> None:
-        """Use a write-ahead log from now on; wait for others who begin to do so at the same moment, as SQLite does not.
+        """Switch to a write-ahead log; wait for others who do so at the same moment, which SQLite does not.
 
         Raises:
             sqlite3.OperationalError: it is locked for longer than 5 s, or cannot be written.
@@ -126,13 +126,13 @@ class Database:
             time.sleep(0.002)  # SQLite itself does not wait here
 
     def open_again(self) -> None:
-        """Open it anew, since a read has failed: the file may be another one by now, or on another disk.
+        """Connect again after a read has failed: the file may be another one by now, or on another disk.
 
         Raises:
             StorageFailed: it cannot be used; what was open is as it was.
         """
         self._has_failed = True
-        self._see_to_file()
+        self._reopen_if_replaced()
 
     def run(self, statement: Statement, values: dict[str, Any]) -> None:
         """Run a compiled statement that writes."""
@@ -141,7 +141,8 @@ class Database:
     def add(self, statement: Statement, id: int, by: int) -> None:
         """Add to a number of a row, by a statement that takes `id` and `by`.
 
-        It is run before anything is read, so that many changes to one list write its counts once.
+        Additions are collected and written before the next read, so that many changes to one list write its counts
+        once.
         """
         key = (statement, id)
         self._sums[key] = self._sums.get(key, 0) + by
@@ -152,7 +153,7 @@ class Database:
         for (statement, row), by in sums.items():
             if by:
                 self._cursor.execute(statement.sql, statement.bind({"id": row, "by": by}))
-        self._late += self.changes() - before
+        self._uncounted += self.changes() - before
 
     def one(self, statement: Statement, **values: Any) -> Any:
         """Return the first row as a tuple, or None."""
@@ -163,8 +164,8 @@ class Database:
     def all(self, statement: Statement, **values: Any) -> list[Any]:
         """Return all rows as tuples.
 
-        Rows are not taken one by one (but see `each`): SQLite would hold a read transaction until the last, and the
-        log could not be checkpointed meanwhile.
+        Rows are fetched at once (but see `each`): a cursor that stands keeps its read transaction open, and the log
+        cannot be checkpointed meanwhile.
         """
         if self._sums:
             self._write_sums()
@@ -185,7 +186,7 @@ class Database:
             cursor.close()
 
     def query(self, query: Query) -> list[Any]:
-        """Return all rows of a query that is built for this one time."""
+        """Return all rows of a query that is built for one use."""
         if self._sums:
             self._write_sums()
         sql, params = query.sql()
@@ -193,7 +194,7 @@ class Database:
         return rows
 
     def sql(self, text: str, params: Sequence[Any] = ()) -> Any:
-        """Run SQL that Peewee does not write (pragmas, schema steps, `written_out`)."""
+        """Run SQL that Peewee does not write (pragmas, schema steps, `json_export`)."""
         if self._sums:
             self._write_sums()
         return self._connection.execute(text, params)
@@ -209,7 +210,7 @@ class Database:
             StorageFailed: there is no such file now, or it cannot be read.
         """
         with storage_errors(self.path, reading=True):
-            self._see_to_file()
+            self._reopen_if_replaced()
             return self.file, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
@@ -221,7 +222,7 @@ class Database:
             StorageFailed: the disk is full, an I/O error, a damaged database.
         """
         with storage_errors(self.path, reading=not write):
-            self._see_to_file()
+            self._reopen_if_replaced()
             try:
                 self._begin(write)
                 yield
@@ -234,7 +235,7 @@ class Database:
                 raise
 
     def let_others_write(self, seconds: float) -> None:
-        """Commit what was written in the open write transaction so far, and go on in another after a while.
+        """Commit the open write transaction, sleep, and begin the next.
 
         Raises:
             StorageFailed: the database was replaced meanwhile.
@@ -242,7 +243,7 @@ class Database:
         file = self.file
         self._commit()
         time.sleep(seconds)
-        self._see_to_file()
+        self._reopen_if_replaced()
         if self.file != file:
             raise StorageFailed(f"{self.path} was replaced while it was written to", retryable=True)
         self._begin(write=True)
@@ -252,22 +253,22 @@ class Database:
             self._cursor.execute("BEGIN")
             return
         while True:
-            if self._turns is None:
+            if self._queue is None:
                 self._cursor.execute("BEGIN IMMEDIATE")
             else:
-                self._turns.take(self._cursor.execute, "BEGIN IMMEDIATE")
+                self._queue.begin_write(self._cursor.execute, "BEGIN IMMEDIATE")
             self._files.note_log()
             if not self._is_file or self._files.state() is State.SAME:
                 return
-            # While it waited for the lock, another file was put in its place.
+            # The file was replaced while this connection waited for the lock.
             self._roll_back()
-            self._see_to_file()
+            self._reopen_if_replaced()
 
     def _acknowledge(self) -> None:
-        """See that what was committed is where others will find it.
+        """Check that the commit went to the file at the path.
 
         Raises:
-            StorageFailed: it is not: another file was put in the database's place meanwhile.
+            StorageFailed: it did not: the file was replaced meanwhile.
         """
         if self._is_file and (state := self._files.state()) is not State.SAME:
             raise StorageFailed(f"{self.path} {state.value}; what was written is not there", retryable=True)
@@ -279,7 +280,7 @@ class Database:
             self._cursor.execute("COMMIT")
         except sqlite3.Error:
             self._roll_back()
-            self._overwrite()
+            self._overwrite_log_end()
             raise
 
     def _roll_back(self) -> None:
@@ -288,10 +289,10 @@ class Database:
         if self._connection.in_transaction:
             self._cursor.execute("ROLLBACK")
 
-    def _overwrite(self) -> None:
-        """Write what changes nothing over the end of the write-ahead log.
+    def _overwrite_log_end(self) -> None:
+        """Write a transaction without effect over the end of the write-ahead log.
 
-        A commit whose sync has failed stands there whole, and a crash before the next commit would bring it back.
+        A commit whose sync failed stands there whole, and would come back after a crash before the next commit.
         """
         with contextlib.suppress(sqlite3.Error):
             self._cursor.execute("BEGIN IMMEDIATE")
@@ -302,41 +303,41 @@ class Database:
                 self._roll_back()
 
     def begin_savepoint(self) -> None:
-        """Begin a part of a transaction that can fail alone."""
+        """Begin a part of a transaction that can be rolled back alone."""
         if self._sums:
             self._write_sums()
         self._cursor.execute("SAVEPOINT one")
 
     def end_savepoint(self) -> None:
-        """End it well."""
+        """Keep what the savepoint holds."""
         self._cursor.execute("RELEASE one")
 
     def fail_savepoint(self) -> None:
-        """End it as if it had not begun."""
+        """Roll back to the savepoint."""
         self._sums.clear()
         if self._connection.in_transaction:
             self._cursor.execute("ROLLBACK TO one")
             self._cursor.execute("RELEASE one")
 
     def changes(self) -> int:
-        """How many rows have been written since the database was opened, but for what was held back (`add`)."""
-        total: int = self._connection.total_changes - self._late
+        """Return how many rows were written since the database was opened, without the additions of `add`."""
+        total: int = self._connection.total_changes - self._uncounted
         return total
 
     def copy_to(self, path: str, pages: int, progress: Callable[[int, int], None] | None) -> None:
-        """Write the database as it is at one moment into a new file, some pages at a step."""
+        """Copy the database, as of one moment, into a new file, `pages` at a step."""
         make_private(path)
         copy = connect(path)
 
-        def told(_: int, left: int, total: int) -> None:
+        def report(_: int, left: int, total: int) -> None:
             if progress is not None:
                 progress(total - left, total)
 
         try:
-            # Within a read transaction the copy is of one moment, however many write meanwhile.
+            # In a read transaction the copy is of one moment, whatever is written meanwhile.
             with self.transaction(write=False):
                 self.scalar("SELECT count(*) FROM sqlite_master")
-                self._connection.backup(copy, pages=pages, progress=told)
+                self._connection.backup(copy, pages=pages, progress=report)
         finally:
             copy.close()
 
@@ -346,37 +347,37 @@ class Database:
             _leave_log(self._connection)
         else:
             self._connection.close()
-        if self._turns is not None:
-            self._turns.close()
-            self._turns = None
+        if self._queue is not None:
+            self._queue.close()
+            self._queue = None
 
 
-def _turns(connection: Any, path: str) -> WriteQueue | None:
-    """Have a connection wait in turn, where the driver and the folder allow it; SQLite's own wait does otherwise."""
+def _join_write_queue(connection: Any, path: str) -> WriteQueue | None:
+    """Give a connection a place in the write queue, where driver and folder allow it; else SQLite's own wait serves."""
     if not hasattr(connection, "set_busy_handler"):
         return None
     try:
-        turns = WriteQueue(path, BUSY_SECONDS)
+        queue = WriteQueue(path, BUSY_SECONDS)
     except OSError:
         return None
-    connection.set_busy_handler(turns.wait)
-    return turns
+    connection.set_busy_handler(queue.wait)
+    return queue
 
 
 def _leave_log(connection: Any) -> None:
-    """End a connection without the log being written into what is not its file now, as closing the last does."""
+    """Close a connection without a checkpoint, which would write the log into a file that is not its own now."""
     if hasattr(connection, "setconfig"):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
         connection.close()
         return
-    # pysqlite3 cannot be told so: it ends with the process.
+    # pysqlite3 has no such setting: the connection is leaked, and ends with the process.
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _casefold(text: str | None) -> str | None:
-    """SQLite's own lower() knows ASCII alone."""
+    """Fold case for all of Unicode; SQLite's lower() folds ASCII alone."""
     return None if text is None else text.casefold()
 
 
@@ -386,11 +387,11 @@ def _has_tag(tags: str, tag: str) -> bool:
     return tag in json.loads(tags)
 
 
-# Half a megabyte of the database for each connection: the system keeps it as well, and once for all processes.
+# Half a megabyte of cache for each connection: the system caches the file as well, once for all processes.
 _CACHE: Final = -500
-# A page that every commit changes is copied into the database once a checkpoint: the fewer, the better. 16 MB.
+# Pages between checkpoints (16 MiB): each checkpoint copies the pages that every commit changes, so few are better.
 CHECKPOINT: Final = 4_000
-# Bytes. A log that one large change has made longer is cut to this once it is begun anew.
+# Bytes to which a log is cut at its next start, where one large change has made it longer.
 LOG_STAYS: Final = 64 << 20
 
 
@@ -403,7 +404,7 @@ def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
         ("cache_size", _CACHE),
         ("wal_autocheckpoint", CHECKPOINT),
         ("journal_size_limit", LOG_STAYS),
-        # On macOS fsync leaves what is written in the drive's own memory. Elsewhere these change nothing.
+        # On macOS fsync does not flush the drive's cache. Elsewhere these two change nothing.
         ("fullfsync", 1),
         ("checkpoint_fullfsync", 1),
     ]

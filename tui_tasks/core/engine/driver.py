@@ -1,7 +1,7 @@
-"""The SQLite driver, the same for all: one that brings an SQLite of its own, whatever the system's is.
+"""Choose the SQLite driver: one that brings its own SQLite, whatever version the system has.
 
-pysqlite3 is taken where it is installed, else apsw: it has wheels where pysqlite3 has none, and pip compiles pysqlite3
-there against the system's SQLite, whatever that is. Python's own driver is the last resort.
+pysqlite3 is used where it is installed, else apsw, which has wheels where pysqlite3 has none (pip compiles pysqlite3
+there against the system's SQLite). Python's own driver is the last resort.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRIVER: Final = "TUI_TASKS_SQLITE_DRIVER"
 
 
 class Driver(NamedTuple):
-    """A driver that was looked for: its module, or why there is none."""
+    """A driver and its module, or the reason why it cannot be used."""
 
     name: str
     module: Any
@@ -33,7 +33,7 @@ class Driver(NamedTuple):
 
 
 def is_faulty(version: tuple[int, ...]) -> bool:
-    """Whether an SQLite has the WAL-reset bug, which can lose commits (fixed in 3.44.6, 3.50.7 and 3.51.3)."""
+    """Return whether an SQLite has the WAL-reset bug, which can lose commits (fixed in 3.44.6, 3.50.7 and 3.51.3)."""
     return not (version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0))
 
 
@@ -42,29 +42,29 @@ def _load(name: str) -> Driver:
         return Driver(name, import_module(_MODULES[name]))
     except ModuleNotFoundError:
         return Driver(name, None, f"{name} is not installed")
-    except (ImportError, AttributeError) as error:  # its shared library, or a release that lacks what is used
+    except (ImportError, AttributeError) as error:  # its shared library is missing, or its release is too old
         return Driver(name, None, f"{name} is installed and cannot be loaded ({error})")
 
 
 def _choose(names: list[str]) -> tuple[Driver, list[Driver]]:
-    """The first driver whose SQLite can be used, else the first there is; and all that were looked at."""
-    looked_at = []
+    """Return the first driver whose SQLite is sound, else the first that loads; and all that were tried."""
+    tried = []
     for name in names:
         driver = _load(name)
-        looked_at.append(driver)
+        tried.append(driver)
         if driver.module is not None and not is_faulty(driver.module.sqlite_version_info):
-            return driver, looked_at
-    loaded = [driver for driver in looked_at if driver.module is not None]
+            return driver, tried
+    loaded = [driver for driver in tried if driver.module is not None]
     if not loaded:
-        raise DatabaseRefused(refusal(looked_at))
-    return loaded[0], looked_at
+        raise DatabaseRefused(refusal(tried))
+    return loaded[0], tried
 
 
-def refusal(looked_at: list[Driver]) -> str:
-    """What was found of each driver, and what to install."""
-    found = "; ".join(driver.problem or _linked(driver) for driver in looked_at)
+def refusal(tried: list[Driver]) -> str:
+    """Return the message that tells what is wrong with each driver, and what to install."""
+    found = "; ".join(driver.problem or _linked(driver) for driver in tried)
     why = "there is no SQLite driver here that can be loaded"
-    if any(driver.module is not None for driver in looked_at):
+    if any(driver.module is not None for driver in tried):
         why = "every SQLite here can lose commits when several processes write (the WAL-reset bug, fixed in 3.51.3)"
     return (
         f"{why}: {found}. Install a driver that brings its own: "
@@ -80,13 +80,13 @@ def _linked(driver: Driver) -> str:
 
 
 _only = os.environ.get(DRIVER)
-_driver, _looked_at = _choose([_only] if _only in _MODULES else list(_MODULES))
+_driver, _tried = _choose([_only] if _only in _MODULES else list(_MODULES))
 sqlite3: Any = _driver.module
 driver_name: Final = _driver.name
 
 
 def connect(database: str | os.PathLike[str], *, timeout: float = 5.0, uri: bool = False) -> Any:
-    """Open a database with the driver that is used. A transaction begins where it is begun, and nowhere else.
+    """Open a database with the chosen driver; transactions begin only where a statement begins them.
 
     Args:
         timeout: seconds to wait for the locks of others.
@@ -96,7 +96,7 @@ def connect(database: str | os.PathLike[str], *, timeout: float = 5.0, uri: bool
 
 
 def library_version() -> str:
-    """The version of the SQLite that is used."""
+    """Return the version of SQLite in use."""
     return str(sqlite3.sqlite_version)
 
 
@@ -107,4 +107,4 @@ def refuse_faulty_library() -> None:
         DatabaseRefused: every driver that is installed has one.
     """
     if is_faulty(sqlite3.sqlite_version_info):
-        raise DatabaseRefused(refusal(_looked_at))
+        raise DatabaseRefused(refusal(_tried))

@@ -1,4 +1,4 @@
-"""Who holds a database's write-ahead log back: it grows for as long as a reader stands in the midst of a read."""
+"""Find which process keeps the write-ahead log from being cut: it grows while any read transaction stays open."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Final
 
 LARGE: Final = 96 << 20
-"""Bytes. It is written back at 16 MiB, one large change may need more, and 64 MiB of it may stay for the next."""
+"""Bytes: a checkpoint runs at 16 MiB, one large change may need more, and 64 MiB may be kept for reuse."""
 _PROC: Final = Path("/proc")
 
 
 def findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
-    """That the log is large, and which processes to look at."""
+    """Yield a finding where the log is large, with the processes to look at."""
     log = Path(f"{database}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size < LARGE:
         return
-    said = f"{log} has grown to {size >> 20} MiB: a process that stands still in the midst of a read holds it. "
-    users = list(_users(database, proc))
-    stopped = [f"kill -CONT {pid} ({command})" for pid, command, state in users if state in "Tt"]
+    begun = f"{log} has grown to {size >> 20} MiB: a process that stands still in the midst of a read holds it. "
+    others = list(_processes_using(database, proc))
+    stopped = [f"kill -CONT {pid} ({command})" for pid, command, state in others if state in "Tt"]
     if stopped:
-        yield f"{said}Let what is stopped go on, or end it: {', '.join(stopped)}"
-    elif users:
-        yield f"{said}End what does not answer among {', '.join(f'{pid} ({command})' for pid, command, _ in users)}"
+        yield f"{begun}Let what is stopped go on, or end it: {', '.join(stopped)}"
+    elif others:
+        yield f"{begun}End what does not answer among {', '.join(f'{pid} ({command})' for pid, command, _ in others)}"
     else:
-        yield f"{said}Look for a tui-tasks that is stopped (state T in ps), let it go on or end it"
+        yield f"{begun}Look for a tui-tasks that is stopped (state T in ps), let it go on or end it"
 
 
-def _users(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
-    """The other processes that have the database open, as far as they can be told: id, command and state."""
+def _processes_using(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield id, command line and state of other processes with the database open, as far as /proc shows them."""
     for place in sorted(proc.glob("[0-9]*"), key=lambda place: int(place.name)):
         try:
             if int(place.name) != os.getpid() and any(
@@ -39,5 +39,5 @@ def _users(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
                 command = (place / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").replace("\0", " ")
                 state = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
                 yield int(place.name), command, state
-        except OSError:  # it has ended, or is another user's
+        except OSError:  # the process has ended, or is another user's
             continue

@@ -1,8 +1,8 @@
 """The lock file: `NAME-lock` beside a database, never read or written, only locked.
 
-It is 0600 and the user's own, so that nobody else can hold a lock of it. Those who open the database share a lock while
-they do so; who puts another file in its place has it alone. It stays when the database is closed: to delete a file that
-others lock would give them two.
+It is 0600 and the user's own, so that nobody else can lock it. Opening the database takes a shared lock for as long as
+that lasts; replacing its file takes an exclusive one. The lock file stays when the database is closed: deleted while
+others have it locked, it would exist twice.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Final
 from tui_tasks.core.engine.storage_errors import BUSY_SECONDS
 from tui_tasks.core.errors import Busy, DatabaseRefused
 
-_ASK_AGAIN_SECONDS: Final = 0.005
+_RETRY_SECONDS: Final = 0.005
 _FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def open_lock_file(database: str, *, make: bool) -> int:
-    """Return a handle of the lock file; `make` it where there is none.
+    """Return a descriptor of the lock file; `make` creates it where there is none.
 
     Raises:
         OSError: it cannot be opened, is another user's, or others may open it.
@@ -31,7 +31,7 @@ def open_lock_file(database: str, *, make: bool) -> int:
     path = f"{database}-lock"
     if make:
         with contextlib.suppress(FileExistsError):
-            return _made(path)
+            return _create(path)
     handle = os.open(path, _FLAGS)
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
@@ -40,7 +40,7 @@ def open_lock_file(database: str, *, make: bool) -> int:
     return handle
 
 
-def _made(path: str) -> int:
+def _create(path: str) -> int:
     handle = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     os.fchmod(handle, 0o600)
     return handle
@@ -48,7 +48,7 @@ def _made(path: str) -> int:
 
 @contextlib.contextmanager
 def opening(database: str) -> Iterator[None]:
-    """Open a database while a block runs: nothing takes its place meanwhile.
+    """Hold the shared lock while a block opens the database: its file is not replaced meanwhile.
 
     Raises:
         DatabaseRefused: for 5 s another has been put in its place.
@@ -56,11 +56,11 @@ def opening(database: str) -> Iterator[None]:
     try:
         handle = open_lock_file(database, make=False)
     except OSError:
-        # There is none yet, or it is no use; what is found after the opening still tells of another file.
+        # There is none yet, or it cannot be used; the checks after opening still notice a replaced file.
         yield
         return
     try:
-        if not _locked(handle, fcntl.LOCK_SH):
+        if not _lock_within_limit(handle, fcntl.LOCK_SH):
             raise DatabaseRefused(f"{database} is being restored by another process: try again")
         yield
     finally:
@@ -69,7 +69,7 @@ def opening(database: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(database: str) -> Iterator[None]:
-    """Put another file in the place of a database while a block runs: nobody opens it meanwhile.
+    """Hold the exclusive lock while a block replaces the database's file: nobody opens it meanwhile.
 
     Raises:
         Busy: for 5 s others have been opening or restoring it.
@@ -77,15 +77,15 @@ def replacing(database: str) -> Iterator[None]:
     """
     handle = open_lock_file(database, make=True)
     try:
-        if not _locked(handle, fcntl.LOCK_EX):
+        if not _lock_within_limit(handle, fcntl.LOCK_EX):
             raise Busy(f"another process has been opening or restoring {database} for {BUSY_SECONDS:g} s; try again")
         yield
     finally:
         os.close(handle)
 
 
-def _locked(handle: int, kind: int) -> bool:
-    """Whether the lock was had within 5 s."""
+def _lock_within_limit(handle: int, kind: int) -> bool:
+    """Return whether the lock was obtained within 5 s."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -96,4 +96,4 @@ def _locked(handle: int, kind: int) -> bool:
                 return False
         except OSError:  # a file system without such locks
             return True
-        time.sleep(_ASK_AGAIN_SECONDS)
+        time.sleep(_RETRY_SECONDS)

@@ -1,7 +1,7 @@
-"""Whether a file is a database of ours, and whole: told before it is opened, for to open one is to change it.
+"""Check that a file is a whole database of this program before it is opened, since opening changes it.
 
-SQLite writes the write-ahead log of a database into it, and removes the log, when the last to have it open closes it.
-What is refused is left as it is (docs: protocol, section 3), its log too.
+When the last connection closes, SQLite writes the write-ahead log into the database and removes it. A file that is
+refused is left as it is (docs: protocol, section 3), and its log too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tui_tasks.core.errors import DatabaseRefused
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
 SCHEMA: Final = 2
-"""The newest version of the schema: `schema` has a step for each."""
+"""The newest version of the schema; the room `schema` has a step to each."""
 
 # The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,
 # each with the number of its page, the pages there are after it where it ends a transaction, and the salts again.
@@ -37,7 +37,7 @@ def uri(path: str, query: str) -> str:
 
 
 class Head(NamedTuple):
-    """What the first page of a database says of it."""
+    """The fields of a database's first page that tell what it is."""
 
     application: int
     version: int
@@ -45,7 +45,7 @@ class Head(NamedTuple):
 
 
 def head_of(connection: Any) -> Head:
-    """The head of an open database, as it is at one moment: another process may be making it."""
+    """Read the head of an open database in one statement: another process may be making it."""
     (application, version, tables) = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_application_id, pragma_user_version"
@@ -54,7 +54,7 @@ def head_of(connection: Any) -> Head:
 
 
 def refuse_other(head: Head, path: str) -> None:
-    """Refuse what another program has made, or a newer version of this one.
+    """Refuse a database of another program, or of a newer version of this one.
 
     Raises:
         DatabaseRefused: it is one of these.
@@ -68,10 +68,10 @@ def refuse_other(head: Head, path: str) -> None:
 
 
 def refuse_unopened(path: str, *, read_only: bool) -> None:
-    """Refuse what is plainly not ours: to open it would make a log beside it, or write one into it.
+    """Refuse a file of another program without opening it for writing, which would change it or its log.
 
-    `immutable` reads the file alone and changes nothing. Where nothing is in the file yet, the log tells. What is
-    damaged is refused here only to a reader: the log that it would make it could not remove.
+    `immutable` reads the file alone and changes nothing; where the file is still empty, the log is read. A damaged
+    file is refused here only to a reader, which could not remove the log that it makes.
 
     Raises:
         DatabaseRefused: to open it would change or remove the log of another program, or one whose file is gone, or
@@ -99,7 +99,7 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
             if leaves_log:
                 refuse_cut_short(connection, path)
     except DatabaseRefused:
-        # Where somebody writes it meanwhile, only to open it tells.
+        # While another process writes it, only opening it gives an answer.
         if leaves_log and _written(path, log) == before:
             raise
         return
@@ -108,10 +108,10 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
 
 
 def refuse_linked(path: str) -> None:
-    """Refuse a file that has several names: SQLite keeps a log beside each, and they overwrite one another.
+    """Refuse a file with several hard links: SQLite keeps a log beside each, and they overwrite one another.
 
     Raises:
-        DatabaseRefused: it has.
+        DatabaseRefused: it has several.
     """
     try:
         names = os.stat(path).st_nlink
@@ -125,10 +125,10 @@ def refuse_linked(path: str) -> None:
 
 
 def refuse_leftovers(files: OpenFiles, path: str) -> None:
-    """Refuse a backup that was put beside another database's log: SQLite would write that into it.
+    """Refuse a backup that stands beside another database's log, which SQLite would write into it.
 
     Raises:
-        DatabaseRefused: it was.
+        DatabaseRefused: it does.
     """
     if files.has_leftovers():
         raise DatabaseRefused(
@@ -139,7 +139,7 @@ def refuse_leftovers(files: OpenFiles, path: str) -> None:
 
 @contextlib.contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """Turn what SQLite or the system says while a database is opened into a refusal for people."""
+    """Translate errors of SQLite and the system, raised while a database is opened, into a refusal for people."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
@@ -150,13 +150,13 @@ def refusing(path: str) -> Iterator[None]:
 
 def _said(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError):
-        # SQLite has named something by its damaged name.
+        # SQLite's message quotes a damaged name.
         return error.object.decode(errors="replace")
     return error.strerror if isinstance(error, OSError) else str(error)
 
 
 def _written(path: str, log: str) -> tuple[int, int]:
-    """What is another once a database or its log has been written."""
+    """Return a value that changes when a database or its log is written."""
     try:
         return _size(log), os.stat(path).st_mtime_ns
     except OSError:
@@ -171,7 +171,7 @@ def _size(path: str) -> int:
 
 
 def _head_in_log(log: str) -> Head | None:
-    """The head of a database as its log has it; None where no transaction there has written it.
+    """Return the head of a database from its log; None where no transaction there has written it.
 
     Raises:
         OSError: it cannot be read.
@@ -180,7 +180,7 @@ def _head_in_log(log: str) -> Head | None:
         with open(log, "rb") as file:
             page = _page_in_log(file)
     except FileNotFoundError:
-        # Whoever had the database open has closed it: all is there.
+        # The last connection has closed it: the file holds everything.
         return None
     if page is None:
         return None
@@ -189,7 +189,7 @@ def _head_in_log(log: str) -> Head | None:
 
 
 def _page_in_log(file: BinaryIO) -> bytes | None:
-    """The beginning of the newest first page in a log."""
+    """Return the beginning of the newest copy of page 1 in a log."""
     begun = file.read(_LOG_HEAD.size)
     if len(begun) < _LOG_HEAD.size:
         return None
@@ -198,13 +198,13 @@ def _page_in_log(file: BinaryIO) -> bytes | None:
     page = file.read(_PAGE.size)
     file.seek(0)
     if at is None or len(page) < _PAGE.size or file.read(_LOG_HEAD.size) != begun:
-        # Begun anew meanwhile, which it is only once the file has it all.
+        # The log was restarted meanwhile, which happens only once the file holds all of it.
         return None
     return page
 
 
 def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
-    """Where the newest first page stands that a transaction in the log has written whole."""
+    """Return the offset of the newest copy of page 1 in a complete transaction of the log."""
     found = begun = None
     at = _LOG_HEAD.size
     while len(frame := file.read(_FRAME_HEAD.size)) == _FRAME_HEAD.size:
@@ -220,10 +220,10 @@ def _first_page(file: BinaryIO, page_size: int, salts: bytes) -> int | None:
 
 
 def refuse_cut_short(connection: Any, path: str) -> None:
-    """Refuse a file that was cut short; what the write-ahead log holds need not be in it yet.
+    """Refuse a truncated file; pages that the write-ahead log holds need not be in it yet.
 
     Raises:
-        DatabaseRefused: it was.
+        DatabaseRefused: it is truncated.
     """
     (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
     if not _size(f"{path}-wal") and os.stat(path).st_size < size:

@@ -1,7 +1,7 @@
-"""Whether the files that a connection has open are still those of its path.
+"""Check that the files which a connection has open are still those at its path.
 
-SQLite goes on to write to files that nobody can find any more, and puts a log together with whatever file stands beside
-it: a write to these must not be acknowledged.
+SQLite goes on writing to files that were deleted or replaced, and combines a log with whatever database stands beside
+it: a write to such files must not be acknowledged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from typing import Final
 
 Identity = tuple[int, int]
-"""Device and number of a file: what tells it from any other."""
+"""Device and inode of a file."""
 
 LEFTOVERS: Final = ("-wal", "-shm")
 _HEADER: Final = 20
@@ -20,7 +20,7 @@ _AT_REST: Final = b"\1\1"
 
 
 class State(enum.Enum):
-    """What has become of the files."""
+    """What has happened to the files since they were opened."""
 
     SAME = ""
     GONE = "is gone: put it back"
@@ -33,7 +33,7 @@ class State(enum.Enum):
 
 
 def identity(path: str) -> Identity | None:
-    """What tells a file from any other; None where there is none."""
+    """Return device and inode of a file; None where there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -42,7 +42,7 @@ def identity(path: str) -> Identity | None:
 
 
 def is_at_rest(path: str) -> bool:
-    """Whether all of a database is in its file, for a process that does not have it open.
+    """Return whether the file holds the whole database, with no log; for a process that does not have it open.
 
     Raises:
         OSError: it cannot be read.
@@ -55,7 +55,7 @@ class OpenFiles:
     """A database's file and log as one connection has them; made before the connection is.
 
     Attributes:
-        file: what tells the database's file from any other; None where there is none.
+        file: device and inode of the database's file; None where there is none.
     """
 
     def __init__(self, path: str) -> None:
@@ -75,7 +75,7 @@ class OpenFiles:
         return any(os.path.exists(f"{self._path}{end}") for end in LEFTOVERS) and self._is_at_rest()
 
     def state(self) -> State:
-        """What has become of the files since they were opened."""
+        """Return what has happened to the files since they were opened."""
         try:
             found = os.stat(self._path)
         except OSError:
@@ -86,7 +86,7 @@ class OpenFiles:
             return State.SAME
         written = found.st_mtime_ns, found.st_size
         if written != self._written:
-            # It was checkpointed, which is seldom, or overwritten.
+            # A checkpoint has written to it, which is seldom, or it was overwritten.
             if self._is_at_rest():
                 return State.OVERWRITTEN
             self._written = written
@@ -97,9 +97,9 @@ class OpenFiles:
         return header is not None and (len(header) < _HEADER or header[18:20] == _AT_REST)
 
     def _header(self) -> bytes | None:
-        """The beginning of the file, read by a handle that is open; None where there is no such handle.
+        """Return the first bytes of the file, read through a descriptor that is open; None where there is none.
 
-        To open and close the file would drop the locks that SQLite holds on it in this process (POSIX).
+        Opening and closing the file would drop the locks that SQLite holds on it in this process (POSIX).
         """
         try:
             handles = [int(name) for name in os.listdir("/dev/fd")]

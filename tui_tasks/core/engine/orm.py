@@ -1,7 +1,7 @@
-"""Peewee: whatever the core has of it comes from here. It builds SQL; `database` runs it.
+"""Peewee, as the core uses it: it builds SQL, which `database` runs.
 
-Peewee imports both pysqlite3 and Python's own driver, and needs one of them, whichever is used. Not to load the other
-saves 0.8 MB in every process, and a twentieth of the start of a command.
+Peewee imports pysqlite3 and Python's own driver where both exist, and needs one. Loading only that one saves 0.8 MB in
+each process, and a twentieth of the start of a command.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tui_tasks.core.engine.driver import driver_name
 
 @contextlib.contextmanager
 def _without_another_driver() -> Iterator[None]:
-    """Hide the one that is not used, unless somebody has loaded it."""
+    """Hide the driver that is not used, unless it is loaded already."""
     hidden = "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"
     if hidden in sys.modules:
         yield
         return
-    # To import what stands as None there fails, which Peewee is prepared for.
+    # None in sys.modules makes an import fail, which Peewee expects.
     sys.modules[hidden] = None  # type: ignore[assignment]
     try:
         yield

@@ -1,4 +1,4 @@
-"""Making files that nobody else can read, in folders whose names outlive a power cut."""
+"""Make files and folders that nobody else can read, and sync them to the disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.core.errors import DatabaseRefused
 
 
 def make_private(path: str) -> None:
-    """Make the file 0600 in a folder 0700 where they are not there yet, whatever the umask.
+    """Create the file with mode 0600, and its folders with 0700, where they do not exist, whatever the umask.
 
     Raises:
         DatabaseRefused: it cannot be made, or is no file.
@@ -28,7 +28,7 @@ def make_private(path: str) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder 0700, and those above it that are not there yet, whatever the umask.
+    """Create a folder with mode 0700, and its missing parents, whatever the umask.
 
     Raises:
         OSError: it cannot be made.
@@ -44,7 +44,7 @@ def make_folder(folder: str) -> None:
 
 
 def sync(handle: int) -> None:
-    """Have what was written outlive a power cut: on macOS fsync leaves it in the drive's own memory."""
+    """Sync a file to the disk, past the drive's cache, which fsync does not flush on macOS."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
         with contextlib.suppress(OSError):  # a file system that cannot do it
@@ -54,7 +54,7 @@ def sync(handle: int) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Have the names in a folder outlive a power cut; SQLite sees to the folder that the database is in."""
+    """Sync the names in a folder to the disk; SQLite itself does so for the database's folder."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         sync(handle)

@@ -1,4 +1,4 @@
-"""Statements: Peewee queries that are compiled once and run often, with a place for each value."""
+"""Prepared statements: Peewee queries that are compiled once and run often, with named parameters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tui_tasks.core.engine.orm import Query, Value
 
 
 class _Slot(str):
-    """Stands for a value that is given when the statement runs."""
+    """The name of a parameter, in the place of its value."""
 
     __slots__ = ()
 
 
 def slot(name: str) -> Any:
-    """A place for the value `name`, for use in a Peewee query."""
+    """Return the parameter `name`, for use in a Peewee query."""
     return Value(_Slot(name), converter=False)
 
 
@@ -34,7 +34,7 @@ class Statement:
 
     @cached_property
     def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
-        """Returns the parameters in the order of the SQL, from values by name."""
+        """A function that puts values by name into the order of the SQL."""
         params = self._compiled[1]
         if len(params) > 1 and all(isinstance(value, _Slot) for value in params):
             return itemgetter(*params)
@@ -42,9 +42,9 @@ class Statement:
 
     @cached_property
     def _compiled(self) -> tuple[str, list[Any]]:
-        """The SQL and its parameters. Numbers that are always the same stand in the SQL.
+        """The SQL and its parameters; constant numbers are written into the SQL.
 
-        SQLite plans anew each time a LIMIT is bound, which takes five times as long as running a short statement does.
+        SQLite plans a statement again whenever a LIMIT is bound, which takes five times as long as a short statement.
         """
         sql, params = self._query.sql()
         first, *rest = str(sql).split("?")

@@ -1,4 +1,4 @@
-"""What SQLite says when it cannot read or write, told as the channel tells it (docs: protocol, section 3)."""
+"""Translate the errors of SQLite into refusals of the channel (docs: protocol, section 3)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Busy, StorageFailed
 
 BUSY_SECONDS: Final = 5.0
-"""For so long a writer waits for others."""
+"""A writer waits so long for others."""
 
 READ_ERRORS: Final = (StorageFailed, sqlite3.DatabaseError)
-"""What is raised where the database cannot be read: by SQLite itself where nothing turns it into a refusal."""
+"""Raised where the database cannot be read; SQLite's own error where `storage_errors` does not translate it."""
 
-_WORTH_ANOTHER_TRY: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
+_RETRYABLE: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
 
 
 @contextlib.contextmanager
 def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
-    """Turn what SQLite says at work into refusals; `reading`: nothing was to be written."""
+    """Translate errors of SQLite in a block; `reading`: nothing was to be written.
+
+    Raises:
+        Busy: another connection held a lock for 5 s.
+        StorageFailed: the database cannot be read or written.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -30,31 +35,31 @@ def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
         if is_busy(error):
             raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
         if "malformed" in text:
-            # SQLite takes for damage what cannot be read.
+            # SQLite reports an unreadable disk as damage as well.
             text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
-        retryable = any(word in text for word in _WORTH_ANOTHER_TRY)
-        # What is copied while the database is read may find its own disk full.
+        retryable = any(word in text for word in _RETRYABLE)
+        # A copy made while reading may find its own disk full.
         is_read = reading and "full" not in text
-        told = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
-        raise StorageFailed(told, retryable=retryable) from error
+        message = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
+        raise StorageFailed(message, retryable=retryable) from error
 
 
 def is_storage_error(error: BaseException) -> bool:
-    """Whether SQLite could not read or write: a broken constraint is a defect of ours."""
+    """Return whether SQLite could not read or write; a broken constraint is a defect of this program instead."""
     return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection is in the way."""
+    """Return whether another connection holds a lock that was needed."""
     return any(word in str(error) for word in ("locked", "busy"))
 
 
 def needs_opening(error: BaseException) -> bool:
-    """Whether only a new connection may do better: one that could not write when it was opened never can.
+    """Return whether only a new connection may work: one that could not write when it was opened never can.
 
-    What SQLite said may stand behind other errors, as their cause.
+    The error of SQLite may be the cause of the one that is given.
     """
-    said: BaseException | None = error
-    while said is not None and not isinstance(said, sqlite3.Error):
-        said = said.__cause__
-    return said is not None and not is_busy(said) and "full" not in str(said)
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, sqlite3.Error):
+        cause = cause.__cause__
+    return cause is not None and not is_busy(cause) and "full" not in str(cause)

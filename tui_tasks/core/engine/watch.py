@@ -1,8 +1,8 @@
-"""Telling soon, and at little cost, that another process has committed.
+"""Notice soon, and at little cost, that another process has committed.
 
-The kernel tells when the write-ahead log is written (inotify on Linux, kqueue on macOS and the BSDs); a commit can be
-seen a moment later, so the database is asked again at growing intervals. As a safety net, and where the kernel cannot
-be asked, it is asked at a steady pace.
+The kernel reports writes to the write-ahead log (inotify on Linux, kqueue on macOS and the BSDs). A commit becomes
+visible a moment after its write, so `PRAGMA data_version` is read again at growing intervals. Where the kernel reports
+nothing, and as a safety net, it is read at a steady pace.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from typing import Any, Final, Protocol
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
 
-# Seconds after the kernel's word at which to look: the log is written before its commit can be seen.
+# Seconds after an event of the kernel at which to look: the log is written before its commit can be seen.
 LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 SAFETY_NET: Final = 1.0
 POLL: Final = 0.02
 
 
 class Notifier(Protocol):
-    """The kernel's word that a log may have been written."""
+    """A source of events of the kernel: the log may have been written."""
 
     def fileno(self) -> int:
-        """Becomes readable when there is word."""
+        """Return a descriptor that becomes readable when there are events."""
         ...
 
-    def has_word(self) -> bool:
-        """Whether there is word; takes it in."""
+    def has_events(self) -> bool:
+        """Read the events; return whether one is about the log."""
         ...
 
     def follow(self) -> None:
-        """Watch what stands at the log's path now: the folder may be another one.
+        """Watch the file that is at the log's path now: its folder may have been replaced.
 
         Raises:
             OSError: it cannot be watched.
@@ -44,14 +44,14 @@ class Notifier(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop."""
+        """Stop watching."""
         ...
 
 
 class Watch:
     """Watches a database for commits of other connections. Used by the thread that opened the database.
 
-    The kernel is asked to tell once somebody wants to know: its telling makes every write dearer.
+    Events of the kernel make every write dearer, so they are subscribed to at the first use.
 
     Attributes:
         is_lost: whether the database could not be read at the last look.
@@ -61,38 +61,38 @@ class Watch:
         self._db = db
         # SQLite keeps the log beside the file itself, wherever a link to it stands.
         self._log = Path(f"{Path(db.path).resolve()}-wal")
-        self._pending: list[float] = []
+        self._looks_due: list[float] = []
         self._next = 0.0
         self._notify: Notifier | None = None
-        self._has_asked = False
+        self._has_notifier_started = False
         self.is_lost = False
         self._version = self._look()
 
-    def _asked(self) -> Notifier | None:
-        """What the kernel tells by, None where it does not; it is asked to the first time."""
-        if not self._has_asked:
-            self._has_asked, self._notify = True, _ask_kernel(self._log)
+    def _notifier(self) -> Notifier | None:
+        """Return the source of events, started at the first call; None where the kernel has none."""
+        if not self._has_notifier_started:
+            self._has_notifier_started, self._notify = True, _start_notifier(self._log)
         return self._notify
 
     @property
     def fd(self) -> int | None:
-        """Becomes readable when the log may have been written; None where the kernel does not tell."""
-        notify = self._asked()
+        """A descriptor, readable when the log may have been written; None where the kernel reports nothing."""
+        notify = self._notifier()
         return notify.fileno() if notify else None
 
     def arm(self, now: float) -> None:
-        """Take the kernel's word in (`fd` is readable); `now` is monotonic seconds."""
-        notify = self._asked()
-        if notify and notify.has_word():
-            self._pending = [now + step for step in LADDER]
+        """Read the events of `fd`, which is readable; `now` is monotonic seconds."""
+        notify = self._notifier()
+        if notify and notify.has_events():
+            self._looks_due = [now + step for step in LADDER]
 
     def wait(self, now: float) -> float:
-        """How many seconds until `changed` is worth asking."""
-        at = self._pending[0] if self._pending else self._next
+        """Return the seconds until `changed` is worth calling."""
+        at = self._looks_due[0] if self._looks_due else self._next
         return max(0.0, at - now)
 
     def sleep(self, seconds: float = float("inf"), *fds: int) -> set[int]:
-        """Sleep until `changed` is worth asking, `seconds` have passed, or one of `fds` is readable; return those."""
+        """Sleep until `changed` is worth calling, `seconds` have passed, or one of `fds` is readable; return those."""
         poll = select.poll()
         for fd in fds:
             poll.register(fd, select.POLLIN)
@@ -104,17 +104,17 @@ class Watch:
         return ready.intersection(fds)
 
     def changed(self, now: float) -> bool:
-        """Whether another connection has committed since the last time this was asked, or it is another file."""
-        while self._pending and self._pending[0] <= now:
-            self._pending.pop(0)
-        # The kernel is asked to tell before the database is read, so that nothing falls between.
-        notify, before, version = self._asked(), self._version, self._look()
+        """Return whether another connection has committed since the last call, or the file was replaced."""
+        while self._looks_due and self._looks_due[0] <= now:
+            self._looks_due.pop(0)
+        # The events begin before the version is read, so that no commit falls between.
+        notify, before, version = self._notifier(), self._version, self._look()
         self._next = now + (SAFETY_NET if notify or self.is_lost else POLL)
         if version is None:
-            # Whoever asks for more is told; here the next look will do.
+            # The next read of the caller raises what is wrong.
             return False
         if notify and before is not None and version[0] != before[0]:
-            # The folder may be another one, too.
+            # The folder may have been replaced, too.
             with contextlib.suppress(OSError):
                 notify.follow()
         self._version = version
@@ -135,7 +135,7 @@ class Watch:
             self._notify.close()
 
 
-def _ask_kernel(log: Path) -> Notifier | None:
+def _start_notifier(log: Path) -> Notifier | None:
     with contextlib.suppress(ImportError, OSError):
         if sys.platform == "linux":
             return _Inotify(log)
@@ -158,7 +158,7 @@ class _Inotify:
         number: int = self._inotify.fileno()
         return number
 
-    def has_word(self) -> bool:
+    def has_events(self) -> bool:
         return any(event.name == self._log.name for event in self._inotify.read(timeout=0))
 
     def follow(self) -> None:
@@ -171,13 +171,13 @@ class _Inotify:
 
 
 class _Kqueue:
-    """Watches the log, and its folder, which tells of a log that is made or deleted.
+    """Watches the log, and its folder for a log that is made or deleted.
 
     A kqueue watches open files. SQLite puts no lock on the log, so closing a descriptor of it here takes none away.
     """
 
     def __init__(self, log: Path) -> None:
-        # What Linux has not, mypy does not know there.
+        # mypy does not know kqueue on Linux.
         self._system: Any = select
         self._log = log
         self._queue: Any = self._system.kqueue()
@@ -192,21 +192,21 @@ class _Kqueue:
         number: int = self._queue.fileno()
         return number
 
-    def has_word(self) -> bool:
-        word = bool(self._queue.control(None, 8, 0))
-        if word and not self._has_log():
+    def has_events(self) -> bool:
+        has_some = bool(self._queue.control(None, 8, 0))
+        if has_some and not self._has_log():
             with contextlib.suppress(OSError):
                 self.follow()
-        return word
+        return has_some
 
     def follow(self) -> None:
-        self._let_go()
+        self._close_files()
         self._watch(self._log.parent)
         with contextlib.suppress(FileNotFoundError):
             self._watch(self._log)
 
     def close(self) -> None:
-        self._let_go()
+        self._close_files()
         self._queue.close()
 
     def _watch(self, path: Path) -> None:
@@ -219,13 +219,13 @@ class _Kqueue:
         self._queue.control([event], 0, 0)
 
     def _has_log(self) -> bool:
-        """Whether the log that is watched is the one that stands there."""
+        """Return whether the log that is watched is the one at the path."""
         try:
             there = self._log.stat()
         except OSError:
             return len(self._files) == 1
         return len(self._files) == 2 and os.path.samestat(os.fstat(self._files[1]), there)
 
-    def _let_go(self) -> None:
+    def _close_files(self) -> None:
         while self._files:
             os.close(self._files.pop())

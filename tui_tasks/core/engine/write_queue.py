@@ -1,10 +1,10 @@
-"""Who goes first where several wait for the write lock: one that has waited long is let by.
+"""Order the processes that wait for the write lock: one that has waited long goes first.
 
-SQLite's own wait asks ever more seldom, so that a writer who has waited long loses to each who comes anew, and starves.
-Here a waiter locks one byte of the database's lock file (an open file description lock, held by nothing but this file
-handle); the place of the byte tells since when it waits. Nothing is written, nobody but the file's owner can lock it,
-and the kernel takes the lock away when its process ends, however it ends. It orders the waiters and guards nothing:
-that is SQLite's own lock alone.
+SQLite's own busy wait retries ever more seldom, so a writer that has waited long loses to each newcomer, and starves.
+Here a waiter locks one byte of the database's lock file (an open file description lock, owned by this descriptor
+alone); the offset of the byte is the instant since when it waits. Nothing is written, only the file's owner can lock
+it, and the kernel releases it when the process ends, however it ends. The queue orders waiters and guards nothing:
+SQLite's lock does that.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Final
 from tui_tasks.core.engine.lock_file import open_lock_file
 
 _GRACE: Final = 50_000
-"""µs after which others give way; until then whoever is quick goes first, which gets more done."""
-_STOPPED: Final = 2_500_000
-"""µs after which nobody gives way: it may be stopped (SIGSTOP) and never go."""
-_NEXT_SECONDS: Final = 0.0002
-_SECONDS: Final = 0.002
+"""µs of waiting after which others give way; until then the quickest goes first, which gives more throughput."""
+_MOST_PATIENCE: Final = 2_500_000
+"""µs of waiting after which nobody gives way any more: the waiter may be stopped (SIGSTOP)."""
+_SHORT_SLEEP_SECONDS: Final = 0.0002
+_SLEEP_SECONDS: Final = 0.002
 
-# As Linux has it; macOS has the same constants and another `struct flock`.
+# The layout of Linux; macOS has the same constants and another `struct flock`.
 _FLOCK: Final = struct.Struct("hhqqi")
-# What this system cannot do is None: then nobody gives way.
-_ASK: Final[int | None] = getattr(fcntl, "F_OFD_GETLK", None) if sys.platform == "linux" else None
-_SET: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
+# None where the system has no such locks: then nobody gives way.
+_GET_LOCK: Final[int | None] = getattr(fcntl, "F_OFD_GETLK", None) if sys.platform == "linux" else None
+_SET_LOCK: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
 
 
 def _microseconds() -> int:
@@ -38,13 +38,13 @@ def _microseconds() -> int:
 
 
 class WriteQueue:
-    """The turns of one connection to a database file.
+    """The place of one connection among those that wait to write.
 
     Args:
-        path: the database's file, which is there.
-        limit: seconds after which a wait is given up.
+        path: the database's file, which exists.
+        limit: seconds after which waiting ends.
         clock: µs, the same for all processes.
-        sleep: waits so many seconds.
+        sleep: sleeps for seconds.
 
     Raises:
         OSError: the lock file cannot be used.
@@ -60,66 +60,66 @@ class WriteQueue:
         self._limit = limit * 1_000_000
         self._clock, self._sleep = clock, sleep
         self._since = 0
-        self._taking = self._told = False
-        # As SQLite does it: its own files stand beside what a link leads to.
+        self._is_beginning = self._is_announced = False
+        # Beside the file that a link leads to, as SQLite's own files are.
         self._file = open_lock_file(os.path.realpath(path), make=True)
 
     def close(self) -> None:
-        """Wait no more."""
+        """Close the lock file."""
         os.close(self._file)
 
-    def take(self, begin: Callable[[str], object], statement: str) -> None:
-        """Begin to write, after those who have waited long; `begin(statement)` calls `wait` while others write."""
+    def begin_write(self, begin: Callable[[str], object], statement: str) -> None:
+        """Begin a write transaction, after those who have waited long; `begin` calls `wait` while others write."""
         self._since = now = self._clock()
-        self._taking = True
+        self._is_beginning = True
         try:
-            if self._has_waited(now, now - _GRACE):
+            if self._has_earlier_waiter(now, now - _GRACE):
                 self.wait(0)
             begin(statement)
         finally:
-            self._taking = False
-            if self._told:
-                self._tell(fcntl.F_UNLCK)
-                self._told = False
+            self._is_beginning = False
+            if self._is_announced:
+                self._announce(fcntl.F_UNLCK)
+                self._is_announced = False
 
     def wait(self, tries: int) -> bool:
-        """Wait a while for a lock, and return whether to ask for it again: SQLite calls this with how often it has."""
-        if not self._taking and tries == 0:
+        """Sleep, and return whether to try the lock again; SQLite's busy handler, called with the number of tries."""
+        if not self._is_beginning and tries == 0:
             self._since = self._clock()
-        if self._taking and not self._told:
-            self._told = self._tell(fcntl.F_RDLCK)
+        if self._is_beginning and not self._is_announced:
+            self._is_announced = self._announce(fcntl.F_RDLCK)
         while (now := self._clock()) - self._since < self._limit:
-            has_older = self._taking and self._has_waited(now, min(self._since, now - _GRACE))
+            has_older = self._is_beginning and self._has_earlier_waiter(now, min(self._since, now - _GRACE))
             if now - self._since > _GRACE and not has_older:
-                self._sleep(_NEXT_SECONDS)
+                self._sleep(_SHORT_SLEEP_SECONDS)
             else:
-                # At random, so that they do not ask in step.
-                self._sleep(_SECONDS * (0.5 + os.urandom(1)[0] / 255))
+                # A random time, so that waiters do not retry in step.
+                self._sleep(_SLEEP_SECONDS * (0.5 + os.urandom(1)[0] / 255))
             if not has_older:
                 return True
         return False
 
-    def _has_waited(self, now: int, until: int) -> bool:
-        """Whether another waits since before that instant."""
-        start = max(now - _STOPPED, 0)
-        if _ASK is None or until <= start:
+    def _has_earlier_waiter(self, now: int, until: int) -> bool:
+        """Return whether another has been waiting since before an instant (µs)."""
+        start = max(now - _MOST_PATIENCE, 0)
+        if _GET_LOCK is None or until <= start:
             return False
         try:
-            told = fcntl.fcntl(self._file, _ASK, self._lock(fcntl.F_WRLCK, start, until - start))
+            found = fcntl.fcntl(self._file, _GET_LOCK, self._flock(fcntl.F_WRLCK, start, until - start))
         except OSError:  # a file system without such locks
             return False
-        kind: int = _FLOCK.unpack_from(told)[0]
+        kind: int = _FLOCK.unpack_from(found)[0]
         return kind != fcntl.F_UNLCK
 
-    def _tell(self, kind: int) -> bool:
-        """Tell the others since when this one waits, or that it does no more."""
-        if _SET is None:
+    def _announce(self, kind: int) -> bool:
+        """Lock or unlock the byte that shows since when this connection waits; return whether that worked."""
+        if _SET_LOCK is None:
             return False
         try:
-            fcntl.fcntl(self._file, _SET, self._lock(kind, self._since, 1))
+            fcntl.fcntl(self._file, _SET_LOCK, self._flock(kind, self._since, 1))
         except OSError:
             return False
         return True
 
-    def _lock(self, kind: int, start: int, length: int) -> bytes:
+    def _flock(self, kind: int, start: int, length: int) -> bytes:
         return _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)

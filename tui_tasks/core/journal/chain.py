@@ -1,4 +1,4 @@
-"""Whether the journal is as it was written: each entry follows from the one before it."""
+"""Verify the journal: the hash of each entry follows from the entry before it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
 
 
 def broken_link(db: Database) -> int | None:
-    """The seq of the first entry that does not follow from the one before it, or None when all do.
+    """Return the seq of the first entry that does not follow from the one before it; None where all do.
 
     Where the entries before were compacted away, the journal itself tells what the oldest follows from. While they are
     being deleted, the oldest is taken at its word as far as the last of them, whose hash is known.
@@ -38,10 +38,10 @@ def broken_link(db: Database) -> int | None:
         for row in rows:
             seq, hashed = row[0], row[-1]
             is_cut = base is not None and seq == cut
-            # What was altered may be of any type.
+            # An altered value may have any type.
             if seq != expected or not isinstance(hashed, bytes) or (is_cut and hashed != cast(Base, base).hash):
                 return int(seq)
-            # In the JSON that is hashed, a blob would read as the text that is its Base64.
+            # JSON cannot tell a blob from the text that is its Base64, so a blob is refused before hashing.
             if not _TYPES.issuperset(map(type, row[:-1])):
                 return int(seq)
             if previous is not None and journal.link(previous, row[:-1]) != hashed:
@@ -50,13 +50,13 @@ def broken_link(db: Database) -> int | None:
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise
-        # A text that is no UTF-8 any more.
+        # A text that is not UTF-8 any more.
         return int(expected)
     return None
 
 
 def _tells_of(db: Database, base: Base) -> bool:
-    """Whether the entry that is said to tell of a compaction does so."""
+    """Return whether the entry at the start of a compacted journal records that compaction."""
     row = db.one(_TOLD, seq=base.seq)
     told = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
     return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(told)

@@ -1,4 +1,4 @@
-"""Dropping old entries of the journal, when the human asks for it (docs: protocol, section 3, `cursor_expired`).
+"""Drop old entries of the journal, when the human asks for it (docs: protocol, section 3, `cursor_expired`).
 
 What is dropped is gone for history, events and undo. What stays can still be proved: an entry of the journal itself
 tells which was the last to go, and its hash (`Base`), and the tables are kept as they were then, so that with the
@@ -18,12 +18,12 @@ from tui_tasks.core.schema.models import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000
 _DAYS: Final = {"d": 1, "w": 7}
-# Others wait while so many entries are deleted, or rows copied.
+# Entries deleted, or rows copied, in one transaction, during which other writers wait.
 AT_ONCE: Final = 2_000
 
 
 def instant(text: str, now: int) -> int:
-    """The instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
+    """Return the instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
 
     Raises:
         InvalidArgument: it is none of these, or not past.
@@ -54,27 +54,27 @@ class Base(NamedTuple):
 
 
 def base(db: Database) -> Base | None:
-    """Where the journal begins; None where it was never compacted."""
+    """Return where the journal begins; None where it was never compacted."""
     if not is_there(db, "base"):
         return None
-    # Once, the tables were kept as they were at the entry that tells of it, and nothing else said so.
+    # Databases of the first releases keep the tables as of the compaction's own entry, and no other mark of it.
     seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
-    # What was altered may be of any type.
+    # An altered value may have any type.
     return Base(seq, last, hashed if isinstance(hashed, bytes) else b"", *(copied or [seq, "base"]))
 
 
 def is_there(db: Database, table: str) -> bool:
-    """Whether there is a table of that name."""
+    """Return whether there is a table of that name."""
     return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
-# Entries are looked through by so many at a time.
+# Entries read at a time.
 _PAGE: Final = 10_000
 _LONG_AGO: Final = -(2**62)
 
 
 def last_old(db: Database, before: int, now: int) -> int:
-    """The number of the last entry to drop: no entry up to it was made from `before` on; 0 where there is none.
+    """Return the seq of the last entry to drop: all up to it are older than `before`; 0 where there is none.
 
     Entries stand in the order of their numbers, not of their instants: an instant is what somebody's clock said. So
     this is the last old entry before the first that is not old. An instant that is yet to come (after `now`) tells
@@ -97,7 +97,7 @@ def last_old(db: Database, before: int, now: int) -> int:
 
 
 def _seqs(db: Database, first: int, last: int, since: int, until: int) -> tuple[int | None, int | None]:
-    """The first and the last of some entries whose instant is from `since` up to `until`."""
+    """Return the first and last seq of the entries whose instant is from `since` up to `until`."""
     found = db.sql(
         "SELECT min(seq), max(seq) FROM journal WHERE seq BETWEEN ? AND ? AND at BETWEEN ? AND ?",
         (first, last, since, until),
@@ -106,18 +106,18 @@ def _seqs(db: Database, first: int, last: int, since: int, until: int) -> tuple[
 
 
 def older_than(db: Database, before: int, now: int) -> int:
-    """How many entries are to be dropped that are from before an instant.
+    """Return how many entries are older than an instant, and so would be dropped.
 
     Raises:
         StorageFailed: the database cannot be read.
     """
     last = last_old(db, before, now)
-    # Others may have dropped some meanwhile.
+    # Another process may have dropped some meanwhile.
     return max(0, last + 1 - journal.oldest(db)) if last else 0
 
 
 def old_entries(db: Database, last: int) -> tuple[int, bytes]:
-    """The number of the oldest entry, and the hash of the last that is to be dropped.
+    """Return the seq of the oldest entry that stays, and the hash of the last that is dropped.
 
     Raises:
         Conflict: there are none up to that.
@@ -133,7 +133,7 @@ OVERTAKEN: Final = "another compaction of the journal has begun, or the database
 
 
 def copied(db: Database, copy: str) -> int:
-    """The last entry whose change is in the tables of that copy, which is whole.
+    """Return the seq of the last entry whose change is in a complete copy of the tables.
 
     Raises:
         Conflict: it is gone, since another compaction has begun, or the database was replaced.
@@ -146,7 +146,7 @@ def copied(db: Database, copy: str) -> int:
 
 
 def keep_base(db: Database, found: Base) -> None:
-    """Keep the tables that were copied, within the transaction that has written the entry which tells of it."""
+    """Adopt the copied tables, in the transaction that writes the entry of the compaction."""
     db.sql("DROP TABLE copying")
     db.sql("DROP TABLE IF EXISTS base")
     columns = ("seq INTEGER", "last INTEGER", "hash BLOB", "tables INTEGER", "copy TEXT")
@@ -154,12 +154,12 @@ def keep_base(db: Database, found: Base) -> None:
     db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
 
 
-# What is to be deleted is looked up in the transaction that deletes it: until then, others may compact as well, or a
-# backup be put in the database's place.
+# Rows to delete are looked up in the transaction that deletes them: before it, another process may compact as well, or
+# restore a backup.
 
 
 def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
-    """Delete some rows of copies that are not wanted (any more), in a transaction of its own.
+    """Delete some rows of copies that no compaction uses, in a transaction of its own.
 
     Returns whether there may be more. `breaks_off`: also of one that another compaction makes, which ends that.
     """
@@ -182,7 +182,7 @@ def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
 
 
 def drop_some(db: Database, most: int) -> int:
-    """Delete the oldest entries of those that are to go, in a transaction of its own; return how many.
+    """Delete the oldest of the dropped entries, in a transaction of its own; return how many.
 
     Raises:
         StorageFailed: nothing was deleted.
@@ -192,7 +192,7 @@ def drop_some(db: Database, most: int) -> int:
         if found is None:
             return 0
         last = min(found.last, journal.oldest(db) + most - 1)
-        # The output of a run goes with the entry that tells of its end.
+        # The output of a run is deleted with the entry of its end.
         db.sql(
             "DELETE FROM run_log WHERE run_uid IN (SELECT uid FROM journal WHERE seq <= ? AND kind = 'run.finished')",
             (last,),
@@ -201,17 +201,17 @@ def drop_some(db: Database, most: int) -> int:
 
 
 def restore_base(source: Database, target: Database) -> int:
-    """Make the tables of one database as another's were when it was compacted; return the last entry in them."""
+    """Fill the tables of a database from the compacted copy of another; return the last entry that they hold."""
     found = base(source)
     if found is None:
         return 0
     for table in STATE:
-        # A copy has no table that a later step of the schema added; one without lists is damaged.
+        # A copy lacks tables that later schemas added; a copy without lists is damaged.
         if table != "list" and not is_there(source, f"{found.copy}_{table}"):
             continue
         target.sql(f"DELETE FROM {table}")
         rows = source.sql(f"SELECT * FROM {found.copy}_{table}")
-        # Columns that were added since have their defaults.
+        # Columns added since then get their defaults.
         columns = [column[0] for column in rows.description]
         insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
         for row in rows:

@@ -1,4 +1,4 @@
-"""Keeping the tables as they are at one moment, in steps, so that nobody waits long (`compaction.Base`).
+"""Copy the tables as of one moment, in steps, so that no writer waits long (`compaction.Base`).
 
 First they are copied into a file of their own, while others write; then some rows at a time into tables `base_…`, of
 which the entry that tells of the compaction makes the base.
@@ -23,7 +23,7 @@ from tui_tasks.core.schema.models import STATE
 
 @contextlib.contextmanager
 def early_checkpoints(db: Database) -> Iterator[None]:
-    """Have a connection copy the log into the database often, while a block runs.
+    """Checkpoint often while a block runs.
 
     It writes most of the log. Whoever's commit fills that does it, and may be one who waits for a reply.
     """
@@ -37,7 +37,7 @@ def early_checkpoints(db: Database) -> Iterator[None]:
 
 @contextlib.contextmanager
 def aside(db: Database) -> Iterator[None]:
-    """Attach an empty database as `aside` while a block runs: what is copied there holds no lock of this one.
+    """Attach an empty database as `aside` while a block runs: writing to it takes no lock of this one.
 
     Raises:
         StorageFailed: it cannot be made.
@@ -69,7 +69,7 @@ def aside(db: Database) -> Iterator[None]:
 
 
 def set_aside(db: Database) -> int:
-    """Copy the tables into the database that is attached as `aside`; return the last entry whose change is in them."""
+    """Copy the tables into the database attached as `aside`; return the last entry whose change they hold."""
     with db.transaction(write=False):
         last: int = db.scalar("SELECT ifnull(max(seq), 0) FROM journal")
         for table in STATE:
@@ -78,7 +78,7 @@ def set_aside(db: Database) -> int:
 
 
 def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
-    """Copy them from there, with a stop after some rows; return what the names of the copies begin with.
+    """Copy the tables back from `aside`, pausing after some rows; return the prefix of the copies' names.
 
     Raises:
         Conflict: another compaction has begun, or the database was replaced.
@@ -87,12 +87,12 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
     with db.transaction(write=True):
         if is_there(db, "copying") or not _is_attached(db):
             raise Conflict(OVERTAKEN)
-        # `tables` is told once the copy is whole.
+        # `tables` is recorded once the copy is complete.
         db.sql("CREATE TABLE copying (copy TEXT NOT NULL, tables INTEGER)")
         db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
         for table in STATE:
             db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
-        # Named, since a newer program may have added columns to the table meanwhile.
+        # Columns are named, since a newer program may have added some meanwhile.
         columns = {table: ", ".join(row[1] for row in db.sql(f"PRAGMA aside.table_info({table})")) for table in STATE}
         rows = {table: int(db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")) for table in STATE}
     yield
@@ -110,7 +110,7 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
 
 
 def _is_attached(db: Database) -> bool:
-    # Not any more where a file that took the database's place was opened.
+    # Not attached any more where a replaced file was opened meanwhile.
     return any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
 
 

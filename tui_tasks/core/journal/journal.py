@@ -1,4 +1,4 @@
-"""The journal: one entry for every change, chained by hash, only ever added to.
+"""The journal: one entry for every change, chained by hash, append-only.
 
 Each entry's hash is over the entry before it and everything the entry says, so that no byte of it can be changed
 unnoticed (`chain.broken_link`).
@@ -23,12 +23,12 @@ from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
 
-# A text longer than this is kept out of an entry's image; `event_task` finds it.
+# Characters; a longer text is left out of an entry's image, and found by `event_task`.
 LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
 COLUMNS = tuple(models.columns(J).values())
-# What an entry's hash is over, in this order. A column that is added to the table is added to none of the hashes.
+# The columns that are hashed, in this order. A column added later is not hashed, so that old hashes stay valid.
 _HASHED: Final = (
     *("seq", "at", "actor", "kind", "entity", "uid", "task"),
     *("change", "undoes", "old", "new", "image", "why"),
@@ -62,7 +62,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read_entry(row: Any) -> Entry:
-    """Make the snapshot of a row; the image of a task that was made is in its own row."""
+    """Build the snapshot of an entry from its row; the image of a new task is read from the task's own row."""
     entry = _read((*as_text(row[:-1]), row[-1]))
     image = entry.image
     if image is None:
@@ -74,7 +74,7 @@ def read_entry(row: Any) -> Entry:
 
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row as it can be shown: what was altered (`chain.broken_link`) may hold a blob where a text was."""
+    """Return a row with its blobs as text: an altered entry (`chain.broken_link`) may hold a blob where a text was."""
     if bytes not in map(type, row):
         return row
     return tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)
@@ -88,7 +88,7 @@ def link(previous: bytes, values: tuple[Any, ...]) -> bytes:
 def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
     """Write one entry and return its hash. `values` are the columns, JSON ones as text."""
     hashed = link(previous, _said(values))
-    # Nothing else, and no None, is bound without a look for an adapter.
+    # sqlite3 binds these exact types, but not None, without searching for an adapter.
     values["hash"] = bytearray(hashed)
     given = {name: value for name, value in values.items() if value is not None}
     db.run(_insert(tuple(given)), given)
@@ -102,24 +102,24 @@ def _insert(names: tuple[str, ...]) -> Statement:
 
 
 def head(db: Database) -> tuple[int, bytes]:
-    """The newest entry's seq and hash; (0, b"") when there is none."""
+    """Return the newest entry's seq and hash; (0, b"") where there is none."""
     row = db.one(_HEAD)
     return (row[0], bytes(row[1])) if row else (0, b"")
 
 
 def newest(db: Database) -> int:
-    """The newest entry's seq, 0 when there is none."""
+    """Return the newest entry's seq; 0 where there is none."""
     return head(db)[0]
 
 
 def oldest(db: Database) -> int:
-    """The oldest entry's seq, 1 when there is none."""
+    """Return the oldest entry's seq; 1 where there is none."""
     row = db.one(_OLDEST)
     return row[0] if row else 1
 
 
 def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[Entry]:
-    """The oldest `limit` entries after `seq`, oldest first; of one task alone where it is named.
+    """Return the oldest `limit` entries after `seq`, oldest first; of one task where it is named.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
@@ -133,7 +133,7 @@ def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[E
 
 
 def refuse_compacted(db: Database, seq: int) -> None:
-    """Raise where there is no telling what came after an entry.
+    """Refuse a cursor whose following entries were compacted away.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
@@ -144,7 +144,7 @@ def refuse_compacted(db: Database, seq: int) -> None:
 
 
 def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
-    """What `since` returns, one by one, within a transaction: few entries can be many megabytes.
+    """Yield what `since` returns, one by one, in a transaction: a few entries can hold many megabytes.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
@@ -159,7 +159,7 @@ def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> G
 
 
 def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
-    """The newest `limit` entries one by one, newest first, within a transaction; of one task where it is named."""
+    """Yield the newest `limit` entries, newest first, in a transaction; of one task where it is named."""
     with closing(
         db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)
     ) as rows:
@@ -167,29 +167,29 @@ def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[
 
 
 def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
-    """The newest `limit` entries, oldest first; of one task alone where it is named."""
+    """Return the newest `limit` entries, oldest first; of one task where it is named."""
     rows = db.all(_LATEST, limit=limit) if task is None else db.all(_TASK_LATEST, task=task, limit=limit)
     return [read_entry(row) for row in reversed(rows)]
 
 
 class Part(NamedTuple):
-    """An entry of a change, in few words."""
+    """The columns of an entry that undo needs."""
 
     seq: int
     kind: str
     uid: str
     task: str | None
     has_rank: bool
-    """Whether it has given its task a place."""
+    """Return whether the entry has set its task's rank."""
 
 
 _PAGE: Final = 1_000
-# Between two steps of a change its speaker, on another channel, may have written something else: not so much.
+# Entries to look through for the next step of a change: its agent may write others between, on another channel.
 _APART: Final = 10_000
 
 
 def of_change(db: Database, change: int) -> Iterator[list[Part]]:
-    """The entries of one request or batch, oldest first, by pages; others may stand between them.
+    """Yield the entries of one request or batch, oldest first, by pages; entries of others may stand between.
 
     There may be a page that has none.
     """
@@ -205,18 +205,18 @@ def of_change(db: Database, change: int) -> Iterator[list[Part]]:
 
 
 def undoes(db: Database, change: int) -> int | None:
-    """The change that a change takes back; None where it is no undo."""
+    """Return the change that an undo takes back; None where the change is no undo."""
     begun = db.one(_BEGUN, seq=change)
     return begun[1] if begun is not None else None
 
 
 def entry(db: Database, seq: int) -> Entry:
-    """The entry of that number, which is there."""
+    """Return the entry of a seq, which exists."""
     return read_entry(db.one(_ONE, seq=seq))
 
 
 def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
-    """The task an entry is about as it was after it, with the long texts that the entry itself leaves out."""
+    """Return the task of an entry as it was after it, with the long texts that the entry leaves out."""
     image = entry.image
     if image is None:
         return None
@@ -247,7 +247,7 @@ _LONG_NOW = Statement(
 
 
 def all_entries(db: Database, since: int = 0) -> Iterator[Entry]:
-    """Every entry after a number from the oldest, a page at a time."""
+    """Yield every entry after a seq, oldest first, reading a page at a time."""
     seq = max(since, oldest(db) - 1)
     while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
         yield from page

@@ -1,1 +1,1 @@
-"""What is done to a whole database: backup, restore, compaction in steps, the comparison with a replay."""
+"""Work on a whole database: backup, restore, compaction, and comparison with a replay of the journal."""

@@ -1,4 +1,4 @@
-"""Copies of a database that is in use, and checks that one is sound."""
+"""Copy a database that is in use, and check that one is sound."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGES_A_STEP: Final = 2_000
 
 
 def backup(db: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
-    """Copy the database as it is at one moment; return the newest seq in the copy.
+    """Copy the database as of one moment; return the newest seq in the copy.
 
     The copy is whole or not there: it gets its name when it is finished and on the disk.
 
@@ -44,32 +44,32 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
 
 
 def finish(part: Path) -> int:
-    """Have a copy be whole in one file, in the schema of today and on the disk; return its newest entry.
+    """Turn a copy into one complete file of the current schema, synced to the disk; return its newest seq.
 
     Raises:
         DatabaseRefused: it is no database of ours.
     """
     with Store(str(part)) as copy:
         newest = journal.newest(copy.db)
-        # SQLite syncs the file as it does so.
+        # SQLite syncs the file when it leaves WAL mode.
         copy.db.sql("PRAGMA journal_mode = delete")
     return newest
 
 
 def remove(part: Path) -> None:
-    """Remove a copy and what stands beside it."""
+    """Remove a copy with its log and shared memory."""
     for end in ("", "-wal", "-shm", "-journal", "-lock"):
         with contextlib.suppress(OSError):
             part.with_name(f"{part.name}{end}").unlink()
 
 
 def findings(db: Database) -> Iterator[str]:
-    """What is wrong in a database, a sentence each; nothing when it is sound."""
+    """Yield what is wrong in a database, a sentence each; nothing where it is sound."""
     yield from readable(_findings(db))
 
 
 def readable(found: Iterator[str]) -> Iterator[str]:
-    """What was found, and where it cannot be read on, that: what was altered may have any type, and no UTF-8."""
+    """Yield the findings; a failure to read is the last: altered values may have any type, or be no UTF-8."""
     try:
         yield from found
     except (*READ_ERRORS, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The whole of a compaction, in steps: while the human drops half of a million entries, agents write on."""
+"""Run a compaction in steps, so that agents go on writing while half a million entries are dropped."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 
-# Who waits for the write lock asks for it every 1 to 3 ms.
+# Long enough for those that wait for the write lock, who retry every 1 to 3 ms.
 _ROOM_SECONDS: Final = 0.003
 
 
 def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Generator[None, None, int]:
-    """Drop the journal's entries from before an instant (microseconds), with a stop after each step.
+    """Drop the journal's entries from before an instant (microseconds), pausing after each step.
 
     Returns how many were dropped, with those that one before had to drop and did not, as it was broken off. `most`:
     entries or rows that a step may write.
@@ -47,7 +47,7 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
         tables = copying.set_aside(db)
         yield
         copy = yield from copying.copy(db, tables, most)
-    # Told by the database that was copied: another may have taken its place before.
+    # Checked on the database that was copied: another file may have replaced it since.
     last = compaction.last_old(db, before, now)
     (count,) = store.commit(CompactJournal(before, last, copy), actor=HUMAN, now=now)
     yield
@@ -57,7 +57,7 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
 
 
 def _drop(db: Database, most: int) -> Generator[None, None, int]:
-    """Delete the entries that are to go; return how many."""
+    """Delete the dropped entries; return how many."""
     total = 0
     while count := compaction.drop_some(db, most):
         total += count
@@ -66,13 +66,13 @@ def _drop(db: Database, most: int) -> Generator[None, None, int]:
 
 
 def _clear(db: Database, most: int, *, breaks_off: bool) -> Generator[None, None, None]:
-    """Delete the copies that are not wanted (any more)."""
+    """Delete the copies that no compaction uses."""
     while compaction.clear_some(db, most, breaks_off=breaks_off):
         yield
 
 
 def compact(store: Store, before: int, now: int) -> int:
-    """The same at once, with room for others between the steps."""
+    """Repeat a step until nothing is left, letting others write between."""
     steps = compacting(store, before, now)
     while True:
         try:

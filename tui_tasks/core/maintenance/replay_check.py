@@ -1,4 +1,4 @@
-"""Whether the tables are what the journal tells: what was changed by other means, or cut off the journal, shows."""
+"""Compare the tables with a replay of the journal: changes made by other means, or a cut journal, show."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.store import replay
 
 AT_ONCE: Final = 100_000
-"""Entries that are replayed in a few seconds."""
+"""Entries; so many are replayed in a few seconds."""
 _MOST: Final = 10
-"""Rows that are told of."""
+"""Rows that are reported at most."""
 
 
 def is_soon_told(db: Database) -> bool:
-    """Whether there are few enough entries to replay them without being asked to."""
+    """Return whether there are few enough entries to replay them without being asked."""
     return journal.newest(db) - journal.oldest(db) < AT_ONCE
 
 
 def differences(db: Database) -> Iterator[str]:
-    """Each row that is not as the journal tells, a sentence; the journal itself must be sound."""
+    """Yield a sentence for each row that differs from the replay; the journal itself must be sound."""
     with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
         other = migrations.opened(str(Path(folder) / "replayed.db"))
         try:
-            # It is gone again in a moment.
+            # The folder is deleted at the end of the check.
             other.sql("PRAGMA synchronous = off")
             replay(db, other)
             found = (said for table in STATE for said in _of_table(table, db, other))
@@ -59,7 +59,7 @@ def _of_table(table: str, db: Database, other: Database) -> Iterator[str]:
 
 
 def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
-    """The rows of a table, each with its key, in the order of the keys."""
+    """Yield the rows of a table with their keys, in the order of the keys."""
     keys = _keys(STATE[table])
     cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
     columns = [column[0] for column in cursor.description]

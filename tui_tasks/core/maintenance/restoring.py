@@ -1,4 +1,4 @@
-"""Putting a backup in the place of a database that may be in use, whole or not at all; the old one is kept aside."""
+"""Replace a database, which may be in use, by a backup, whole or not at all; the old one is kept aside."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.store import Store
 
-# A database, and what SQLite keeps beside it and would put together with whatever is there: a log, a change begun.
+# The suffixes of a database and of what SQLite would combine with any file of that name: its log and journal.
 _KEPT: Final = ("", "-wal", "-journal")
 _ASIDE: Final = ".before-restore-"
 
 
 class Restored(NamedTuple):
-    """The newest entry that is there now, and where the old database is; None where there was none."""
+    """The newest seq after a restore, and the path of the old database; None where there was none."""
 
     newest: int
     aside: Path | None
 
 
 def restore(database: str, file: Path, now: int) -> Restored:
-    """Put a copy of `file` in the place of a database; `now`, in microseconds, names what is kept aside.
+    """Replace a database by a copy of `file`; `now`, in microseconds, names what is kept aside.
 
     The copy is looked through before anything is touched. Then nobody writes while the old file gets another name and
     the copy its name, which is one step: a process that has the old one open finds the new one before it writes again.
@@ -57,7 +57,7 @@ def restore(database: str, file: Path, now: int) -> Restored:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse to take the place of another program's database.
+    """Refuse to replace another program's database.
 
     Raises:
         DatabaseRefused: there is one.
@@ -73,7 +73,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _prepared(file: Path, part: Path) -> int:
-    """Make a copy of a backup, in the schema of today and sound; return its newest entry.
+    """Copy a backup, check it, and bring the copy to the current schema; return its newest seq.
 
     Raises:
         DatabaseRefused: it is no sound database of ours.
@@ -83,7 +83,7 @@ def _prepared(file: Path, part: Path) -> int:
         raise DatabaseRefused(f"there is no file {file}")
     with _storage(file):
         if open_files.is_at_rest(str(file)):
-            # All is in the one file; a log beside it is another's.
+            # A backup is one file; a log beside it is another's.
             make_private(str(part))
             with file.open("rb") as held, part.open("wb") as copy:
                 shutil.copyfileobj(held, copy, 1 << 20)
@@ -102,13 +102,13 @@ def _prepared(file: Path, part: Path) -> int:
 
 @contextlib.contextmanager
 def _no_writer(path: Path) -> Iterator[bool]:
-    """Keep all others from writing to a database while a block runs; tell whether its log has what it has not.
+    """Lock out all writers of a database while a block runs; yield whether its log holds more than the file.
 
     Raises:
         Busy: another process holds the write lock.
     """
     if not path.exists() or open_files.is_at_rest(str(path)):
-        # A log beside it is another's: to open it would put both together.
+        # A log beside it is another's, and opening the file would combine them.
         yield True
         return
     with contextlib.ExitStack() as held:
@@ -122,12 +122,12 @@ def _no_writer(path: Path) -> Iterator[bool]:
             if is_busy(error):
                 raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
             is_in_log = True  # it is damaged: nobody can write to it
-        # SQLite neither copies the log nor removes it by its name as these are closed: the file has moved by then.
+        # Closing these connections neither checkpoints nor removes the log: the file has moved by then.
         yield is_in_log
 
 
 def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
-    """Give a database a second name, and its log where it has what the file has not; return the name."""
+    """Link a database under a second name, with its log where that holds more than the file; return the name."""
     _forget_names(path)
     stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
@@ -141,7 +141,7 @@ def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
 
 
 def _forget_names(path: Path) -> None:
-    """Take back the second names that a restore which was ended in the midst has given."""
+    """Remove the second names that an interrupted restore has left."""
     kept = [found for end in _KEPT if (found := open_files.identity(f"{path}{end}"))]
     for other in path.parent.iterdir():
         if other.name.startswith(f"{path.name}{_ASIDE}") and open_files.identity(str(other)) in kept:
@@ -149,7 +149,7 @@ def _forget_names(path: Path) -> None:
 
 
 def _put_in_place(part: Path, path: Path) -> None:
-    """Give the copy the database's name. What is ended between leaves a file that is refused with its log."""
+    """Rename the copy to the database. An interruption between the steps leaves a file that is refused with its log."""
     part.rename(path)
     sync_folder(str(path.parent))
     for end in (*open_files.LEFTOVERS, "-journal"):
@@ -163,7 +163,7 @@ def _beside(path: Path, end: str) -> Path:
 
 @contextlib.contextmanager
 def _storage(path: Path) -> Iterator[None]:
-    """Turn what the system says into a refusal."""
+    """Translate errors of the system into a refusal."""
     try:
         with storage_errors(str(path)):
             yield

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from tui_tasks.core import elapsed, names
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations import (
     AnswerAsk,
     CloseAsk,
+    DeliverMessages,
     OpenAsk,
     PauseAgent,
     RecordRefusal,
@@ -18,7 +21,7 @@ from tui_tasks.core.operations import (
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, require_task
-from tui_tasks.core.snapshots import Agent, Ask
+from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
@@ -111,11 +114,32 @@ def close_ask(tx: Transaction, op: CloseAsk) -> Ask:
 
 
 @rule(SendMessage)
-def send_message(tx: Transaction, op: SendMessage) -> None:
-    """The human's word to an agent; it is the entry and nothing else."""
+def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
+    """The human's word to an agent; it waits until it is delivered."""
     if not op.text.strip():
         raise InvalidArgument("text", "a message holds some text")
-    tx.emit("message", "message", op.to, new={"to": op.to, "text": op.text})
+    sent = HumanMessage(
+        id=tx.known.next_id("human_message"),
+        uid=tx.new_uid(),
+        agent=op.to,
+        text=op.text,
+        sent_at=tx.now,
+        seq=tx.seq + 1,
+    )
+    tx.emit("message.sent", "human_message", sent.uid, new=as_columns(sent))
+    return sent
+
+
+@rule(DeliverMessages)
+def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage, ...]:
+    """Each is delivered once, whichever door it goes by."""
+    delivered = []
+    for message in tx.known.messages_waiting_for(op.agent):
+        if op.until is None or message.seq <= op.until:
+            new = {"delivered_at": tx.now, "delivered_seq": tx.seq + 1}
+            delivered.append(msgspec.structs.replace(message, **new))
+            tx.emit("message.delivered", "human_message", message.uid, old=dict.fromkeys(new), new=new)
+    return tuple(delivered)
 
 
 def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:

@@ -211,6 +211,22 @@ class AgentRow(Model):
         table_name = "agent"
 
 
+class HumanMessageRow(Model):
+    """What the human wrote to an agent, and whether it has reached it (docs: protocol, section 7)."""
+
+    id = Id(primary_key=True)
+    uid = TextField()
+    agent = TextField()  # who it is for
+    text = TextField()
+    sent_at = BigIntegerField()
+    seq = BigIntegerField()  # of the entry that tells of it
+    delivered_at = BigIntegerField(null=True)
+    delivered_seq = BigIntegerField(null=True)  # of the entry that tells of its delivery
+
+    class Meta:
+        table_name = "human_message"
+
+
 class JobRow(Model):
     """A job of the scheduler (seed 003)."""
 
@@ -358,6 +374,7 @@ STATE: dict[str, type[Model]] = {
         ClaimRow,
         AskRow,
         AgentRow,
+        HumanMessageRow,
         JobRow,
         RunRow,
     )

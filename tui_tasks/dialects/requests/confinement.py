@@ -10,6 +10,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Forbidden, NotFound
+from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.base import Call, Tool
@@ -84,6 +85,8 @@ def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
         return bool(entry.image.get("list") == identity.list)
     if entry.entity in ("message", "agent"):
         return entry.uid == identity.agent
+    if entry.entity == "human_message":
+        return messages.message(db, entry.uid).agent == identity.agent
     if entry.entity == "refusal":
         return entry.actor == identity.agent
     if entry.entity == "ask":

@@ -104,8 +104,10 @@ def _told(line: LogLine) -> str:
 def _of_people(line: LogLine) -> str:
     """Questions, messages, claims, and the rest that is neither a task's nor a job's own."""
     new = line.new
-    if line.kind == "message":
-        return f"to {new.get('to')}: {new.get('text')}"
+    if line.kind in ("message", "message.sent"):
+        return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
+    if line.kind == "message.delivered":
+        return "has been given your message"
     if line.kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
     if line.kind.startswith("agent."):

@@ -23,7 +23,7 @@ class AgentActions(Actor):
         return super().why_not(action)
 
     async def do_agent_message(self) -> None:
-        """Write to the agent; it gets an event."""
+        """Write to the agent; it gets it with the next reply, or as an event."""
         name = self.agent_here()
         if name is None:
             return

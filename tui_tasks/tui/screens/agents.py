@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui_tasks.core.read import agents
+from tui_tasks.core.read import agents, messages
 from tui_tasks.core.read.agents import AgentSummary, Word
+from tui_tasks.core.read.messages import Sent
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.safe import fit, fit_ends, safe_line
@@ -35,6 +36,8 @@ AGENT_LOOKS: Final = {
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
 }
 MOST_WORDS: Final = 12
+MOST_MESSAGES: Final = 3
+_MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
@@ -117,6 +120,7 @@ class AgentNote(TextLines):
         lines: list[Drawn] = [[(f" {safe_line(person.name, width - 2)}", "bold")]]
         if person.paused:
             lines.append([(f" paused: {safe_line(person.message, width - 10)}", "$state-skipped")])
+        lines += self._messages()
         for word in screen.words:
             when = f" {self.host.time_of(word.at)}  "
             mark = f"{sign(_SIGNS[word.kind], ascii_only=self.host.ascii_only)} " if word.kind in _SIGNS else ""
@@ -130,6 +134,17 @@ class AgentNote(TextLines):
             quiet = duration(screen.quiet_after, 1)
             lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
         return lines
+
+    def _messages(self) -> list[Drawn]:
+        """What was written to it of late, the newest last, and whether that has reached it."""
+        assert isinstance(self.screen, Agents)
+        drawn: list[Drawn] = []
+        for sent in reversed(self.screen.sent):
+            when = f" {self.host.time_of(sent.message.sent_at)}  "
+            room = self.screen.size.width - len(when) - len(sent.state) - 10
+            text = f"you: {safe_line(sent.message.text, max(8, room))}  "
+            drawn.append([(when, "$muted"), (text, ""), (sent.state, _MESSAGE_COLORS[sent.state])])
+        return drawn
 
 
 class Agents(AgentActions, RowActions, Overlay):
@@ -150,6 +165,7 @@ class Agents(AgentActions, RowActions, Overlay):
         super().__init__()
         self.listed: InMemorySource[AgentSummary] = InMemorySource(lambda person: person.name, self._order)
         self.words: list[Word] = []
+        self.sent: list[Sent] = []
         self._old: frozenset[str] = frozenset()
 
     def compose(self) -> ComposeResult:
@@ -230,6 +246,7 @@ class Agents(AgentActions, RowActions, Overlay):
     def _show(self) -> None:
         name = self.agent_here()
         self.words = agents.words(self.host.bridge.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
+        self.sent = messages.newest(self.host.bridge.db, name, MOST_MESSAGES) if name else []
         self.query_one(AgentNote).again()
         if self.small:
             self.hint(self.hint_of("agent_log", "Log"), self.hint_of("agent_message"), self.hint_of("back", ""))

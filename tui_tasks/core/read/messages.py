@@ -1,0 +1,57 @@
+"""The human's messages to agents: which wait, and what has become of those that were delivered."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import HumanMessageRow as M
+from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.snapshots import HumanMessage, reader
+
+# By these an agent says something. A session of an agent program ends its turn with words of its own.
+_ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
+# Of so many entries after a delivery one may be the answer to it.
+_LOOKED_AT: Final = 200
+
+_COLUMNS = tuple(models.columns(M).values())
+_read = reader(HumanMessage, M)
+_WAITING = Statement(M.select(*_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id))
+_NEWEST = Statement(M.select(*_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit")))
+_ONE = Statement(M.select(*_COLUMNS).where(M.uid == slot("uid")))
+_SINCE = Statement(
+    J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
+)
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """A message and its state: waiting, delivered, or answered (the agent has said something since)."""
+
+    message: HumanMessage
+    state: str
+
+
+def waiting(db: Database, agent: str) -> tuple[HumanMessage, ...]:
+    """The messages that have not reached an agent yet, in the order in which they were sent."""
+    return tuple(_read(row) for row in db.all(_WAITING, agent=agent))
+
+
+def message(db: Database, uid: str) -> HumanMessage:
+    """The message with that uid, which is there."""
+    return _read(db.one(_ONE, uid=uid))
+
+
+def newest(db: Database, agent: str, limit: int) -> list[Sent]:
+    """The newest messages to an agent, newest first."""
+    return [Sent(found, _state(db, found)) for found in map(_read, db.all(_NEWEST, agent=agent, limit=limit))]
+
+
+def _state(db: Database, found: HumanMessage) -> str:
+    if found.delivered_seq is None:
+        return "waiting"
+    later: list[Any] = db.all(_SINCE, agent=found.agent, seq=found.delivered_seq, limit=_LOOKED_AT)
+    return "answered" if any(kind in _ANSWERS for (kind,) in later) else "delivered"
