@@ -10,11 +10,14 @@ from tui_tasks.core.errors import Conflict, StaleClaim
 from tui_tasks.core.operations import (
     AddTask,
     CreatePlan,
+    DeleteTask,
     EditTask,
     EnsureList,
     ExtendClaim,
     MoveTask,
+    Redo,
     ReleaseClaim,
+    Undo,
 )
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
@@ -253,3 +256,100 @@ def test_a_task_that_the_human_takes_over_is_no_longer_its_holders(talk, other, 
     if status == "pending":
         assert talk.ok("control:claim")["task"]["uid"] == uid
         talk.ok("tasklist:set_task_done", uid=uid)
+
+
+def _deleted(talk: Talk, uid: str) -> None:
+    talk.ok("tasklist:delete_task", uid=uid)
+
+
+def _set_back(talk: Talk, uid: str) -> None:
+    talk.ok("tasklist:set_task_pending", uid=uid)
+
+
+def _finished(talk: Talk, uid: str) -> None:
+    talk.ok("tasklist:set_task_done", uid=uid)
+
+
+def _released(talk: Talk, uid: str) -> None:
+    talk.ok("control:release", claim=queries.claim_of(talk.store.db, uid).uid)
+
+
+@pytest.mark.parametrize("ends", [_deleted, _set_back, _finished, _released])
+def test_undo_restores_a_claim_with_what_is_left_of_its_lease(talk, other, clock, ends):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    clock.forward(20)
+    ends(talk, uid)
+    talk.ok("control:undo")
+    assert (task(talk, uid)["status"], task(talk, uid)["agent"]) == ("in_progress", "agent")
+    assert other.refused("tasklist:set_task_done", uid=uid)["data"]["claimed_by"] == "agent"
+    talk.ok("tasklist:log_task_progress", uid=uid, message="still mine")
+    clock.forward(39)
+    assert talk.ok("control:heartbeat", claim=held["claim"])["claim"] == held["claim"]
+    clock.forward(60)
+    assert task(talk, uid)["status"] == "pending"
+    assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+@pytest.mark.parametrize("operation", [DeleteTask, lambda uid: EditTask(uid, {"status": "pending"})])
+def test_what_the_human_takes_back_gives_its_holder_the_claim_again(talk, store, clock, operation):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=60)
+    store.commit(operation(uid), actor="human", now=clock())
+    assert talk.refused("control:heartbeat", claim=held["claim"])["code"] == "stale_claim"
+    store.commit(Undo(), actor="human", now=clock())
+    talk.ok("control:heartbeat", claim=held["claim"])
+    talk.ok("tasklist:set_task_done", uid=uid)
+    assert [entry["event"] for entry in talk.ok("control:history", limit=9)["entries"]].count("claim.restored") == 1
+
+
+@pytest.mark.parametrize("ends", [_deleted, _set_back, _finished])
+def test_where_nothing_is_left_of_the_lease_the_task_is_given_back(talk, other, clock, ends):
+    uid = add(talk)
+    talk.ok("control:claim", lease_seconds=60)
+    ends(talk, uid)
+    clock.forward(61)
+    talk.ok("control:undo")
+    assert task(other, uid)["status"] == "pending"
+    assert other.ok("control:claim")["task"]["uid"] == uid
+    assert talk.refused("tasklist:set_task_done", uid=uid)["code"] == "stale_claim"
+
+
+def test_an_undo_that_is_done_again_ends_the_claim_again(talk, store, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(DeleteTask(uid), actor="human", now=clock())
+    store.commit(Undo(), actor="human", now=clock())
+    store.commit(Redo(), actor="human", now=clock())
+    assert talk.refused("control:heartbeat", claim=held["claim"])["code"] == "stale_claim"
+    assert talk.ok("tasklist:display") == []
+    store.commit(Undo(), actor="human", now=clock())
+    talk.ok("control:heartbeat", claim=held["claim"])
+
+
+def test_a_task_that_another_holds_by_now_is_not_taken_from_it_by_an_undo(talk, other, store, clock):
+    uid = add(talk)
+    talk.ok("control:claim")
+    store.commit(EditTask(uid, {"status": "pending", "agent": None}), actor="human", now=clock())
+    held = other.ok("control:claim")
+    with pytest.raises(Conflict):
+        store.commit(Undo(), actor="human", now=clock())
+    other.ok("control:heartbeat", claim=held["claim"])
+
+
+def test_a_heartbeat_stands_in_the_way_of_no_undo(talk, store, clock):
+    uid = add(talk)
+    held = talk.ok("control:claim")
+    store.commit(DeleteTask(uid), actor="human", now=clock())
+    store.commit(Undo(), actor="human", now=clock())
+    talk.ok("control:heartbeat", claim=held["claim"])
+    store.commit(Redo(), actor="human", now=clock())
+    assert talk.ok("tasklist:display") == []
+
+
+def test_an_agent_that_undoes_its_claim_and_nothing_else_has_given_the_task_back(talk, other):
+    uid = add(other)
+    talk.ok("control:claim")
+    talk.ok("control:undo")
+    assert task(talk, uid)["status"] == "pending"
+    assert other.ok("control:claim")["task"]["uid"] == uid

@@ -96,14 +96,17 @@ class TheState(StateSteps):
         return next((change for change in reversed(self.history) if change.actor == actor and change.stands), None)
 
     def adopt(self) -> None:
-        """Take claims and versions over: they do not go back with an undo."""
+        """Take claims and versions over: a claim comes back only with a task that goes on."""
         for uid in self.known:
             task = queries.any_task(self.db, uid)
             old = self.model.versions.get(uid)
             assert task.version in (old, old + 1)
             self.model.versions[uid] = task.version
-            if task.claimed_by is None:
-                self.model.holds.pop(uid, None)
+            self.model.holds.pop(uid, None)
+            if task.claimed_by is not None:
+                claim = queries.claim_of(self.db, uid)
+                assert claim.agent == task.claimed_by
+                self.model.holds[uid] = Hold(claim.uid, claim.agent, claim.was_agent, claim.lease, claim.expires_at)
             self.model.fenced[uid] = set(task.fenced)
             if task.deleted:
                 self.model.graveyard.setdefault(uid, Item(task.id, task.name))

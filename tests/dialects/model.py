@@ -342,10 +342,18 @@ class Model:
                 fields.setdefault(uid, {})["deleted" if name == "made" else name] = True if name == "made" else old
         for uid, values in fields.items():
             self._put_back(state.tasks[uid], values)
+        for uid, name in [(uid, name) for kind, uid, name in diff if kind == "claim"]:
+            self._restore_claim(state.claims[name], state.tasks[uid])
         for home in [state.homes[age] for kind, age, name in diff if kind == "home" and name == "made"]:
             if home.order and home.is_plan:
                 raise Refused("conflict")
             home.gone = not home.order
+
+    def _restore_claim(self, claim: Claim, task: Task) -> None:
+        """A task that goes on is its holder's again, for what is left of the lease."""
+        if task.status == "in_progress" and not task.deleted and self.state.claim_on(task.uid) is None:
+            claim.stands = True
+            self.state.fenced.get(task.uid, set()).discard(claim.agent)
 
     def _put_back(self, task: Task, values: dict[str, Any]) -> None:
         home = self.home_of(task)

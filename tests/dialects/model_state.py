@@ -146,8 +146,11 @@ Diff = dict[Key, tuple[Any, Any]]
 
 
 def differences(old: State, new: State) -> Diff:
-    """What became of what, as far as it can be taken back: claims have happened."""
+    """What became of what, as far as it can be taken back: of claims, that they have ended."""
     found: Diff = {}
+    for claim in old.claims.values():
+        if claim.stands and not new.claims[claim.uid].stands:
+            found["claim", claim.task, claim.uid] = (True, False)
     for uid, task in new.tasks.items():
         was = old.tasks.get(uid)
         if was is None:

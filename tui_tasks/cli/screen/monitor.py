@@ -119,6 +119,7 @@ _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "claim.extended": lambda entry: f"goes on with {_name(entry)}",
     "claim.released": lambda entry: f"gave {_name(entry)} back",
     "claim.finished": lambda entry: f"ended the claim on {_name(entry)}",
+    "claim.restored": lambda entry: f"gave {_name(entry)} back to its holder",
     "claim.lapsed": lambda entry: f"took {_name(entry)} back, because its claim had lapsed",
     "ask.opened": lambda entry: f"asks: {_word(entry, 'question')}",
     "ask.answered": lambda entry: f"answered: {_word(entry, 'answer')}",

@@ -12,7 +12,7 @@ from tui_tasks.core.operations import ClaimNext, ExtendClaim, LapseClaims, Relea
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, change_task
-from tui_tasks.core.snapshots import Claim, Task
+from tui_tasks.core.snapshots import Claim, Entry, Task
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
@@ -98,6 +98,23 @@ def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
         assert task is not None
         _give_back(tx, claim, task, "lapsed")
     return len(lapsed)
+
+
+def claim_ended_by(tx: Transaction, entry: Entry, task: Task) -> Claim | None:
+    """The claim on a task that an entry about it has ended, where nothing has been claimed since."""
+    holder = (entry.old or {}).get("claimed_by")
+    if holder is None or task.claimed_by is not None:
+        return None
+    claim = queries.last_claim_of(tx.db, task.uid)
+    return claim if claim is not None and claim.agent == holder and claim.state in ("released", "finished") else None
+
+
+def restore_claim(tx: Transaction, claim: Claim, task: Task) -> None:
+    """Let a claim stand again for what is left of its lease, on a task that its holder has again.
+
+    Where nothing is left, it lapses as any other does.
+    """
+    tx.emit("claim.restored", "claim", claim.uid, old={"state": claim.state}, new={"state": "active"}, task=task)
 
 
 def _give_back(tx: Transaction, claim: Claim, task: Task, state: str) -> Task:

@@ -18,6 +18,7 @@ from tui_tasks.core.rank import between
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import Reranks
+from tui_tasks.core.rules.claims import claim_ended_by, restore_claim
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.lists import refuse_taken_name
 from tui_tasks.core.rules.registry import rule
@@ -181,6 +182,9 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
     for actor, later, undoes, entity, uid, new in _later(tx.db, entry):
         if actor in (tx.actor, vocab.SYSTEM) or later == change or undoes is not None or not stands(tx.db, later):
             continue
+        if entity == "claim":
+            # To go on holding a task changes nothing of it; to take it or give it back has an entry of the task's own.
+            continue
         same_row = entity == entry.entity and uid == entry.uid
         overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
         if overlap or (made_or_gone and entry.entity in ("task", "job")):
@@ -251,7 +255,13 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id), but=task.uid)
-    change_task(tx, task, kind, changes)
+    goes_on = changes.get("status", task.status) == "in_progress" and not changes.get("deleted", task.deleted)
+    claim = claim_ended_by(tx, entry, task) if goes_on else None
+    if claim is not None:
+        changes |= {"claimed_by": claim.agent, "fenced": tuple(name for name in task.fenced if name != claim.agent)}
+    task = change_task(tx, task, kind, changes)
+    if claim is not None:
+        restore_claim(tx, claim, task)
 
 
 def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "save": ("state.saved", "memory.saved"),
     "ask": ("ask.opened",),
     "answer": ("ask.answered", "ask.timeout", "ask.withdrawn"),
-    "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed"),
+    "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed", "claim.restored"),
     "run": ("run.requested", "run.started", "run.finished", "job.decided"),
     "tell": ("message.sent", "message.delivered", "message"),
     "pause": ("agent.paused",),

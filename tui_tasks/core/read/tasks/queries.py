@@ -118,6 +118,12 @@ _CLAIM_OF = Statement(
         (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
     )
 )
+_LAST_CLAIM_OF = Statement(
+    ClaimRow.select(*models.columns(ClaimRow).values())
+    .where(ClaimRow.task_uid == slot("task"))
+    .order_by(ClaimRow.id.desc())
+    .limit(1)
+)
 _ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
 _OPEN_ASKS = Statement(
     AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
@@ -329,6 +335,12 @@ def claim(db: Database, uid: str) -> Claim | None:
 def claim_of(db: Database, task_uid: str) -> Claim | None:
     """The claim that holds a task now."""
     row = db.one(_CLAIM_OF, task=task_uid)
+    return _read_claim(row) if row else None
+
+
+def last_claim_of(db: Database, task_uid: str) -> Claim | None:
+    """The newest claim on a task, whether it stands or not."""
+    row = db.one(_LAST_CLAIM_OF, task=task_uid)
     return _read_claim(row) if row else None
 
 
