@@ -113,6 +113,10 @@ class Conversations(RuleBasedStateMachine):
         """The model does the same; its results, its refusals and everything it shows are the program's."""
         self.sound = False
         self.turn += 1
+        newest = self.heard[-1]["seq"] if self.heard else 0
+        # An undo may have restored a claim of which nothing is left.
+        self.reader.session.settle()
+        events = [*events, *self.new_events()]
         self.learn(replies, events)
         replies, events = self.names.read(replies), self.names.read(events)
         agents = [line["agent"] for line in lines]
@@ -133,7 +137,8 @@ class Conversations(RuleBasedStateMachine):
             assert [reply["ok"] for reply in replies] == [True] * len(lines), (lines, replies)
             for line, reply, result in zip(lines, replies, results, strict=True):
                 same(trimmed(line["tool"], reply["result"]), result, line)
-        assert replies[-1]["seq"] == (self.heard[-1]["seq"] if self.heard else 0)
+        assert replies[-1]["seq"] == newest
+        self.model.serve([(SYSTEM, self.model.lapse)], {})
         self.finds_places()
         self.shows(self.reader, self.reads())
         self.tells_the_same(differences(before, self.model.state), events, lines)
