@@ -47,7 +47,7 @@ def test_hello_tells_what_an_agent_needs_to_start(talk):
         assert tool["input_schema"]["type"] == "object"
         assert "$ref" not in json.dumps(tool["input_schema"])
     assert tools[ADD]["input_schema"]["required"] == ["name"]
-    assert tools["tasklist:display"]["input_schema"]["properties"] == {}
+    assert tools["tasklist:get_task_in_progress"]["input_schema"]["properties"] == {}
 
 
 def test_control_task_shows_every_field(talk):

@@ -318,7 +318,7 @@ def test_the_help_of_call_is_the_tool_tables(run) -> None:
         assert (f"\n{tool.name} " in f"\n{listed}") is not tool.human
     told = run("call", "tasklist:update_task", "--help").stdout
     assert TABLE.tools["tasklist:update_task"].description in told
-    assert "optional, one of done, failed, in_progress, pending, skipped: The new status." in told
+    assert "optional, one of done, failed, in_progress, pending, skipped\n" in told
     assert "ARGUMENTS" in run("call", "--help").stdout
     unknown = run("call", "bogus", "--help")
     assert (unknown.returncode, unknown.stdout) == (1, "")

@@ -127,7 +127,7 @@ def test_a_list_for_a_terminal_of_ascii_has_letters_for_glyphs(run) -> None:
 
 def test_python_without_docstrings_tells_the_same_of_the_tools(run) -> None:
     described = {tool.name: tool.description for tool in TABLE.tools.values() if not tool.human}
-    done = run("serve --no-scheduler", given=line("control:hello"), PYTHONOPTIMIZE="2")
+    done = run("serve --no-scheduler", given=line("control:hello", tools="all"), PYTHONOPTIMIZE="2")
     assert (done.returncode, done.stderr) == (0, b"")
     hello: dict[str, Any] = json.loads(done.stdout)["result"]
     assert {tool["name"]: tool["description"] for tool in hello["tools"]} == described

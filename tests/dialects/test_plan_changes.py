@@ -258,7 +258,7 @@ def test_the_schema_holds_every_parameter_of_the_seed():
     seed = {"action", "title", "description", "tasks", "plan_id", "agent_id", "suggest_next", "id", "status", "notes"}
     seed |= {"intent", "task_id", "approach", "files_modified", "completed_steps", "remaining_steps", "blockers"}
     seed |= {"decisions", "context_snapshot", "node_ids"}
-    assert set(shown["properties"]) == seed
+    assert set(shown["properties"]) == seed | {"limit", "after", "brief"}
     assert shown["required"] == ["action"]
     assert len(PLANS.tools) == 9
     assert all(tool.description for tool in PLANS.tools.values())

@@ -12,19 +12,20 @@ from tests.contract.client import ROOT
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
+from tui_tasks.mcp_server import bill
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
 WIDTH: Final = 80
 _HEAD: Final = """\
 # Tools
 
-Every tool, what it takes and what it returns, as `control:hello` tells agents.
+Every tool, what it takes and what it returns, as agents are told.
 Made from the tool table by `python -m tests.docs.tools_page`; a test holds that
 it is current. What the channel itself does is in [protocol](protocol.md).
 
 An argument in bold is required. The tokens are what a tool costs an agent that
-is told of it: the bytes of its name, description and schema as JSON, divided by
-four. All {tools} together cost {tokens:,}.
+is told of it over MCP: its bytes in `tools/list`, divided by four. All {tools} together
+cost {tokens:,}; [mcp](mcp.md) has what a choice of them costs.
 
 """
 _FAMILIES: Final = {
@@ -39,10 +40,12 @@ _FAMILIES: Final = {
 }
 
 
+_TOKENS: Final = bill.tokens(TABLE)
+
+
 def tokens(tool: Tool) -> int:
-    """What an agent that is told of a tool pays for it, counted as bytes / 4."""
-    told = {"name": tool.name, "description": tool.description, "input_schema": schema(tool.arguments)}
-    return round(len(msgspec.json.encode(told)) / 4)
+    """What an agent that is told of a tool over MCP pays for it; none where it is not there."""
+    return _TOKENS.get(tool.name, 0)
 
 
 def page() -> str:

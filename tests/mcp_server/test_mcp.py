@@ -1,200 +1,131 @@
-"""The tools over MCP, driven by the SDK's own client against a real process."""
+"""The tools over MCP's standard input and output, driven by the SDK's own client against real processes."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
-
-from mcp.client.stdio import stdio_client  # noqa: E402 - an extra, which may be missing
-
-from tui_tasks.core.operations import AnswerAsk, SendMessage  # noqa: E402 - after what may be missing
-from tui_tasks.core.read.tasks import queries  # noqa: E402 - after what may be missing
-from tui_tasks.core.store import Store  # noqa: E402 - after what may be missing
-from tui_tasks.dialects.table import TABLE  # noqa: E402 - after what may be missing
+from tests.mcp_server.shared import Driven, error, held
+from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
 
 
-def driven(tmp_path: Path, script: Callable[[Any], Awaitable[None]]) -> None:
-    async def run() -> None:
-        server = mcp.StdioServerParameters(
-            command=sys.executable, args=["-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
-        )
-        with anyio.fail_after(60):
-            async with stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
-                await session.initialize()
-                await script(session)
-
-    anyio.run(run)
+def test_a_call_gives_a_result_that_another_call_can_use(client: Driven) -> None:
+    made = client.ok("tasklist_add_task", {"list": "usable"}, name="one")
+    assert client.ok("tasklist_get_task", uid=made["uid"]) == made
+    assert client.ok("tasklist_display", {"list": "usable"}) == [made]
+    assert client.ok("tasklist_get_task_in_progress", {"list": "usable"}) is None
 
 
-def test_every_tool_is_listed_with_its_description_and_schema_under_a_name_without_colons(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        listed = {tool.name: tool for tool in (await session.list_tools()).tools}
-        expected = {tool.name.replace(":", "_") for tool in TABLE.tools.values() if not tool.human}
-        assert listed.keys() == expected - {"control_subscribe", "control_unsubscribe"}
-        add = listed["tasklist_add_task"]
-        assert add.description == TABLE.tools["tasklist:add_task"].description
-        assert add.input_schema["required"] == ["name"]
-        assert add.input_schema["additionalProperties"] is False
-
-    driven(tmp_path, script)
+def test_seed_001s_results_have_their_text_and_what_it_tells_of(client: Driven) -> None:
+    made = client.call("task", {"list": "seed"}, action="create", title="Restore")
+    uid = made.structured_content["task"]["task_id"]
+    assert made.content[0].text == f"Task created: Restore ({uid})\nPriority: medium\nStatus: open"
 
 
-def test_a_call_gives_a_structured_result_that_another_call_can_use(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        made = await session.call_tool("tasklist_add_task", {"name": "one"})
-        assert not made.is_error
-        shown = await session.call_tool("tasklist_get_task", {"uid": made.structured_content["uid"]})
-        assert shown.structured_content == made.structured_content
-        everything = await session.call_tool("tasklist_display", {})
-        assert everything.structured_content == {"result": [made.structured_content]}
-
-    driven(tmp_path, script)
+def test_a_refusal_is_an_error_with_its_code_and_writes_nothing(client: Driven) -> None:
+    refused = client.call("tasklist_add_task", {"list": "refused"}, name="one", bogus=1)
+    assert error(refused)["code"] == "invalid_argument"
+    assert error(refused)["data"]["argument"] == "bogus"
+    assert refused.content[0].text.startswith("invalid_argument: unknown argument bogus")
+    assert client.ok("tasklist_display", {"list": "refused"}) == []
 
 
-def test_a_refusal_is_an_error_with_its_code_and_writes_nothing(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        refused = await session.call_tool("tasklist_add_task", {"name": "one", "bogus": 1})
-        assert refused.is_error
-        assert refused.structured_content["error"]["code"] == "invalid_argument"
-        assert refused.structured_content["error"]["data"] == {"argument": "bogus"}
-        assert (await session.call_tool("tasklist_display", {})).structured_content == {"result": []}
-        unknown = await session.call_tool("tasklist_add_tsk", {})
-        assert unknown.is_error
-        assert unknown.structured_content["error"]["code"] == "unknown_tool"
-
-    driven(tmp_path, script)
-
-
-def test_a_verb_of_the_humans_is_forbidden_and_the_attempt_is_kept(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        refused = await session.call_tool("control_pause", {"agent": "other"})
-        assert refused.is_error
-        assert refused.structured_content["error"]["code"] == "forbidden"
-        (entry,) = (await session.call_tool("control_history", {})).structured_content["entries"]
-        assert entry["event"] == "agent.refused"
-
-    driven(tmp_path, script)
-
-
-async def history(session: Any) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = (await session.call_tool("control_history", {})).structured_content["entries"]
-    return entries
+def test_a_verb_of_the_humans_is_forbidden_and_the_attempt_is_kept(client: Driven) -> None:
+    assert client.refused("control_pause", agent="other")["code"] == "forbidden"
+    (entry,) = client.ok("control_history", limit=1)["entries"]
+    assert entry["event"] == "agent.refused"
 
 
 @pytest.mark.parametrize("in_meta", [True, False], ids=["in _meta", "among the arguments"])
-def test_a_write_goes_through_only_at_the_version_it_names(tmp_path: Path, in_meta: bool) -> None:
-    async def rename(session: Any, uid: str, name: str, version: Any) -> Any:
-        arguments, beside = {"uid": uid, "name": name}, {"if_version": version}
+def test_a_write_goes_through_only_at_the_version_it_names(client: Driven, in_meta: bool) -> None:
+    def rename(uid: str, name: str, version: Any) -> Any:
+        beside = {"if_version": version}
         if in_meta:
-            return await session.call_tool("tasklist_update_task", arguments, meta=beside)
-        return await session.call_tool("tasklist_update_task", {**arguments, **beside})
+            return client.call("tasklist_update_task", beside, uid=uid, name=name)
+        return client.call("tasklist_update_task", uid=uid, name=name, **beside)
 
-    async def script(session: Any) -> None:
-        uid = (await session.call_tool("tasklist_add_task", {"name": "one"})).structured_content["uid"]
-        assert not (await rename(session, uid, "two", 1)).is_error
-        refused = await rename(session, uid, "three", 1)
-        assert refused.structured_content["error"]["code"] == "conflict"
-        assert refused.structured_content["error"]["data"]["version"] == 2
-        wrong = await rename(session, uid, "three", "two")
-        assert wrong.structured_content["error"]["code"] == "invalid_request"
-        shown = await session.call_tool("tasklist_get_task", {"uid": uid})
-        assert shown.structured_content["name"] == "two"
-
-    driven(tmp_path, script)
+    uid = client.ok("tasklist_add_task", name="one")["uid"]
+    assert not rename(uid, "two", 1).is_error
+    refused = error(rename(uid, "three", 1))
+    assert (refused["code"], refused["data"]["version"]) == ("conflict", 2)
+    assert error(rename(uid, "three", "two"))["code"] == "invalid_request"
+    assert client.ok("tasklist_get_task", uid=uid)["name"] == "two"
 
 
 @pytest.mark.parametrize("in_meta", [True, False], ids=["in _meta", "among the arguments"])
-def test_a_call_with_a_key_is_done_once_and_its_reasoning_is_kept(tmp_path: Path, in_meta: bool) -> None:
-    beside = {"idempotency_key": "k1", "thoughts": ["it is needed"], "topic": "start"}
+def test_a_call_with_a_key_is_done_once_and_its_reasoning_is_kept(client: Driven, in_meta: bool) -> None:
+    beside = {"idempotency_key": f"k{in_meta}", "thoughts": ["it is needed"], "topic": "start"}
 
-    async def add(session: Any, name: str) -> Any:
+    def add(name: str) -> Any:
         if in_meta:
-            return await session.call_tool("tasklist_add_task", {"name": name}, meta=beside)
-        return await session.call_tool("tasklist_add_task", {"name": name, **beside})
+            return client.call("tasklist_add_task", beside, name=name)
+        return client.call("tasklist_add_task", name=name, **beside)
 
-    async def script(session: Any) -> None:
-        first, again, other = [await add(session, name) for name in ("one", "one", "two")]
-        assert not first.is_error
-        assert again.structured_content == first.structured_content
-        assert other.structured_content["error"]["code"] == "invalid_request"
-        (entry,) = await history(session)
-        assert entry["why"] == {"thoughts": ["it is needed"], "topic": "start"}
-
-    driven(tmp_path, script)
-
-
-def test_a_call_names_its_list_in_meta_but_speaks_as_nobody_else(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"list": "mine", "agent": "agent"})
-        entries = await history(session)
-        assert [(entry["actor"], entry["task"]["list"]) for entry in entries if "task" in entry] == [("agent", "mine")]
-        refused = await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"agent": "human"})
-        assert refused.structured_content["error"]["code"] == "invalid_request"
-        refused = await session.call_tool("tasklist_add_task", {"name": "one"}, meta={"agent": "robin"})
-        assert refused.structured_content["error"]["code"] == "forbidden"
-        as_argument = await session.call_tool("tasklist_add_task", {"name": "one", "agent": "robin"})
-        assert as_argument.structured_content["error"]["data"] == {"argument": "agent"}
-
-    driven(tmp_path, script)
+    first, again, other = [add(name) for name in ("one", "one", "two")]
+    assert held(again) == held(first)
+    assert error(other)["code"] == "invalid_request"
+    (entry,) = client.ok("control_history", limit=1)["entries"]
+    assert (entry["task"]["uid"], entry["why"]) == (
+        held(first)["uid"],
+        {"thoughts": ["it is needed"], "topic": "start"},
+    )
 
 
-def test_what_reads_takes_nothing_beside_its_arguments_and_a_schema_says_what_is_taken(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        listed = {tool.name: tool.input_schema["properties"].keys() for tool in (await session.list_tools()).tools}
-        beside = {"if_version", "idempotency_key", "topic", "observations", "thoughts", "reflection"}
-        assert listed["tasklist_update_task"] == {"uid", "name", "description", "status"} | beside
-        assert listed["tasklist_add_task"] == {"name", "description"} | beside - {"if_version"}
-        assert listed["tasklist_get_task"] == {"uid"}
-        refused = await session.call_tool("tasklist_display", {"if_version": 1})
-        assert refused.structured_content["error"]["data"] == {"argument": "if_version"}
-
-    driven(tmp_path, script)
+def test_a_call_names_its_list_in_meta_but_speaks_as_nobody_else(client: Driven) -> None:
+    client.ok("tasklist_add_task", {"list": "mine", "agent": "agent"}, name="one")
+    (entry,) = client.ok("control_history", limit=1)["entries"]
+    assert (entry["actor"], entry["task"]["list"]) == ("agent", "mine")
+    assert client.refused("tasklist_add_task", {"agent": "human"}, name="one")["code"] == "invalid_request"
+    assert client.refused("tasklist_add_task", {"agent": "robin"}, name="one")["code"] == "forbidden"
+    assert client.refused("tasklist_add_task", name="one", agent="robin")["data"]["argument"] == "agent"
 
 
-def test_calls_that_wait_are_answered_when_another_process_commits(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        answers: dict[str, Any] = {}
+def test_what_reads_takes_nothing_beside_its_arguments(client: Driven) -> None:
+    assert client.refused("tasklist_display", if_version=1)["data"]["argument"] == "if_version"
 
-        async def ask(question: str) -> None:
-            answers[question] = await session.call_tool("ask", {"question": question})
 
-        with Store(str(tmp_path / "tasks.db")) as store:
+def test_calls_that_wait_are_answered_when_another_process_commits(client: Driven) -> None:
+    answers: dict[str, Any] = {}
+
+    async def ask(question: str) -> None:
+        answers[question] = held(await client.session.call_tool("ask", {"question": question}))
+
+    async def script() -> None:
+        with Store(str(client.db)) as store:
             async with anyio.create_task_group() as group:
                 for question in ("One?", "Two?"):
                     group.start_soon(ask, question)
                 while len(asks := queries.open_asks(store.db)) < 2:
-                    await session.call_tool("tasklist_display", {})
+                    await client.session.call_tool("tasklist_display", {})
                 for each in asks:
                     store.commit(AnswerAsk(each.uid, f"Yes: {each.question}"), actor="human", now=each.opened_at)
-        assert {question: reply.structured_content["answer"] for question, reply in answers.items()} == {
-            "One?": "Yes: One?",
-            "Two?": "Yes: Two?",
-        }
 
-    driven(tmp_path, script)
+    client.run(script)
+    assert {question: reply["answer"] for question, reply in answers.items()} == {
+        "One?": "Yes: One?",
+        "Two?": "Yes: Two?",
+    }
 
 
-def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_meanwhile(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
+def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_meanwhile(client: Driven) -> None:
+    async def script() -> None:
         async def ask() -> None:
-            answer = await session.call_tool("ask", {"question": "May I?", "timeout": 1})
-            assert answer.is_error
-            assert answer.structured_content["error"]["code"] == "timeout"
+            answer = await client.session.call_tool("ask", {"question": "May I?", "timeout": 0.5})
+            assert error(answer)["code"] == "timeout"
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask)
-            assert not (await session.call_tool("tasklist_add_task", {"name": "meanwhile"})).is_error
+            assert not (await client.session.call_tool("tasklist_add_task", {"name": "meanwhile"})).is_error
 
-    driven(tmp_path, script)
+    client.run(script)
 
 
 ADD = '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tasklist_add_task", "arguments": %s}}'
@@ -271,24 +202,3 @@ def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> No
         server.stdin.close()
         assert server.wait(60) == 0
         assert server.stderr.read() == b""
-
-
-def test_what_the_human_wrote_comes_once_with_the_next_result_for_model_and_client(tmp_path: Path) -> None:
-    async def script(session: Any) -> None:
-        await session.call_tool("tasklist_display", {})
-        with Store(str(tmp_path / "tasks.db")) as store:
-            for text in ("stop", "look\nhere"):
-                store.commit(SendMessage("agent", text), actor="human", now=1)
-        told = await session.call_tool("tasklist_get_task", {"uid": "none"})
-        assert [part.text for part in told.content][:2] == [
-            "Message from the human: stop",
-            "Message from the human: look\nhere",
-        ]
-        assert [message["text"] for message in told.meta["tui-tasks/messages"]] == ["stop", "look\nhere"]
-        assert told.structured_content["messages"] == told.meta["tui-tasks/messages"]
-        assert told.is_error
-        again = await session.call_tool("tasklist_get_task", {"uid": "none"})
-        assert len(again.content) == 1
-        assert "messages" not in again.structured_content
-
-    driven(tmp_path, script)

@@ -69,7 +69,9 @@ class Waits:
         passed = self._session.passed()
         for waiting in [waiting for waiting in self._waiting if waiting.job.id == id]:
             self._waiting.remove(waiting)
-            waiting.wait.deadline = min(passed, waiting.wait.deadline or passed)
+            wait = waiting.wait
+            wait.deadline = min(passed, wait.deadline or passed)
+            wait.give_up = wait.abandon or wait.give_up
             self._reply(waiting, ending=True)
 
     def _reply(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:

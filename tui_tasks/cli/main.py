@@ -19,6 +19,7 @@ from tui_tasks.cli.options import (
     check_speaker,
     declare_bounds,
     declare_shared,
+    declare_tools,
     existing,
     help_format,
     hosts_scheduler,
@@ -26,6 +27,7 @@ from tui_tasks.cli.options import (
     open_store,
     parse,
     session_of,
+    table_of,
     tell_who_else,
 )
 
@@ -36,6 +38,8 @@ _VERBS = ("add", "ls", "show", "next", "start", "log", "done", "fail", "skip", "
 _SOON_OVER = frozenset({"call", "prime", *_VERBS})
 # Agents speak through these, and they take what keeps an agent within bounds.
 _BOUNDED = frozenset({"serve", "mcp", "call", "setup"})
+# These serve tools for as long as an agent works, or set up what does.
+_SERVING = frozenset({"serve", "mcp", "setup"})
 PANES = ("list", "board", "log", "schedule")
 
 
@@ -87,6 +91,8 @@ def _carry_out(options: argparse.Namespace) -> int:
         streams.prepare()
     try:
         check_speaker(options)
+        if getattr(options, "tools", None) is not None:
+            table_of(options)
     except InvalidRequest as refused:
         print(f"tui-tasks: {refused}", file=sys.stderr)
         return USAGE
@@ -124,6 +130,8 @@ def parser(first: str | None = None) -> argparse.ArgumentParser:
         declare_shared(command, argparse.SUPPRESS)
         if name in _BOUNDED:
             declare_bounds(command, argparse.SUPPRESS)
+        if name in _SERVING:
+            declare_tools(command)
         if declare is not None:
             declare(command)
         command.set_defaults(run=run, takes_bounds=name in _BOUNDED)
@@ -288,19 +296,30 @@ def _prime(options: argparse.Namespace) -> int:
     return 0
 
 
+def _declare_mcp(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--tokens", action="store_true", help="print what the tools cost an agent, and serve nothing")
+
+
 def _mcp(options: argparse.Namespace) -> int:
     try:
-        from tui_tasks.mcp_server import server
+        from tui_tasks.mcp_server import bill, stdio
+        from tui_tasks.mcp_server.tools import NOT_OVER_MCP
     except ImportError:
         print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
         return REFUSED
+    from tui_tasks.dialects import selection
+
+    if options.tokens:
+        print(bill.text(options.tools))
+        return 0
     if not _has_pipes("mcp"):
         return USAGE
     with open_store(options) as store:
         tell_who_else(options)
         # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
-        return 0 if server.run(session_of(options, store)) else REFUSED
+        table = selection.without(table_of(options), NOT_OVER_MCP)
+        return 0 if stdio.run(session_of(options, store, table)) else REFUSED
 
 
 def _of(module: str, name: str) -> tuple[_Declare, _Run]:
@@ -330,7 +349,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
     ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),
-    ("mcp", "the same tools over MCP on standard input and output", None, _mcp),
+    ("mcp", "the same tools over MCP on standard input and output", _declare_mcp, _mcp),
     ("add", "add a task", *_verb("add")),
     ("ls", "list tasks", *_verb("ls")),
     ("show", "show a task and its log", *_verb("show")),

@@ -51,6 +51,29 @@ def declare_bounds(command: argparse.ArgumentParser, default: str | None) -> Non
     group.add_argument("--list-only", metavar="NAME", default=default, help="as --list, and nothing else is reached")
 
 
+def declare_tools(command: argparse.ArgumentParser) -> None:
+    """Declare which tools are served, for the commands that serve them."""
+    command.add_argument(
+        "--tools", metavar="NAMES", help="serve these alone: dialects and tools, with commas (tasklist,ask,claim)"
+    )
+
+
+def table_of(options: argparse.Namespace) -> Table:
+    """The tools that are served: every one, or those of `--tools`.
+
+    Raises:
+        InvalidRequest: a word there names no tool.
+    """
+    from tui_tasks.dialects.table import TABLE
+
+    named = getattr(options, "tools", None)
+    if named is None:
+        return TABLE
+    from tui_tasks.dialects import selection
+
+    return selection.select(selection.words_of(named))
+
+
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
     options, more = parser.parse_known_args(arguments)
@@ -179,13 +202,12 @@ def session_of(options: argparse.Namespace, store: Store, table: Table | None = 
 
     from tui_tasks import clock
     from tui_tasks.channel.session import Session
-    from tui_tasks.dialects.table import TABLE
     from tui_tasks.runner.inside import inside_run
     from tui_tasks.settings.review import ReviewSettings
 
     store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
-    return Session(store, table or TABLE, identity, clock.now)
+    return Session(store, table or table_of(options), identity, clock.now)
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:

@@ -6,10 +6,9 @@ What such a tool takes, and what an agent reads of it, is put together from its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal, TypeVar, cast, get_args
+from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 import msgspec
-from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.dialects.base import Call, Table, docstring
@@ -64,9 +63,14 @@ class Actions:
         def handle(call: Call, given: Any) -> Any:
             return self._actions[given.action].handler(call, self._narrowed(given))
 
-        told = [f"{action}: {' '.join(docstring(of.handler).split())}" for action, of in self._actions.items()]
+        told = [
+            f"{_signature(action, of)}: {' '.join(docstring(of.handler).split())}"
+            for action, of in self._actions.items()
+        ]
         handle.__doc__ = "\n\n".join([description, *told])
-        table.tool(name, self._all_arguments(name), writes=self._writes, subject=self._subject, refusal=refusal)(handle)
+        writes = self._writes if any(of.writes for of in self._actions.values()) else False
+        subject = self._subject if any(of.subject for of in self._actions.values()) else None
+        table.tool(name, self._all_arguments(name), writes=writes, subject=subject, refusal=refusal)(handle)
 
     def _writes(self, given: Any) -> bool:
         return self._actions[given.action].writes
@@ -97,17 +101,13 @@ class Actions:
     def _all_arguments(self, name: str) -> type[Arguments]:
         """One struct of what all actions take; only `action` is required, and what it takes is checked later."""
         kinds: dict[str, Any] = {}
-        taken_by: dict[str, list[str]] = {}
-        for action, of in self._actions.items():
+        for of in self._actions.values():
             for field in msgspec.structs.fields(of.arguments):
                 kinds.setdefault(field.name, _required(field.type))
-                taken_by.setdefault(field.name, []).append(action)
         fields: list[Any] = [
-            ("action", Annotated[cast(Any, Literal)[tuple(self._actions)], Meta(description="What to do.")])
+            ("action", cast(Any, Literal)[tuple(self._actions)]),
+            *((field_name, kind | None, None) for field_name, kind in kinds.items()),
         ]
-        for field_name, kind in kinds.items():
-            told = Meta(description=f"{_description(kind)} (action {', '.join(taken_by[field_name])})")
-            fields.append((field_name, Annotated[kind, told] | None, None))
         made = msgspec.defstruct(f"{name}_arguments", fields, bases=(Arguments,), kw_only=True)
         return cast(type[Arguments], made)
 
@@ -118,6 +118,8 @@ def _required(kind: Any) -> Any:
     return parts[0] if type(None) in get_args(kind) else kind
 
 
-def _description(kind: Any) -> str:
-    """The description in a type's annotation; the last is the one that counts."""
-    return str(next(meta.description for meta in reversed(kind.__metadata__) if meta.description))
+def _signature(name: str, action: _Action) -> str:
+    """An action with the names of what it takes; what may be left out stands in brackets."""
+    optional = [field for field in action.arguments.__struct_fields__ if field not in action.needs]
+    taken = [*action.needs, *([f"[{', '.join(optional)}]"] if optional else [])]
+    return f"{name}({', '.join(taken)})"

@@ -118,6 +118,8 @@ class Wait(msgspec.Struct):
     deadline: int | None
     # What is waited for: the same request, sent again under its key, is called with it as `Call.resumes`.
     subject: str | None = None
+    # What is done in place of `give_up` where the asker has gone.
+    abandon: Callable[[Call], Any] | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -142,6 +144,8 @@ class Tool(msgspec.Struct, frozen=True):
     human: bool = False
     # Whether a paused agent may call it.
     while_paused: bool = False
+    # The other tool, and the action of it, that does the same.
+    same_as: tuple[str, str] | None = None
     # Whether it may write so much that it is done in steps, between which others write.
     in_steps: bool = False
     # What its arguments are called, and those of them that name a task.
@@ -176,6 +180,7 @@ class Table:
         human: bool = False,
         while_paused: bool = False,
         in_steps: bool = False,
+        same_as: tuple[str, str] | None = None,
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
         """Declare a tool; its docstring is the description that agents read.
 
@@ -197,6 +202,7 @@ class Table:
                 human=human,
                 while_paused=while_paused,
                 in_steps=in_steps,
+                same_as=same_as,
                 argument_names=frozenset(arguments.__struct_fields__),
                 task_arguments=task_arguments(arguments),
             )

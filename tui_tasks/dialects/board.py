@@ -13,6 +13,7 @@ from tui_tasks.core.read.tasks import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.paging import After, Brief, page
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
 BOARD = Table()
@@ -28,17 +29,17 @@ WORDS = Words(
     }
 )
 
-TaskId = Annotated[TaskUid, Meta(description="The id of the task.")]
-Title = Annotated[Name, Meta(description="The title.")]
-Description = Annotated[Text, Meta(description="What is to be done; an empty one empties it.")]
-Status = Annotated[Literal["open", "in_progress", "completed", "cancelled"], Meta(description="The status.")]
-Priority = Annotated[Literal["low", "medium", "high", "urgent"], Meta(description="The priority.")]
-Tags = Annotated[list[Name], Meta(description="Tags for categorization; a list keeps the tasks that have them all.")]
-Domain = Annotated[Name, Meta(description="The knowledge domain.")]
-Result = Annotated[dict[str, Any], Meta(description="The outcome, an object; kept as a memory once completed.")]
-Metadata = Annotated[dict[str, Any], Meta(description="An arbitrary object.")]
-Query = Annotated[Text, Meta(description="Text to look for, in any case.")]
-Limit = Annotated[Natural, Meta(description="How many at the most.")]
+TaskId = TaskUid
+Title = Name
+Description = Annotated[Text, Meta(description="What is to be done.")]
+Status = Literal["open", "in_progress", "completed", "cancelled"]
+Priority = Literal["low", "medium", "high", "urgent"]
+Tags = Annotated[list[Name], Meta(description="list: of tasks that have them all.")]
+Domain = Annotated[Name, Meta(description="The field of knowledge.")]
+Result = Annotated[dict[str, Any], Meta(description="The outcome.")]
+Metadata = dict[str, Any]
+Query = Annotated[Text, Meta(description="A part of the text, in any case.")]
+Limit = Natural
 
 
 def priority_meant(word: str, current: int) -> int:
@@ -86,7 +87,7 @@ class _Create(Arguments):
 
 @TASK.action("create", _Create, writes=True)
 def create(call: Call, given: _Create) -> dict[str, Any]:
-    """Add a task; needs `title`. It is open and of medium priority unless said. Returns the task; keep its id."""
+    """Add a task: open and of medium priority unless said. Returns the task; keep its id."""
     task = call.run(
         AddTask(
             given.title,
@@ -119,10 +120,9 @@ class _Update(Arguments):
 
 @TASK.action("update", _Update, writes=True, subject="task_id")
 def update(call: Call, given: _Update) -> dict[str, Any]:
-    """Change the task `task_id`: at least one of its other fields.
+    """Change a task. When it is completed, give a `result`, which is kept as a memory.
 
-    Set status to completed when you are done, with a `result` object that says what came of it: it is kept as a
-    memory. Returns the task, and `memory_id` where its result is kept.
+    Returns the task, and the `memory_id`.
     """
     named = {name: value for name in _TOLD if (value := getattr(given, name)) is not None}
     one_of("status", dict.fromkeys(_TOLD) | named)
@@ -177,14 +177,13 @@ class _List(Arguments):
     tags: Tags = []
     query: Query | None = None
     limit: Limit | None = None
+    after: After | None = None
+    brief: Brief = False
 
 
 @TASK.action("list", _List)
 def list_tasks(call: Call, given: _List) -> dict[str, Any]:
-    """Read the board, most urgent first, then oldest; every filter is optional, `query` looks in title and description.
-
-    Returns `tasks` and `total`, how many match though `limit` cut them.
-    """
+    """Read the board, most urgent first, then oldest. Returns `tasks`, and as `total` how many match."""
     home = call.home("task")
     tasks: list[Task] = []
     total = 0
@@ -197,9 +196,17 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
             tags=given.tags,
             domain=given.domain,
             query=given.query,
-            limit=given.limit,
+            limit=given.limit if given.after is None else None,
         )
-    return _told(_list_text(given, tasks, total), {"tasks": [shown(task) for task in tasks], "total": total})
+    if given.after is not None:
+        tasks = page(tasks, given, lambda task: task.uid)
+    found = [shown(task) for task in tasks]
+    if given.brief:
+        found = [{key: task[key] for key in _BRIEF} for task in found]
+    return _told(_list_text(given, tasks, total), {"tasks": found, "total": total})
+
+
+_BRIEF = ("task_id", "title", "status")
 
 
 def _priorities(word: str) -> tuple[int, int]:
@@ -231,9 +238,8 @@ def _list_text(given: _List, tasks: list[Task], total: int) -> str:
 TASK.make_tool(
     BOARD,
     "task",
-    "The task board: create, update and list tasks that have a priority, tags and a domain. Use it for work that is "
-    "sorted by urgency and topic, and whose results are worth keeping. Returns a text for reading, and the same as "
-    "`structuredContent`.",
+    "The task board: tasks that have a priority, tags and a domain. Use it for work that is sorted by urgency and "
+    "topic, and whose results are worth keeping. Each action takes what stands in its parentheses.",
     refusal=_refused,
 )
 
@@ -242,7 +248,7 @@ _ROUTED = {"create_task": "create", "update_task": "update", "list_tasks": "list
 
 
 class _Agent(Open):
-    action: Annotated[str, Meta(description="One of create_task, update_task, list_tasks.")]
+    action: str
 
 
 def _updated(given: _Agent) -> str | None:
@@ -258,10 +264,7 @@ def _updated(given: _Agent) -> str | None:
     refusal=_refused,
 )
 def agent(call: Call, given: _Agent) -> dict[str, Any]:
-    """Deprecated: use `task`. The actions create_task, update_task and list_tasks are routed there.
-
-    Takes what the action of `task` takes, and returns what it returns; any other action gets a notice.
-    """
+    """Deprecated: use `task`. The actions create_task, update_task and list_tasks are routed there."""
     action = _ROUTED.get(given.action)
     if action is None:
         return _told(f"The agent tool is deprecated, its action {given.action[:100]} does nothing: use the task tool.")
@@ -304,7 +307,7 @@ class _ListMemories(Arguments):
 
 @MEMORY.action("list", _ListMemories)
 def list_memories(call: Call, given: _ListMemories) -> dict[str, Any]:
-    """Read the memories, last updated first. Returns `memories` and `total`."""
+    """Read them, last updated first. Returns `memories` and `total`."""
     return _memories(call, given.query, given.domain, given.limit)
 
 
@@ -316,17 +319,17 @@ class _SearchMemories(Arguments):
 
 @MEMORY.action("search", _SearchMemories)
 def search_memories(call: Call, given: _SearchMemories) -> dict[str, Any]:
-    """Read those with `query` in their title or content. Returns `memories` and `total`."""
+    """Read those with `query` in their title or content."""
     return _memories(call, given.query, given.domain, given.limit)
 
 
 class _GetMemory(Arguments):
-    memory_id: Annotated[Uid, Meta(description="The id of the memory.")]
+    memory_id: Uid
 
 
 @MEMORY.action("get", _GetMemory)
 def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
-    """Read the one with that `memory_id`. Returns the memory."""
+    """Read one."""
     found, _ = _found_memories(call, uid=given.memory_id)
     if not found:
         raise NotFound("memory", given.memory_id)
@@ -337,6 +340,5 @@ MEMORY.make_tool(
     BOARD,
     "memory",
     "The memories: results of completed tasks, kept though the task be deleted. Look here before you begin work that "
-    "may have been done before. A memory has `memory_id`, `task_id`, `title`, `domain`, `content` (the result as it "
-    "was given), `created_at` and `updated_at`.",
+    "may have been done before.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from itertools import islice
 from typing import Annotated, Any
@@ -10,15 +11,16 @@ from msgspec import Meta, Raw
 
 from tui_tasks import __version__
 from tui_tasks.core import elapsed
-from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, TimedOut
+from tui_tasks.core.errors import Conflict, InvalidArgument, InvalidRequest, NotFound, TimedOut
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
-from tui_tasks.dialects.base import Call, Table, Wait, one_of
+from tui_tasks.dialects import selection
+from tui_tasks.dialects.base import Call, Table, Tool, Wait, one_of
 from tui_tasks.dialects.events import page
-from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema, without_words
 from tui_tasks.dialects.requests.confinement import is_told, shown_tools
 
 CONTROL = Table()
@@ -29,25 +31,26 @@ MAX_PAGE = 10_000
 NO_LIMIT = 2**62
 DEFAULT_LEASE = 300
 MAX_WAIT = 31_536_000
+_SENTENCE = re.compile(r".*?\.(?=\s|$)", re.DOTALL)
 
 # As far as SQLite counts.
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-@CONTROL.tool("control:hello", Nothing, while_paused=True)
-def hello(call: Call, given: Nothing) -> dict[str, Any]:
-    """Say who you are to this program and what it offers. Call it first.
+class _Hello(Arguments):
+    tools: Annotated[list[Name], Meta(description="Tell these whole: names, dialects, or all.")] = []
 
-    Where a tool takes a task's uid it also takes `#3`, its number in the list, or the first 6 or more characters of it.
-    Returns the protocol's number, the program's version, your agent name, the list this channel is bound to (null: each
-    tool family has its own), whether it is read only, the journal's newest seq, and every tool with the schema of its
-    arguments.
+
+@CONTROL.tool("control:hello", _Hello, while_paused=True)
+def hello(call: Call, given: _Hello) -> dict[str, Any]:
+    """Learn how you are known here, and which tools there are. They are told in brief: name those to be told whole.
+
+    Where a task's uid is taken, so is `#3`, its number in the list, or the first 6 or more characters of it. Where
+    `list` is null, each dialect has a list of its own.
     """
     channel = call.channel
-    tools = [
-        {"name": tool.name, "description": tool.description, "input_schema": schema(tool.arguments)}
-        for tool in shown_tools(channel.identity, channel.table.tools)
-    ]
+    whole = _named_tools(call, given.tools)
+    tools = [_told(tool, whole=tool.name in whole) for tool in shown_tools(channel.identity, channel.table.tools)]
     return {
         "protocol": PROTOCOL,
         "version": __version__,
@@ -56,6 +59,29 @@ def hello(call: Call, given: Nothing) -> dict[str, Any]:
         "read_only": channel.identity.read_only,
         "seq": journal.newest(call.db),
         "tools": tools,
+    }
+
+
+def _named_tools(call: Call, words: list[str]) -> frozenset[str]:
+    """The names of the tools that are to be told whole."""
+    if "all" in words:
+        return frozenset(call.channel.table.tools)
+    try:
+        return frozenset(selection.select(words, call.channel.table).tools)
+    except InvalidRequest as unknown:
+        raise InvalidArgument("tools", f"tools: {unknown.message}") from None
+
+
+def _told(tool: Tool, *, whole: bool) -> dict[str, Any]:
+    """A tool as an agent is told of it; in brief, its first sentence, and a schema without words."""
+    taken = schema(tool.arguments)
+    if whole:
+        return {"name": tool.name, "description": tool.description, "input_schema": taken}
+    first = _SENTENCE.match(tool.description)
+    return {
+        "name": tool.name,
+        "description": first[0] if first else tool.description,
+        "input_schema": without_words(taken),
     }
 
 
@@ -84,23 +110,22 @@ def _refuse_future(call: Call, since: int) -> None:
 
 @CONTROL.tool("control:unsubscribe", Nothing, while_paused=True)
 def unsubscribe(call: Call, given: Nothing) -> None:
-    """Hear no more events. Returns null."""
+    """Hear no more events on this channel. Returns null."""
     call.channel.subscription.end()
 
 
 class _History(Arguments):
-    since: Annotated[Seq, Meta(description="Entries after this seq; left out: the newest ones.")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many at the most.")] = 100
-    task: Annotated[TaskUid, Meta(description="Only what happened to the task with this uid.")] | None = None
+    since: Annotated[Seq, Meta(description="After this seq; left out: the newest.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 100
+    task: Annotated[TaskUid, Meta(description="Of this task alone.")] | None = None
 
 
 @CONTROL.tool("control:history", _History, while_paused=True)
 def history(call: Call, given: _History) -> dict[str, Any]:
     """Read what happened: who changed what, when, from what to what, and why. Oldest first.
 
-    Without `since` the newest entries; with it the oldest after it, a page at a time. A page has at most `limit`
-    entries and ends sooner where they are long (2 MiB). Returns `entries` and `next`, the `since` of the next page
-    (null at the end).
+    Without `since` the newest entries. A page may end sooner than `limit` says. Returns `entries` and `next`, the
+    `since` of the next page (null at the end).
     """
     if given.task is not None and queries.any_task(call.db, given.task) is None:
         raise NotFound("task", given.task)
@@ -119,7 +144,7 @@ def history(call: Call, given: _History) -> dict[str, Any]:
 
 
 class _OneTask(Arguments):
-    uid: Annotated[TaskUid, Meta(description="The uid of the task.")]
+    uid: TaskUid
 
 
 def _full(call: Call, task: Task) -> dict[str, Any]:
@@ -128,10 +153,7 @@ def _full(call: Call, task: Task) -> dict[str, Any]:
 
 @CONTROL.tool("control:task", _OneTask)
 def show_task(call: Call, given: _OneTask) -> dict[str, Any]:
-    """Read one task with every field there is: its list, priority, tags, dependencies, result, version and the rest.
-
-    Use the version with `if_version` to write only if nobody else has changed the task meanwhile. Returns the task.
-    """
+    """Read one task with every field; its `version`, as `if_version`, lets you write only if it is unchanged."""
     return _full(call, queries.task(call.db, given.uid))
 
 
@@ -139,13 +161,11 @@ class _Update(_OneTask):
     due: (
         Annotated[
             str,
-            Meta(max_length=40, description="When it is to be done: 2026-01-31, or 2026-01-31T17:00+01:00; '': never."),
+            Meta(max_length=40, description="2026-01-31, or 2026-01-31T17:00+01:00; '': never."),
         ]
         | None
     ) = None
-    estimate: Annotated[int, Meta(ge=0, le=525_600, description="Minutes it is thought to take; 0: none.")] | None = (
-        None
-    )
+    estimate: Annotated[int, Meta(ge=0, le=525_600, description="Minutes; 0: none.")] | None = None
 
 
 @CONTROL.tool("control:update_task", _Update, writes=True, subject="uid")
@@ -170,10 +190,7 @@ def _parsed(field: TaskField, value: Any, now: int) -> Any:
 
 @CONTROL.tool("control:undo", Nothing, writes=True, in_steps=True)
 def undo(call: Call, given: Nothing) -> dict[str, int]:
-    """Take back your own newest change that still stands: a request, or a batch, is one. Others' changes stay.
-
-    Returns `undone`, the seq of what was taken back. Refused as conflict where somebody has changed the same since.
-    """
+    """Take back your own newest change that still stands: a request, or a batch, is one. Others' changes stay."""
     within = call.only_list
     if within is None and call.channel.identity.list_only:
         raise Conflict(f"{call.agent} has no change to undo")
@@ -182,19 +199,18 @@ def undo(call: Call, given: Nothing) -> dict[str, int]:
 
 
 class _Claim(Arguments):
-    list: Annotated[Name, Meta(description="The list to take from (a plan by its id); left out: any.")] | None = None
-    lease_seconds: Annotated[
-        int, Meta(ge=1, le=86_400, description="How long you hold it without a heartbeat, in seconds.")
-    ] = DEFAULT_LEASE
+    list: Annotated[Name, Meta(description="Take from this list (a plan by its id); left out: any.")] | None = None
+    lease_seconds: Annotated[int, Meta(ge=1, le=86_400, description="How long you hold it without a heartbeat.")] = (
+        DEFAULT_LEASE
+    )
 
 
 @CONTROL.tool("control:claim", _Claim, writes=True)
 def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
     """Take the next task for yourself: the most urgent, then oldest pending one that waits for no other.
 
-    No other agent gets the same. It is in_progress then; others cannot write to it until you finish or release it, or
-    the lease runs out (send control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null
-    when there is nothing to take.
+    It is in_progress then, and others cannot write to it until you finish or release it, or the lease runs out (send
+    control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null: nothing to take.
     """
     handle = given.list or call.bound_list
     home = queries.find_list(call.db, handle) if handle is not None else None
@@ -214,18 +230,18 @@ def _held(held: Claim) -> dict[str, Any]:
 
 
 class _Held(Arguments):
-    claim: Annotated[Uid, Meta(description="The id of the claim.")]
+    claim: Uid
 
 
 @CONTROL.tool("control:heartbeat", _Held, writes=True, while_paused=True)
 def heartbeat(call: Call, given: _Held) -> dict[str, Any]:
-    """Keep a claimed task: its lease runs anew from now. Returns `claim` and `expires_at`."""
+    """Keep a claimed task: its lease runs anew from now."""
     return _held(call.run(ExtendClaim(call.agent, given.claim)))
 
 
 @CONTROL.tool("control:release", _Held, writes=True, while_paused=True)
 def release(call: Call, given: _Held) -> dict[str, Any]:
-    """Give a claimed task back, so that another can take it. Returns the task, pending again."""
+    """Give a claimed task back as pending, for another to take."""
     return _full(call, call.run(ReleaseClaim(call.agent, given.claim)))
 
 
@@ -237,29 +253,73 @@ class _Ask(Arguments):
     ] = []
     task: Annotated[TaskUid, Meta(description="The uid of the task it is about.")] | None = None
     timeout: (
-        Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds to wait; left out: until answered.")] | None
+        Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds until it is withdrawn; left out: never.")] | None
+    ) = None
+    wait: (
+        Annotated[float, Meta(ge=0, le=MAX_WAIT, description="Seconds until a ticket is given in its place.")] | None
     ) = None
 
 
 @CONTROL.tool("ask", _Ask, writes=True, waits=True)
 def ask(call: Call, given: _Ask) -> Wait:
-    """Ask the human, who sees the question at once. Use it for decisions that are not yours, and approvals.
+    """Ask the human a question, for decisions that are not yours and for approval. The human sees it at once.
 
-    The reply comes when the human has answered; meanwhile other requests are served. Returns `answer` and `at`.
+    The reply comes when it is answered: `answer` and `at`. With `wait` it may be a ticket: `{"ask", "state": "open"}`;
+    go on, and read the answer with control:answer_of.
     """
     if call.resumes is not None:
-        return _wait_for(call, queries.ask(call.db, call.resumes))
+        return _wait_for(call, queries.ask(call.db, call.resumes), given.wait)
     deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
-    return _wait_for(call, call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)))
+    return _wait_for(call, call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)), given.wait)
 
 
-def _wait_for(call: Call, asked: Ask) -> Wait:
+class _AnswerOf(Arguments):
+    ask: Annotated[Uid, Meta(description="The ticket's `ask`.")]
+    wait: Annotated[float, Meta(ge=0, le=MAX_WAIT, description="Seconds to wait for it.")] = 0
+
+
+@CONTROL.tool("control:answer_of", _AnswerOf, waits=True)
+def answer_of(call: Call, given: _AnswerOf) -> Any:
+    """Read the human's answer to a question that you asked before, in this session or another.
+
+    Returns `ask`, `state` (open, answered, withdrawn or timeout), `answer` and `at`.
+    """
+    asked = queries.ask(call.db, given.ask)
+    if asked.agent != call.agent:
+        raise NotFound("question", given.ask)
+
+    def check(later: Call) -> dict[str, Any] | None:
+        found = _state_of(later, asked.uid)
+        # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
+        return found if found["state"] != "open" or later.passed >= deadline else None
+
+    deadline = call.passed + int(given.wait * SECOND)
+    found = check(call)
+    return found if found is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
+
+
+def _state_of(call: Call, uid: str) -> dict[str, Any]:
+    """What has come of a question; one that is over though nobody has closed it is timed out."""
+    asked = queries.ask(call.db, uid)
+    until = elapsed.until(call.db, uid)
+    is_over = asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.passed
+    return {
+        "ask": uid,
+        "state": "timeout" if is_over else asked.state,
+        "answer": asked.answer,
+        "at": iso(asked.answered_at) if asked.answered_at is not None else None,
+    }
+
+
+def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
     def check(later: Call) -> dict[str, Any] | None:
         found = queries.ask(later.db, asked.uid)
         if found.state == "answered":
             return {"answer": found.answer, "at": iso(found.answered_at)}
         if found.state != "open":
             raise TimedOut(f"the question was {found.state}")
+        if ticket_at is not None and later.passed >= ticket_at:
+            return {"ask": asked.uid, "state": "open"}
         return None
 
     def give_up(later: Call) -> Any:
@@ -270,7 +330,12 @@ def _wait_for(call: Call, asked: Ask) -> Wait:
         raise TimedOut("nobody has answered the question", id=asked.uid)
 
     until = elapsed.until(call.db, asked.uid)
-    return Wait(check, give_up, asked.expires_at if until is None else until, asked.uid)
+    deadline = asked.expires_at if until is None else until
+    ticket_at = None if wait is None else call.passed + int(wait * SECOND)
+    if ticket_at is not None and (deadline is None or ticket_at < deadline):
+        # Whoever has gone before then wants no answer.
+        return Wait(check, check, ticket_at, asked.uid, abandon=give_up)
+    return Wait(check, give_up, deadline, asked.uid)
 
 
 class _Anything(Arguments):

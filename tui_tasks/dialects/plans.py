@@ -15,6 +15,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.paging import Page, page
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid
 
@@ -33,11 +34,13 @@ WORDS = Words(
     }
 )
 
-AgentId = Annotated[Name, Meta(description="An agent: whose plan, task or saved state it is, or whose tasks to read.")]
-TaskId = Annotated[TaskUid, Meta(description="The id of the task.")]
-PlanId = Annotated[Uid, Meta(description="The id of a plan: read its tasks alone.")]
-Suggest = Annotated[bool, Meta(description="Also say which pending task to take up next.")]
-Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes first; 3 unless said.")]
+AgentId = Annotated[Name, Meta(description="An agent's name; left out: yours, or any.")]
+TaskId = TaskUid
+# Whatever an agent keeps; mostly text, which is what it is told to give.
+Entry = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
+PlanId = Annotated[Uid, Meta(description="Of this plan alone.")]
+Suggest = Annotated[bool, Meta(description="Also say what to take up next.")]
+Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes first.")]
 
 
 def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
@@ -69,27 +72,26 @@ def _shown_one(call: Call, uid: str) -> dict[str, Any]:
 
 
 class _NewTask(Arguments):
-    title: Annotated[Name, Meta(description="The title.")]
-    id: Annotated[Name, Meta(description="Your own word for it, for depends_on in this call.")] | None = None
-    description: Annotated[Text, Meta(description="What is to be done.")] = ""
+    title: Name
+    id: Annotated[Name, Meta(description="Your own, for depends_on here.")] | None = None
+    description: Text = ""
     priority: Priority = vocab.MEDIUM
-    agent_id: Annotated[Name, Meta(description="The agent that is to do it.")] | None = None
-    depends_on: Annotated[list[Uid], Meta(description="What comes first: ids of this call, or of existing tasks.")] = []
+    agent_id: Annotated[Name, Meta(description="Who is to do it.")] | None = None
+    depends_on: Annotated[list[Uid], Meta(description="What comes first: ids of this call or of tasks.")] = []
 
 
 class _CreatePlan(Arguments):
-    title: Annotated[Name, Meta(description="The title of the plan.")]
-    tasks: Annotated[list[_NewTask], Meta(description="Its tasks in order, an array or a string that holds it.")]
-    description: Annotated[Text, Meta(description="What the plan is for.")] = ""
+    title: Name
+    tasks: Annotated[list[_NewTask], Meta(description="Its tasks in order.")]
+    description: Annotated[Text, Meta(description="What it is for.")] = ""
     agent_id: AgentId | None = None
 
 
 @TASKS.action("create_plan", _CreatePlan, writes=True)
 def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
-    """Make a plan, a list of its own whose tasks outlast the session; needs `title` and `tasks`.
+    """Make a plan, a list of its own whose tasks outlast the session.
 
-    The plan is `agent_id`'s, or yours; a task is nobody's unless it names an `agent_id` itself. A task waits for those
-    in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
+    A task waits for those in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
     """
     existing = _existing_tasks(call, given.tasks)
     plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent))
@@ -178,10 +180,7 @@ class _Nothing(Arguments):
 
 @TASKS.action("list_plans", _Nothing)
 def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
-    """Read all plans, oldest first, with how many tasks each has.
-
-    Returns `plans`: each with `plan_id`, `title`, `description`, `agent_id`, `total`, and `counts` by status.
-    """
+    """Read all plans, oldest first, with how many tasks each has."""
     found = queries.lists(call.db)
     if call.channel.identity.list_only:
         only = call.only_list
@@ -203,7 +202,7 @@ def _shown_plan(plan: TaskList) -> dict[str, Any]:
     }
 
 
-class _Pending(Arguments):
+class _Pending(Page):
     plan_id: PlanId | None = None
     agent_id: AgentId | None = None
     suggest_next: Suggest = False
@@ -211,11 +210,9 @@ class _Pending(Arguments):
 
 @TASKS.action("pending", _Pending)
 def pending(call: Call, given: _Pending) -> dict[str, Any]:
-    """Read the pending and in-progress tasks, of one plan or of all lists, in order.
+    """Read the pending and in-progress tasks, of one plan or of all lists; with `agent_id` that agent's and nobody's.
 
-    With `agent_id` those of that agent and of nobody. Returns `tasks` and `suggested_next`: with `suggest_next` the
-    most urgent, then oldest pending one that waits for no other, else null. A task reads `id`, `plan_id`, `title`,
-    `description`, `status`, `priority`, `agent_id`, `intent`, `depends_on`, `blocked`, `node_ids`.
+    Returns `tasks` and `suggested_next`: the most urgent, then oldest that waits for no other.
     """
     return _pending(call, given, given.agent_id)
 
@@ -227,10 +224,14 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
     list_id = scope.id if scope else None
     tasks = queries.open_tasks(call.db, list_id, agent, alone=alone)
     suggested = queries.ready(call.db, list_id, agent, alone=alone) if given.suggest_next else None
+    chosen = _shown_all(call, page(tasks, given, lambda task: task.uid))
     return {
-        "tasks": _shown_all(call, tasks),
+        "tasks": [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen,
         "suggested_next": _shown_all(call, [suggested])[0] if suggested else None,
     }
+
+
+_BRIEF = ("id", "title", "status")
 
 
 def _scope(call: Call, plan_id: str | None) -> TaskList | None:
@@ -245,20 +246,15 @@ def _scope(call: Call, plan_id: str | None) -> TaskList | None:
 
 class _Update(Arguments):
     id: TaskId
-    status: (
-        Annotated[Literal["pending", "in_progress", "done", "cancelled"], Meta(description="The status.")] | None
-    ) = None
-    notes: Annotated[Text, Meta(description="A note for the task's log.")] | None = None
-    intent: Annotated[Text, Meta(description="What you are about to do, for your peers to see.")] | None = None
+    status: Literal["pending", "in_progress", "done", "cancelled"] | None = None
+    notes: Annotated[Text, Meta(description="For the task's log.")] | None = None
+    intent: Annotated[Text, Meta(description="What you are about to do, for others to see.")] | None = None
     agent_id: AgentId | None = None
 
 
 @TASKS.action("update", _Update, writes=True, subject="id")
 def update(call: Call, given: _Update) -> dict[str, Any]:
-    """Change the task `id`: at least one of `status`, `notes`, `intent`, `agent_id`.
-
-    A note goes into the task's log with the time; `agent_id` assigns the task to that agent. Returns the task.
-    """
+    """Change a task: at least one of the others; `agent_id` assigns it. Returns the task."""
     named = {"status": given.status, "notes": given.notes, "intent": given.intent, "agent_id": given.agent_id}
     one_of("status", named)
     changes = {"intent": given.intent, "agent": given.agent_id}
@@ -273,13 +269,13 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
 class _SaveState(Arguments):
     task_id: TaskId
     agent_id: AgentId | None = None
-    approach: Annotated[Text, Meta(description="The approach you follow.")] | None = None
-    files_modified: Annotated[list[Any], Meta(description="The files you have modified.")] | None = None
-    completed_steps: Annotated[list[Any], Meta(description="The steps done.")] | None = None
-    remaining_steps: Annotated[list[Any], Meta(description="The steps to be done.")] | None = None
-    blockers: Annotated[list[Any], Meta(description="What holds you up.")] | None = None
-    decisions: Annotated[list[Any], Meta(description="What was decided.")] | None = None
-    context_snapshot: Annotated[Text, Meta(description="Whatever else is needed to go on.")] | None = None
+    approach: Text | None = None
+    files_modified: list[Entry] | None = None
+    completed_steps: list[Entry] | None = None
+    remaining_steps: list[Entry] | None = None
+    blockers: list[Entry] | None = None
+    decisions: list[Entry] | None = None
+    context_snapshot: Annotated[Text, Meta(description="What else is needed to go on.")] | None = None
 
 
 _STATE_FIELDS = tuple(name for name in _SaveState.__struct_fields__ if name not in ("task_id", "agent_id"))
@@ -287,9 +283,9 @@ _STATE_FIELDS = tuple(name for name in _SaveState.__struct_fields__ if name not 
 
 @TASKS.action("save_state", _SaveState, writes=True, subject="task_id")
 def save_state(call: Call, given: _SaveState) -> dict[str, Any]:
-    """Save what is needed to resume the task `task_id`; what you leave out keeps its last value.
+    """Save what it takes to resume a task, before your context ends or you hand it over.
 
-    Use it before your context ends or you hand the task over. Returns the whole saved state.
+    What you leave out keeps its last value. Returns the whole saved state.
     """
     fields = {name: value for name in _STATE_FIELDS if (value := getattr(given, name)) is not None}
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
@@ -308,23 +304,20 @@ class _GetState(Arguments):
 
 @TASKS.action("get_state", _GetState)
 def get_state(call: Call, given: _GetState) -> dict[str, Any] | None:
-    """Read the saved state of the task `task_id`, to resume it. Returns the state, or null where none was saved."""
+    """Read the saved state of a task, to resume it; null where none was saved."""
     state = queries.saved_state(call.db, queries.task(call.db, given.task_id).uid)
     return _shown_state(state) if state else None
 
 
 class _LinkNodes(Arguments):
     task_id: TaskId
-    node_ids: Annotated[list[Name], Meta(description="The ids of the graph nodes.")]
+    node_ids: list[Name]
     agent_id: AgentId | None = None
 
 
 @TASKS.action("link_nodes", _LinkNodes, writes=True, subject="task_id")
 def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
-    """Link the task `task_id` to graph nodes, beside those it is linked to.
-
-    Returns `task_id` and `node_ids`, all that are linked.
-    """
+    """Link a task to graph nodes. Returns all that are linked."""
     task: Task = call.run(LinkNodes(given.task_id, tuple(given.node_ids)))
     return {"task_id": task.uid, "node_ids": task.node_ids}
 
@@ -332,23 +325,22 @@ def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
 TASKS.make_tool(
     PLANS,
     "tasks",
-    "Plans, the tasks in them, who does what, the state to resume a task from, and links to graph nodes. Use it for "
-    "work of several tasks or agents that goes on across sessions. Arrays may come as arrays or as strings of JSON.",
+    "Plans: their tasks, who does what, and the state to resume a task from. Use it for work of several tasks or "
+    "agents that goes on across sessions. Each action takes what stands in its parentheses.",
 )
 
-PLANS.tool("create_plan", _CreatePlan, writes=True)(create_plan)
-PLANS.tool("get_plans", _Nothing)(list_plans)
-PLANS.tool("get_pending_tasks", _Pending)(pending)
-PLANS.tool("update_task", _Update, writes=True, subject="id")(update)
-PLANS.tool("save_session_state", _SaveState, writes=True, subject="task_id")(save_state)
-PLANS.tool("get_session_state", _GetState)(get_state)
-PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id")(link_nodes)
+PLANS.tool("create_plan", _CreatePlan, writes=True, same_as=("tasks", "create_plan"))(create_plan)
+PLANS.tool("get_plans", _Nothing, same_as=("tasks", "list_plans"))(list_plans)
+PLANS.tool("get_pending_tasks", _Pending, same_as=("tasks", "pending"))(pending)
+PLANS.tool("update_task", _Update, writes=True, subject="id", same_as=("tasks", "update"))(update)
+PLANS.tool("save_session_state", _SaveState, writes=True, subject="task_id", same_as=("tasks", "save_state"))(
+    save_state
+)
+PLANS.tool("get_session_state", _GetState, same_as=("tasks", "get_state"))(get_state)
+PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id", same_as=("tasks", "link_nodes"))(link_nodes)
 
 
 @PLANS.tool("get_my_tasks", _Pending)
 def get_my_tasks(call: Call, given: _Pending) -> dict[str, Any]:
-    """Read the pending and in-progress tasks that are assigned to you alone (or to `agent_id`).
-
-    Returns `tasks` and `suggested_next`, as `tasks` with the action pending does.
-    """
+    """Read the pending and in-progress tasks that are assigned to you alone (or to `agent_id`)."""
     return _pending(call, given, given.agent_id or call.agent, alone=True)

@@ -32,33 +32,30 @@ MAX_RUNS = 100_000
 State = Literal["idle", "running", "disabled", "error"]
 Type = Literal["adhoc", "planned", "scheduled"]
 
-Uuid = Annotated[Uid, Meta(description="The UUID of the job.")]
-JobName = Annotated[Name, Meta(description="A descriptive name; no other job may have it, in any case.")]
-SystemPrompt = Annotated[Text, Meta(description="The system prompt for the job's execution context.")]
-Prompt = Annotated[Text, Meta(description="What the job is to do: its own objective, never to schedule more jobs.")]
-Timezone = Annotated[Text, Meta(description="The IANA time zone its times are meant in; left out: the system's.")]
+Uuid = Annotated[Uid, Meta(description="The job.")]
+JobName = Annotated[Name, Meta(description="No other job's.")]
+SystemPrompt = Text
+Prompt = Annotated[Text, Meta(description="Its objective; never to schedule more jobs.")]
+Timezone = Annotated[Text, Meta(description="IANA; left out: the system's.")]
 Dedicated = Annotated[
     bool,
-    Meta(
-        description="true: each run is a process of its own, in a private, isolated context. "
-        "false: it runs in the current conversation, by the event run.requested."
-    ),
+    Meta(description="Run as a process; false: in the current conversation."),
 ]
 Plan = Annotated[
     list[Text],
-    Meta(min_length=1, description="One or more ISO dates with a time, as 2026-03-01T09:00:00; none may be past."),
+    Meta(min_length=1, description="ISO dates with a time, as 2026-03-01T09:00:00; none past."),
 ]
 Field = str | int
 
 
 class Schedule(Arguments):
-    """The five fields of a cron."""
+    """The five fields of a cron: 5, 1-5, 1,15, * or */15; a weekday is 0-7 or sun-sat."""
 
-    minute: Annotated[Field, Meta(description="0-59: a number, a-b, a list, * or a step such as */15.")]
-    hour: Annotated[Field, Meta(description="0-23")]
-    day: Annotated[Field, Meta(description="Day of the month, 1-31; with a weekday as well, either.")]
-    month: Annotated[Field, Meta(description="1-12 or jan-dec")]
-    weekday: Annotated[Field, Meta(description="0-7 (0 and 7 are Sunday) or sun-sat")]
+    minute: Field
+    hour: Field
+    day: Field
+    month: Field
+    weekday: Field
 
     def fields(self) -> dict[str, Field]:
         """The fields by name."""
@@ -66,26 +63,23 @@ class Schedule(Arguments):
 
 
 class _Filter(Arguments):
-    state: Annotated[list[State], Meta(description="Keep those in one of these states; left out or empty: all.")] = []
-    type: Annotated[list[Type], Meta(description="Keep those of one of these types; left out or empty: all.")] = []
+    state: Annotated[list[State], Meta(description="Left out: all.")] = []
+    type: Annotated[list[Type], Meta(description="Left out: all.")] = []
 
 
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
-    """List the jobs, oldest first. Do this (or find_task_by_name) before you create one, so that there is no duplicate.
-
-    `state` is idle, running, disabled, or error (its last run failed). Returns an array of jobs.
-    """
+    """List the jobs, oldest first; look here before you create one. The state error: its last run failed."""
     return [shown_job(job) for job in queries_jobs.jobs(call.db, states=given.state, types=given.type)]
 
 
 class _Named(Arguments):
-    name: Annotated[Name, Meta(description="The name or a part of it, in any case.")]
+    name: Annotated[Name, Meta(description="A part of it, in any case.")]
 
 
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> list[dict[str, Any]]:
-    """Find jobs by a part of their name. Returns an array of jobs, oldest first; empty when there is none."""
+    """Find jobs by a part of their name. Returns an array of them, oldest first."""
     return [shown_job(job) for job in queries_jobs.jobs(call.db, name=given.name)]
 
 
@@ -101,18 +95,15 @@ def show_task(call: Call, given: _One) -> dict[str, Any]:
 
 class _Run(Arguments):
     uuid: Uuid
-    context: Annotated[Text, Meta(description="Input for this run alone, put before the job's prompt.")] = ""
-    force: Annotated[
-        bool, Meta(description="true: the user asked to run it now though it has its times (rule S3).")
-    ] = False
+    context: Annotated[Text, Meta(description="Put before the prompt, for this run alone.")] = ""
+    force: Annotated[bool, Meta(description="The user asked for it (rule S3).")] = False
 
 
 @SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
 def run_task(call: Call, given: _Run) -> dict[str, Any]:
-    """Start a job now; it goes on in the background. Meant for ad hoc jobs.
+    """Start an ad hoc job now; it goes on in the background. Others only with `force`, if the user asked for it.
 
-    A scheduled or planned one runs at its times: only with `force`, if the user asked. Returns uuid, run_id and the
-    state "running" at once; scheduler:wait_for_task or scheduler:get_runs tells how it ended.
+    Returns uuid, run_id and state at once; scheduler:wait_for_task or scheduler:get_runs tells how it ended.
     """
     run = call.run(RunJob(given.uuid, given.context, given.force))
     return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
@@ -133,7 +124,7 @@ class _Adhoc(Arguments, kw_only=True):
 
 
 class _Scheduled(_Adhoc, kw_only=True):
-    schedule: Annotated[Schedule, Meta(description="A cron: all five fields.")]
+    schedule: Schedule
 
 
 class _Planned(_Adhoc, kw_only=True):
@@ -159,8 +150,7 @@ def _created(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
     """Create a job that runs again and again by a cron schedule, such as every 15 minutes or Tuesdays at 9.
 
-    Look first whether there is one like it. Its prompt must not schedule more jobs. Day of the month and weekday
-    combine as in cron (either). Returns the job, with its next run.
+    Look first whether there is one like it. Day of the month and weekday combine as in cron (either). Returns the job.
     """
     return _created(call, given, "scheduled", schedule=given.schedule.fields())
 
@@ -169,31 +159,28 @@ def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
     """Create a job that runs at one or more given moments, such as tomorrow at 18:25.
 
-    Look first whether there is one like it. Returns the job, with its plan sorted and its next run.
+    Look first whether there is one like it. Returns the job.
     """
     return _created(call, given, "planned", plan=tuple(given.plan))
 
 
 @SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True)
 def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
-    """Create a job that runs only when scheduler:run_task or the user starts it: a template to be used again.
-
-    Look first whether there is one like it. Returns the job.
-    """
+    """Create a job that runs only when scheduler:run_task or the user starts it. Returns the job."""
     return _created(call, given, "adhoc")
 
 
 class _Wait(Arguments):
     uuid: Uuid
-    timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds to wait at the most.")] = DEFAULT_WAIT
+    timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds.")] = DEFAULT_WAIT
 
 
 @SCHEDULER.tool("scheduler:wait_for_task", _Wait, waits=True)
 def wait_for_task(call: Call, given: _Wait) -> Any:
     """Wait until a running job has ended, retries included. Only for jobs with dedicated_context.
 
-    Meanwhile other requests are served. Returns uuid, run_id, the job's state, the run's outcome (success, error or
-    interrupted; null if it never ran) and its result; of the last run at once where the job is not running.
+    Returns uuid, run_id, the job's state, the run's outcome (success, error, interrupted; null: it never ran) and
+    result; of the last run at once where the job is not running.
     """
     job = queries_jobs.job(call.db, given.uuid)
     if not job.dedicated_context:
@@ -243,52 +230,40 @@ Seconds = Annotated[int, Meta(ge=0, le=YEAR)]
 
 class _Update(Arguments):
     uuid: Uuid
-    name: JobName | None = None
+    name: Name | None = None
     system_prompt: SystemPrompt | None = None
-    prompt: Prompt | None = None
-    schedule: Annotated[Schedule, Meta(description="Of a scheduled job: the new cron, all five fields.")] | None = None
-    plan: Annotated[list[Text], Meta(min_length=1, description="Of a planned job: all its moments.")] | None = None
-    timezone: Annotated[Text, Meta(description="The IANA time zone its times are meant in.")] | None = None
+    prompt: Text | None = None
+    schedule: Schedule | None = None
+    plan: Annotated[list[Text], Meta(min_length=1, description="All its moments.")] | None = None
+    timezone: Text | None = None
     dedicated_context: Dedicated | None = None
     catch_up: (
         Annotated[
             Literal["none", "one", "all"],
-            Meta(description="Of the times missed while nothing ran, start none, one (the latest; default) or all."),
+            Meta(description="Start times missed while nothing ran (one: the latest)."),
         ]
         | None
     ) = None
-    catch_up_cap: Annotated[int, Meta(description='With catch_up "all", at most so many (default 10).')] | None = None
-    stagger: Annotated[Seconds, Meta(description="Seconds between starts that are caught up (default 10).")] | None = (
+    catch_up_cap: Annotated[int, Meta(description="Of all, at most (10).")] | None = None
+    stagger: Annotated[Seconds, Meta(description="Seconds between those (10).")] | None = None
+    start_deadline: Annotated[Seconds, Meta(description="Seconds until a due time is given up; 0: never.")] | None = (
         None
     )
-    start_deadline: (
-        Annotated[Seconds, Meta(description="Seconds after which a due time is given up; 0: never (default).")] | None
-    ) = None
     overlap: (
         Annotated[
             Literal["skip", "queue", "allow"],
-            Meta(description="When due while it still runs: skip (default), queue one, or allow both."),
+            Meta(description="When due while it runs (skip)."),
         ]
         | None
     ) = None
-    starts_per_hour: Annotated[int, Meta(description="At most so many starts; 0: no limit (default).")] | None = None
-    jitter: Annotated[Seconds, Meta(description="Spread starts over so many seconds (default 0).")] | None = None
-    timeout: (
-        Annotated[Seconds, Meta(description="Seconds after which a run is ended; 0: as configured (default).")] | None
-    ) = None
-    retries: Annotated[int, Meta(description="Try a failed run again, so often (default 0).")] | None = None
-    retry_delay: (
-        Annotated[Seconds, Meta(description="Seconds before the first retry, doubled each time (default 60).")] | None
-    ) = None
-    pause_after: (
-        Annotated[int, Meta(description="Disable after so many failures in a row; 0: never (default).")] | None
-    ) = None
-    keep_runs: (
-        Annotated[int, Meta(description="How many runs are kept (default 100); only the human lowers it.")] | None
-    ) = None
-    runner: (
-        Annotated[Text, Meta(description="Which of the human's configured runners to use; empty: the default.")] | None
-    ) = None
+    starts_per_hour: Annotated[int, Meta(description="At most; 0: no limit.")] | None = None
+    jitter: Annotated[Seconds, Meta(description="Seconds to spread starts over.")] | None = None
+    timeout: Annotated[Seconds, Meta(description="Seconds a run may take; 0: as configured.")] | None = None
+    retries: int | None = None
+    retry_delay: Annotated[Seconds, Meta(description="Seconds, doubled each time (60).")] | None = None
+    pause_after: Annotated[int, Meta(description="Failures in a row until disabled; 0: never.")] | None = None
+    keep_runs: Annotated[int, Meta(description="(100); only the human lowers it.")] | None = None
+    runner: Annotated[Text, Meta(description="One of the human's configured runners.")] | None = None
 
 
 _CHANGES = ("name", "system_prompt", "prompt", "plan", "timezone", "dedicated_context")
@@ -297,10 +272,9 @@ _SETTINGS = tuple(_Update.__struct_fields__[_Update.__struct_fields__.index("cat
 
 @SCHEDULER.tool("scheduler:update_task", _Update, writes=True)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a job, or how it is scheduled and run; what is left out stays. At least one field besides the uuid.
+    """Change a job, or how it is scheduled and run: at least one field besides the uuid. Its type stays.
 
-    Its type stays: a scheduled job takes a schedule, a planned one a plan (moments it has already may be past). Returns
-    the job, with `settings` where some are not at their default.
+    Defaults stand in brackets, else 0. Returns the job, with `settings` where some are not at their default.
     """
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
     one_of("name", fields)
@@ -313,35 +287,34 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
 
 @SCHEDULER.tool("scheduler:enable_task", _One, writes=True)
 def enable_task(call: Call, given: _One) -> dict[str, Any]:
-    """Switch a disabled job on again: from now on it runs at its times. Returns the job."""
+    """Switch a disabled job on again. Returns the job."""
     return shown_job(call.run(EnableJob(given.uuid)))
 
 
 @SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
 def disable_task(call: Call, given: _One) -> dict[str, Any]:
-    """Switch a job off without deleting it: it starts no more; a run that has begun goes on. Returns the job."""
+    """Switch a job off: it starts no more; a run that has begun goes on. Returns the job."""
     return shown_job(call.run(DisableJob(given.uuid)))
 
 
 class _Runs(Arguments):
     uuid: Uuid
-    limit: Annotated[int, Meta(ge=1, le=MAX_RUNS, description="How many at the most.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 20
 
 
 @SCHEDULER.tool("scheduler:get_runs", _Runs)
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
-    """Read a job's history: each run, and each due time not run, with the reason. Returns `runs`, newest first.
+    """Read a job's runs, and the due times not run, with the reason. Returns `runs`, newest first.
 
-    `decision` is ran, missed, skipped or coalesced (a later run stands for it); `outcome` success, error, interrupted,
-    or null while it runs.
+    `outcome` is success, error, interrupted, or null while it runs.
     """
     job = queries_jobs.job(call.db, given.uuid)
     return {"runs": [shown_run(run, job.timezone) for run in queries_jobs.runs(call.db, job.uid, given.limit)]}
 
 
 class _Finish(Arguments):
-    run_id: Annotated[Uid, Meta(description="The run_id that run.requested told.")]
-    outcome: Annotated[Literal["success", "error", "interrupted"], Meta(description="How it ended.")]
+    run_id: Annotated[Uid, Meta(description="Of run.requested.")]
+    outcome: Literal["success", "error", "interrupted"]
     result: Annotated[Text, Meta(description="What came of it, or what went wrong.")] | None = None
 
 

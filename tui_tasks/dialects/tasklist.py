@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
+from tui_tasks.dialects.paging import Page, page
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()
@@ -28,9 +30,9 @@ WORDS = Words(
     }
 )
 
-NamedTask = Annotated[TaskUid, Meta(description="The uid of the task.")]
-NewName = Annotated[Name, Meta(description="The title: a concise but accurate headline.")]
-NewDescription = Annotated[Text, Meta(description="What is to be done, in enough detail to do it later.")]
+NamedTask = TaskUid
+NewName = Annotated[Name, Meta(description="A concise but accurate headline.")]
+NewDescription = Annotated[Text, Meta(description="Enough detail to do it later.")]
 
 
 def shown(task: Task | TaskSummary) -> dict[str, Any]:
@@ -41,6 +43,9 @@ def shown(task: Task | TaskSummary) -> dict[str, Any]:
         "description": task.description,
         "status": WORDS.show(task.status),
     }
+
+
+_BRIEF = ("uid", "name", "status")
 
 
 def _shown_entry(entry: LogEntry) -> dict[str, str]:
@@ -58,46 +63,46 @@ class _New(Arguments):
 
 
 class _NewBeside(Arguments):
-    uid: Annotated[TaskUid, Meta(description="The uid of the task beside which the new one goes.")]
+    uid: Annotated[TaskUid, Meta(description="The other one.")]
     name: NewName
     description: NewDescription = ""
 
 
 @TASKLIST.tool("tasklist:add_task", _New, writes=True)
 def add_task(call: Call, given: _New) -> dict[str, Any]:
-    """Append a new task to the bottom of the tasklist. Use it to plan work as steps. Returns the task; keep its uid."""
+    """Append a task to the tasklist, to plan work as steps. Returns the task; keep its uid."""
     home = call.made_home("tasklist")
     return shown(call.run(AddTask(given.name, home.uid, given.description)))
 
 
 @TASKLIST.tool("tasklist:add_task_before", _NewBeside, writes=True)
 def add_task_before(call: Call, given: _NewBeside) -> dict[str, Any]:
-    """Insert a new task right before another, into that one's list. Returns the new task."""
+    """Insert a task right before another, into its list. Returns the new one."""
     return shown(call.run(AddTask(given.name, description=given.description, before=given.uid)))
 
 
 @TASKLIST.tool("tasklist:add_task_after", _NewBeside, writes=True)
 def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
-    """Insert a new task right after another, into that one's list. Returns the new task."""
+    """Insert a task right after another, into its list. Returns the new one."""
     return shown(call.run(AddTask(given.name, description=given.description, after=given.uid)))
 
 
 @TASKLIST.tool("tasklist:delete_task", _Named, writes=True, subject="uid")
 def delete_task(call: Call, given: _Named) -> dict[str, Any]:
-    """Remove a task. Returns it as it was. A task you will not do is better skipped: it stays for reference."""
+    """Remove a task. Returns it as it was. One you will not do is better skipped: it stays for reference."""
     return shown(call.run(DeleteTask(given.uid)))
 
 
 class _Update(Arguments):
     uid: NamedTask
-    name: Annotated[Name, Meta(description="The new title.")] | None = None
-    description: Annotated[Text, Meta(description="The new description; an empty one empties it.")] | None = None
-    status: Annotated[Status, Meta(description="The new status.")] | None = None
+    name: Name | None = None
+    description: Text | None = None
+    status: Status | None = None
 
 
 @TASKLIST.tool("tasklist:update_task", _Update, writes=True, subject="uid")
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
-    """Set a task's name, description and/or status; at least one of the three. Returns the task as it is then."""
+    """Set a task's name, description or status; at least one. Returns the task."""
     changes = {"name": given.name, "description": given.description, "status": given.status}
     one_of("name", changes)
     return _edited(call, given.uid, {name: value for name, value in changes.items() if value is not None})
@@ -110,8 +115,8 @@ def _edited(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Swap(Arguments):
-    uid1: Annotated[TaskUid, Meta(description="The uid of the one task.")]
-    uid2: Annotated[TaskUid, Meta(description="The uid of the other, of the same list.")]
+    uid1: TaskUid
+    uid2: TaskUid
 
 
 @TASKLIST.tool("tasklist:swap_tasks", _Swap, writes=True)
@@ -131,8 +136,8 @@ def _setter(status: Status, told: str) -> None:
 _setter("pending", ": it is to be done, and nobody works on it.")
 _setter(
     "in_progress",
-    ": you start to work on it. Write a log entry for every significant action. "
-    "At most one task of the list can be in progress: set the other done, failed, skipped or pending first.",
+    ": you start to work on it. Log every significant action. "
+    "One task of the list at a time: set the other done, failed, skipped or pending first.",
 )
 _setter("done", ": it was completed successfully.")
 _setter("failed", ": it could not be completed. Log the error as well.")
@@ -152,14 +157,14 @@ def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
 
 @TASKLIST.tool("tasklist:get_task_logs", _Named)
 def get_task_logs(call: Call, given: _Named) -> list[dict[str, str]]:
-    """Read a task's log. Returns the entries, oldest first, with local timestamps."""
+    """Read a task's log, oldest first."""
     queries.task(call.db, given.uid)
     return [_shown_entry(entry) for entry in queries.logs(call.db, given.uid)]
 
 
 @TASKLIST.tool("tasklist:get_task_in_progress", Nothing)
 def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
-    """Read the task that is in progress. Returns the task, or null when there is none."""
+    """Read the task that is in progress; null when there is none."""
     home = call.home("tasklist")
     task = queries.in_progress(call.db, home.id) if home else None
     return shown(task) if task else None
@@ -167,36 +172,36 @@ def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
 
 @TASKLIST.tool("tasklist:get_task", _Named)
 def get_task(call: Call, given: _Named) -> dict[str, Any]:
-    """Read one task by its uid, whichever list it is in. Returns the task."""
+    """Read one task, whichever list it is in."""
     return shown(task_summary.one(call.db, given.uid))
 
 
-class _Filter(Arguments):
-    status: Annotated[
-        list[Status], Meta(min_length=1, description="The statuses to keep, one or more, such as ['done', 'failed'].")
-    ]
+class _Filter(Page):
+    status: Annotated[list[Status], Meta(min_length=1, description="One or more.")]
 
 
 @TASKLIST.tool("tasklist:get_tasks", _Filter)
 def get_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
-    """Read the tasks of the tasklist that have one of the given statuses. Returns them in order."""
+    """Read the tasks that have one of the given statuses, in order."""
     home = call.home("tasklist")
     statuses = {status for word in given.status for status in WORDS.statuses(word)}
-    return [shown(task) for task in queries.tasks(call.db, home.id, statuses)] if home else []
+    return _shown_page(queries.tasks(call.db, home.id, statuses) if home else [], given)
 
 
 @TASKLIST.tool("tasklist:clear", Nothing, writes=True, in_steps=True)
 def clear(call: Call, given: Nothing) -> dict[str, int]:
-    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back.
-
-    A long list is cleared in steps, as one change, between which others write.
-    """
+    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back."""
     home = call.home("tasklist")
     return {"deleted": call.run(ClearList(home.uid)) if home else 0}
 
 
-@TASKLIST.tool("tasklist:display", Nothing)
-def display(call: Call, given: Nothing) -> list[dict[str, Any]]:
-    """Read the entire tasklist. Returns all tasks in order; logs are read apart, with get_task_logs."""
+@TASKLIST.tool("tasklist:display", Page)
+def display(call: Call, given: Page) -> list[dict[str, Any]]:
+    """Read the tasklist in order; logs are read apart, with tasklist:get_task_logs."""
     home = call.home("tasklist")
-    return [shown(task) for task in task_summary.of_list(call.db, home.id)] if home else []
+    return _shown_page(task_summary.of_list(call.db, home.id) if home else [], given)
+
+
+def _shown_page(tasks: Sequence[Task | TaskSummary], given: Page) -> list[dict[str, Any]]:
+    chosen = [shown(task) for task in page(tasks, given, lambda task: task.uid)]
+    return [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen

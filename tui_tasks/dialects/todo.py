@@ -38,11 +38,9 @@ WORDS = Words(
 class _Item(Arguments):
     """What an agent reads of an item; `check` is what checks it, in the words of the seed."""
 
-    id: Annotated[str, Meta(min_length=1, description="Your own id for it, unique in the list.")]
-    content: Annotated[str, Meta(min_length=1, description="What is to be done. A merge may leave it out.")] = ""
-    status: Annotated[
-        Literal["pending", "in_progress", "completed", "cancelled"], Meta(description="A merge may leave it out.")
-    ] = "pending"
+    id: Annotated[str, Meta(min_length=1, description="Your own, unique in the list.")]
+    content: Annotated[str, Meta(min_length=1, description="What is to be done.")] = ""
+    status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
 
 
 _ITEM_SCHEMA = schema(_Item)
@@ -53,16 +51,14 @@ for _field in _ITEM_SCHEMA["properties"].values():
 class TodoArguments(Arguments):
     """The arguments of the tool."""
 
-    merge: Annotated[bool, Meta(description="true: update and add to what is there; false: replace the whole list.")]
+    merge: Annotated[bool, Meta(description="false: replace the whole list.")]
     todos: Annotated[
         list[Annotated[dict[str, Any], Meta(extra_json_schema=_ITEM_SCHEMA)]],
-        Meta(description="The items, two or more.", extra_json_schema={"minItems": LEAST}),
+        Meta(description="Two or more.", extra_json_schema={"minItems": LEAST}),
     ]
-    as_type: Annotated[
-        Literal["dict", "str", "pretty_str"], Meta(description="`str` and `pretty_str` add the result as `text`.")
-    ] = "dict"
-    filter_empty_fields: Annotated[bool, Meta(description="Leave out what is empty.")] = True
-    filter_metadata_fields: Annotated[bool, Meta(description="Leave out `metadata`.")] = False
+    as_type: Annotated[Literal["dict", "str", "pretty_str"], Meta(description="The others add a `text`.")] = "dict"
+    filter_empty_fields: bool = True
+    filter_metadata_fields: bool = False
 
 
 def shown(task: Task) -> dict[str, str]:
@@ -222,12 +218,9 @@ def _refused(refusal: Refusal) -> dict[str, Any]:
 def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     """Write your todo list: replace it, or merge items into it by their ids.
 
-    Use it for work of three and more steps, when you are given several things to do, and again whenever one of them
-    begins or ends; not for a single simple step. Replacing (`merge` false) makes the list exactly what you send, in
-    that order; an id that stays keeps its log and links. Merging (`merge` true) changes the items whose ids are there,
-    which may leave out content or status, adds the others at the end, and keeps the rest. At least 2 items a call.
-
-    Returns `success`, `content` (a message), `todos` (the whole list as it is then) and `metadata`.
+    Use it for work of three and more steps, and again whenever one of them begins or ends. Replacing (`merge` false)
+    makes the list exactly what you send. Merging (`merge` true) changes the items whose ids are there, which may leave
+    out content or status, adds the others at the end, and keeps the rest. Returns the whole list as `todos`.
     """
     items = checked_todos(given)
     home = call.made_home("todo")

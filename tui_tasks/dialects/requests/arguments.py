@@ -287,8 +287,17 @@ _HOLDS: Final = re.compile(r"""[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))""
 _REF: Final = "#/$defs/"
 
 
+# What a schema leaves unsaid: bounds that hardly any text or number reaches.
+_UNSAID: Final = frozenset({"exclusiveMinimum", "maxLength", "minLength", "pattern"})
+_MOST_SAID: Final = 1_000_000
+
+
 def schema(kind: type[Arguments]) -> dict[str, Any]:
-    """The arguments as JSON Schema, whole in one object."""
+    """The arguments as JSON Schema, whole in one object that the strictest clients take.
+
+    An argument that may be left out is not said to be null: strict clients refuse such unions, and a key that is
+    missing says the same.
+    """
     made = msgspec.json.schema(kind)
     definitions = made.pop("$defs", {})
 
@@ -300,11 +309,50 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
         if "$ref" in part:
             return inline(definitions[part["$ref"].removeprefix(_REF)])
         # A title that is no text is a property of that name.
-        return {key: inline(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
+        return _strict({key: inline(value) for key, value in part.items() if key != "title" or isinstance(value, dict)})
 
     inlined: dict[str, Any] = inline(made)
     inlined.pop("description", None)
     inlined.setdefault("properties", {})
+    if not inlined.get("required"):
+        inlined.pop("required", None)
     if issubclass(kind, Open):
         del inlined["properties"]["rest"]
     return inlined
+
+
+def without_words(part: Any) -> Any:
+    """A schema without its descriptions."""
+    if isinstance(part, list):
+        return [without_words(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    # A description that is no text is a property of that name.
+    return {key: without_words(value) for key, value in part.items() if key != "description" or isinstance(value, dict)}
+
+
+def _strict(part: dict[str, Any]) -> dict[str, Any]:
+    """A part of a schema without unions of null or of numbers and strings, and without what is better left unsaid."""
+    options = part.get("anyOf")
+    # A property of that name is described by an object.
+    if isinstance(options, list):
+        options = [option for option in options if option != {"type": "null"}]
+        # A number may be given as a string that holds it.
+        if options == [{"type": "string"}, {"type": "integer"}]:
+            del options[1:]
+        if len(options) == 1:
+            part = {**options[0], **{key: value for key, value in part.items() if key != "anyOf"}}
+    made = {key: value for key, value in part.items() if not _is_unsaid(key, value)}
+    if isinstance(made.get("enum"), list):
+        made.setdefault("type", "string")
+    return made
+
+
+def _is_unsaid(key: str, value: Any) -> bool:
+    if key == "default":
+        return value in (None, False, "", [], {})
+    if key == "minimum":
+        return value in (0, 1)
+    if key == "maximum":
+        return isinstance(value, int) and value >= _MOST_SAID
+    return key in _UNSAID and not isinstance(value, dict)

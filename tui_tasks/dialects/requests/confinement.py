@@ -24,6 +24,7 @@ _WITHIN: Final = frozenset(
         *("get_plans", "get_pending_tasks", "get_my_tasks", "update_task"),
         *("save_session_state", "get_session_state", "link_task_nodes"),
         *("control:hello", "control:subscribe", "control:unsubscribe", "control:history", "control:undo"),
+        "control:answer_of",
         *("control:task", "control:update_task", "control:claim", "control:heartbeat", "control:release"),
     }
 )

@@ -1,0 +1,41 @@
+"""Replies of a session as results of MCP's tool calls.
+
+The programs that call tools show their model either the text of a result or its structured content, hardly ever both.
+So the content stands in one of them alone. Up to revision 2025-11-25 it is text, which every client shows; later ones
+have structured content, whose shape the tool's output schema tells.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+import msgspec
+
+from tui_tasks.mcp_server.wording import reworded_error
+
+
+def result_of(reply: dict[str, Any]) -> types.CallToolResult:
+    """A reply in MCP's shape."""
+    if not reply["ok"]:
+        return refusal_of(reply["error"])
+    held = reply["result"]
+    if isinstance(held, dict) and isinstance(held.get("content"), list):
+        # Seed 001's results have MCP's shape already: a text for reading, and what it tells of as an object.
+        return types.CallToolResult(
+            content=[text_of(part["text"]) for part in held["content"]],
+            structured_content=held.get("structuredContent"),
+        )
+    return types.CallToolResult(content=[text_of(msgspec.json.encode(held).decode())])
+
+
+def refusal_of(error: dict[str, Any]) -> types.CallToolResult:
+    """An error in MCP's shape: a sentence for models, and for programs all that is known of it."""
+    error = reworded_error(error)
+    told = text_of(f"{error['code']}: {error['message']}")
+    return types.CallToolResult(content=[told], structured_content={"error": error}, is_error=True)
+
+
+def text_of(text: str) -> types.TextContent:
+    """A block of text."""
+    return types.TextContent(type="text", text=text)
