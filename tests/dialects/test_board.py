@@ -314,7 +314,7 @@ def test_the_schema_holds_every_parameter_and_says_which_action_takes_it():
     shown = schema(BOARD.tools["task"].arguments)
     assert shown["required"] == ["action"]
     seed = {"title", "description", "status", "priority", "tags", "domain", "result", "metadata"}
-    assert set(shown["properties"]) == seed | {"action", "task_id", "query", "limit"}
+    assert set(shown["properties"]) == seed | {"action", "task_id", "query", "limit", "after", "brief"}
     description = BOARD.tools["task"].description
     assert all(f"\n{action}(" in description for action in ("create", "update", "list"))
     assert "\nlist([status, domain, priority, tags, query, limit, after, brief]): " in description

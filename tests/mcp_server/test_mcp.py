@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from tests.mcp_server.shared import Driven, error, held
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations import AnswerAsk, SendMessage
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
@@ -126,6 +126,23 @@ def test_a_question_that_nobody_answers_times_out_and_other_calls_are_served_mea
             assert not (await client.session.call_tool("tasklist_add_task", {"name": "meanwhile"})).is_error
 
     client.run(script)
+
+
+def test_what_the_human_wrote_comes_once_with_the_next_result_for_model_and_client(client: Driven) -> None:
+    with Store(str(client.db)) as store:
+        for text in ("stop", "look\nhere"):
+            store.commit(SendMessage("agent", text), actor="human", now=1)
+    told = client.call("tasklist_get_task", uid="none")
+    assert [part.text for part in told.content][:2] == [
+        "Message from the human: stop",
+        "Message from the human: look\nhere",
+    ]
+    assert [message["text"] for message in told.meta["tui-tasks/messages"]] == ["stop", "look\nhere"]
+    assert told.structured_content["messages"] == told.meta["tui-tasks/messages"]
+    assert told.is_error
+    again = client.call("tasklist_get_task", uid="none")
+    assert len(again.content) == 1
+    assert "messages" not in again.structured_content
 
 
 ADD = '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tasklist_add_task", "arguments": %s}}'

@@ -31,7 +31,8 @@ MAX_PAGE = 10_000
 NO_LIMIT = 2**62
 DEFAULT_LEASE = 300
 MAX_WAIT = 31_536_000
-_SENTENCE = re.compile(r".*?\.(?=\s|$)", re.DOTALL)
+# The first sentence, and what follows it where it is very short.
+_SENTENCE = re.compile(r".{20,}?\.(?=\s|$)", re.DOTALL)
 
 # As far as SQLite counts.
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]

@@ -16,7 +16,18 @@ from tui_tasks.mcp_server.wording import reworded_error
 
 
 def result_of(reply: dict[str, Any]) -> types.CallToolResult:
-    """A reply in MCP's shape."""
+    """A reply in MCP's shape, with what the human wrote to the agent."""
+    result = _content_of(reply)
+    if messages := reply.get("messages"):
+        said = [text_of(f"Message from the human: {message['text']}") for message in messages]
+        result.content = [*said, *result.content]
+        if result.structured_content is not None:
+            result.structured_content = {**result.structured_content, "messages": messages}
+        result.meta = {**(result.meta or {}), "tui-tasks/messages": messages}
+    return result
+
+
+def _content_of(reply: dict[str, Any]) -> types.CallToolResult:
     if not reply["ok"]:
         return refusal_of(reply["error"])
     held = reply["result"]
