@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.tui.driving import opened, press, said, task, until, write
 from tui_tasks.core.operations import EditTask
+from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.tasks.task_form import ConflictScreen
 
@@ -43,9 +44,8 @@ def test_an_editor_that_cannot_be_read_is_told_with_the_name_of_what_is_set():
 
 @pytest.fixture
 def app(plan, make_app, monkeypatch):
-    made = make_app(plan.path)
-    monkeypatch.setattr(made, "suspend", contextlib.nullcontext)
-    return made
+    monkeypatch.setattr(TaskApp, "suspend", contextlib.nullcontext)
+    return make_app(plan.path)
 
 
 def set_editor(monkeypatch, tmp_path, code):

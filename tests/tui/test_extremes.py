@@ -77,9 +77,9 @@ async def test_help_has_every_action_and_the_palette_all_that_are_at_hand(plan, 
         await press(app, pilot, pane, "question_mark")
         found = app.screen.query_one(PaletteList).source.first(1_000)
         told = {(row.entry.title, row.entry.key) for row in found}
-        assert {(action.title, app.keys_of(action.id)) for action in ACTIONS.values()} <= told
+        assert {(action.title, app.context.keymap.keys_of(action.id)) for action in ACTIONS.values()} <= told
         await press(app, pilot, "escape")
-        offered = {action.title for actor in app.actors() for action in actor.offers()}
+        offered = {action.title for actor in app.actions_here.actors() for action in actor.offers()}
         await press(app, pilot, "colon")
         found = app.screen.query_one(PaletteList).source.first(1_000)
         assert offered <= {row.entry.title for row in found}

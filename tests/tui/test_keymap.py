@@ -10,6 +10,9 @@ from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import keymap
 from tui_tasks.tui.app.actions import ACTIONS, Actor
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 
 
 def actors():
@@ -29,16 +32,27 @@ def test_what_is_at_hand_together_is_known_to_the_keymap(kind):
     assert any(scopes <= group for group in keymap.TOGETHER)
 
 
-@pytest.mark.parametrize("kind", actors(), ids=lambda kind: kind.__name__)
-def test_whatever_binds_a_key_to_an_action_does_it(kind):
-    bound = [binding.id for binding in vars(kind).get("BINDINGS", ()) if isinstance(binding, Binding) and binding.id]
-    assert [name for name in bound if not hasattr(kind, f"do_{name}")] == []
+async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_does_it(app, plan, jobs):
+    """On all panes and all screens, as they are when they are shown."""
+    async with opened(app) as pilot:
+        done, shown = set(), set()
 
+        async def look(*keys):
+            await settle(pilot, *keys)
+            for actor in (app, app.screen, *app.screen.walk_children()):
+                if not isinstance(actor, Actor):
+                    continue
+                offered = {action.id for action in actor.offers()}
+                bound = vars(type(actor)).get("BINDINGS", ())
+                assert {each.id for each in bound if isinstance(each, Binding) and each.id} <= offered, actor
+                done.update(offered)
+                shown.add(type(actor))
 
-@pytest.mark.parametrize("action", ACTIONS.values(), ids=lambda action: action.id)
-def test_every_action_is_done_by_somebody(action):
-    doers = [kind for kind in actors() if not action.scopes.isdisjoint(kind.SCOPES)]
-    assert any(hasattr(kind, f"do_{action.id}") for kind in doers)
+        for keys in ("1", "2", "3", "4"), ("a",), ("escape", "A"), ("escape", "S"), ("escape", "4", "enter"):
+            for key in keys:
+                await look(key)
+        assert done == set(ACTIONS)
+        assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
 
 
 def test_no_two_actions_of_one_scope_have_a_key_by_default():
@@ -88,7 +102,7 @@ async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(
     plan, make_app, tmp_path, monkeypatch, width
 ):
     told = []
-    monkeypatch.setattr(TaskApp, "say", lambda app, text: told.append(text))
+    monkeypatch.setattr(Frame, "say", lambda frame, text: told.append(text))
     (tmp_path / "mine.toml").write_text("[colors\n")
     app = make_app(plan.path, config=Config(theme="mine"), user_themes=tmp_path, problems=["config.toml:3: what"])
     async with app.run_test(size=(width, 24)) as pilot:
@@ -140,7 +154,7 @@ async def test_each_key_is_bound_where_it_is_told_of_to_an_action_that_is_done_t
         assert {key: bound[key].binding.action for key in KEYS[place] if key in bound} == {
             key: f"act('{name}')" for key, name in KEYS[place].items()
         }
-        assert all(hasattr(bound[key].node, f"do_{name}") for key, name in KEYS[place].items())
+        assert all(ACTIONS[name] in bound[key].node.offers() for key, name in KEYS[place].items())
 
 
 async def test_tab_goes_from_the_list_to_the_detail_and_back(plan, make_app):

@@ -117,7 +117,7 @@ async def test_the_now_line_says_less_where_there_is_less_room(app, size, words)
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
     app = make_app(plan.path)
     clock = [NOW]
-    app.now = lambda: clock[0]
+    app.context.clock.now = lambda: clock[0]
     async with opened(app) as pilot:
         assert "40s" in lines(app)[8]
         clock[0] += 3_000_000
@@ -127,7 +127,7 @@ async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, m
 async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, make_app, monkeypatch):
     app = make_app(plan.path)
     clock = [NOW]
-    app.now = lambda: clock[0]
+    app.context.clock.now = lambda: clock[0]
     async with opened(app) as pilot:
         written, drawn = [], []
         monkeypatch.setattr(type(app._driver), "is_headless", False)

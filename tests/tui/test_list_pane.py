@@ -170,7 +170,7 @@ async def test_a_theme_is_seen_while_choosing_and_kept_once_chosen(plan, make_ap
         for _ in range(2):
             await press(app, pilot, "down")
             seen.append(app.theme)
-        assert seen == list(app.theme_names[:3])
+        assert seen == list(app.themes.names[:3])
         await press(app, pilot, "escape")
         assert app.theme == "dark"
         assert file.read_text() == "# mine\n"
@@ -460,5 +460,5 @@ async def test_a_resize_at_any_moment_loses_nothing(app, plan):
 
 async def test_a_time_of_another_day_has_its_day(app):
     async with opened(app):
-        assert app.time_of(at(9, 0)) == "09:00"
-        assert app.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"
+        assert app.context.clock.time_of(at(9, 0)) == "09:00"
+        assert app.context.clock.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"

@@ -32,7 +32,7 @@ def calls(monkeypatch):
     """What goes to the terminal: `bell`, and the sequences."""
     sent = []
     monkeypatch.setattr(TaskApp, "bell", lambda app: sent.append("bell"))
-    monkeypatch.setattr(TaskApp, "write_to_terminal", lambda app, sequence: sent.append(sequence))
+    monkeypatch.setattr(notifier, "write_to_terminal", lambda app, sequence: sent.append(sequence))
     return sent
 
 
@@ -83,7 +83,7 @@ async def test_a_read_only_screen_calls_only_where_a_setting_says_so(plan, make_
         if wanted:
             await until(pilot, lambda: calls)
         # Without any, nothing waits to call later.
-        assert (watching._alerts is not None) is wanted
+        assert (watching.focus_tracking._notifier is not None) is wanted
     assert calls == (["\x1b]9;tui-tasks: claude-1 asks: Ship it now?\x1b\\"] if wanted else [])
 
 
@@ -150,7 +150,7 @@ async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):
         await commit(app, pilot, agent, job_named("Third"))
         await until(pilot, lambda: calls)
         await commit(app, pilot, agent, job_named("Fourth"))
-        assert app._alerts._found == []
+        assert app.focus_tracking._notifier._found == []
     assert calls == ["bell", "\x1b]9;tui-tasks: overdue: Drill\x1b\\"]
 
 

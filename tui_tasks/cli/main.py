@@ -30,6 +30,7 @@ from tui_tasks.cli.options import (
     table_of,
     tell_who_else,
 )
+from tui_tasks.tui import pane_names
 
 _Declare = Callable[[argparse.ArgumentParser], None]
 _Run = Callable[[argparse.Namespace], int]
@@ -40,7 +41,7 @@ _SOON_OVER = frozenset({"call", "prime", *_VERBS})
 _BOUNDED = frozenset({"serve", "mcp", "call", "setup"})
 # These serve tools for as long as an agent works, or set up what does.
 _SERVING = frozenset({"serve", "mcp", "setup"})
-PANES = ("list", "board", "log", "schedule")
+PANES = tuple(pane_names.PANES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 import msgspec
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.css.query import NoMatches
-from textual.dom import DOMNode, NoScreen
-from textual.message import Message
 
-from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.app import TaskApp
@@ -203,14 +200,6 @@ def bindings(*scopes: str) -> list[Binding]:
     ]
 
 
-def has_left(node: DOMNode) -> bool:
-    """Whether a widget, or a screen, is on none of the screens that are open."""
-    try:
-        return not node.is_attached or node.screen not in node.app.screen_stack
-    except NoScreen:
-        return True
-
-
 class _ContextOfApp:
     """The App's context for a part that is not yet given one by its constructor."""
 
@@ -218,12 +207,8 @@ class _ContextOfApp:
         return cast("Context", part.app.context)
 
 
-class AppAccess:
-    """Mixed into what lives in a `TaskApp`: `host` is that App, by its own type.
-
-    What cannot be done since the database cannot be read is left undone, and what is shown stays. A message that comes
-    to what has left the screen meanwhile is too late, and its parts may be gone.
-    """
+class AppAccess(ResilientMessages):
+    """Mixed into what is given a context by its constructor, or takes the App's."""
 
     @property
     def host(self) -> TaskApp:
@@ -234,16 +219,6 @@ class AppAccess:
         context: Context
     else:
         context = _ContextOfApp()
-
-    async def _dispatch_message(self, message: Message) -> None:
-        # Textual ends the App for what comes out of here, and the widget takes no more messages.
-        try:
-            await super()._dispatch_message(message)  # type: ignore[misc]  # every widget, screen and App has it
-        except READ_ERRORS as error:
-            self.host.bridge.cannot_read(error)
-        except (NoMatches, NoScreen):
-            if not has_left(cast("DOMNode", self)):
-                raise
 
 
 class Dialog(AppAccess):

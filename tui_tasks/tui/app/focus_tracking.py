@@ -1,51 +1,36 @@
-"""The App's part in calling the human: it knows whether the terminal has the focus."""
+"""Whether the terminal has the focus, and calling the human while it has not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from textual.app import App
-
-from tui_tasks.text.safe import safe_copy
 from tui_tasks.tui.app.database_link import Changes
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
-    from tui_tasks.tui.app.notifier import Alerts
+    from tui_tasks.tui.app.notifier import Notifier
 
 
-class FocusTracking(App[None]):
-    """Mixed into the App. A terminal that does not report its focus is taken to have it."""
+class FocusTracking:
+    """A terminal that does not report its focus is taken to have it."""
 
-    _alerts: Alerts | None = None
+    def __init__(self, make_notifier: Callable[[], Notifier], *, is_on: bool) -> None:
+        """`make_notifier` is called when the focus goes for the first time; never where tracking is not on."""
+        self._make_notifier = make_notifier
+        self._is_on = is_on
+        self._has_focus = True
+        self._notifier: Notifier | None = None
 
-    def watch_app_focus(self, focus: bool) -> None:
+    def focus_changed(self, has_focus: bool) -> None:
         """The human looks elsewhere from now on, or is back."""
-        if self._alerts is None:
-            if focus or not self._calls:
+        self._has_focus = has_focus
+        if self._notifier is None:
+            if has_focus or not self._is_on:
                 return
-            from tui_tasks.tui.app.notifier import Alerts
+            self._notifier = self._make_notifier()
+        self._notifier.focus_changed(has_focus)
 
-            self._alerts = Alerts(cast("TaskApp", self))
-        self._alerts.away(not focus)
-
-    @property
-    def _calls(self) -> bool:
-        """Whether it calls at all: beside a screen that can be worked with, one that only shows would call twice."""
-        host = cast("TaskApp", self)
-        return not host.bridge.read_only or host.config.notify_read_only
-
-    def call_for(self, changes: Changes) -> None:
+    def take(self, changes: Changes) -> None:
         """Call the human for what was written, where that needs one who looks elsewhere."""
-        if self._alerts is not None and not self.app_focus:
-            self._alerts.take(changes)
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """As `App.copy_to_clipboard`, made safe: what is copied here is pasted elsewhere."""
-        super().copy_to_clipboard(safe_copy(text))
-
-    def write_to_terminal(self, sequence: str) -> None:
-        """Send a control sequence beside what is painted; everything in it that is not ours has been made safe."""
-        # Textual has no public way to; its own clipboard goes this way.
-        if sequence and not self.is_headless and self._driver is not None:
-            self._driver.write(sequence)
+        if self._notifier is not None and not self._has_focus:
+            self._notifier.take(changes)

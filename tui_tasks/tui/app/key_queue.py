@@ -11,148 +11,121 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 from textual import events
 from textual.app import App
-from textual.driver import Driver
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.tui.app.actions import has_left
+from tui_tasks.tui.app.database_link import DatabaseLink
+from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left
 
-if TYPE_CHECKING:
-    from tui_tasks.tui.app.database_link import DatabaseLink
-
-# Turns of the loop after which a flow that was begun has pushed the screen that it pushes first.
+# Turns of the loop after which an action that was begun has pushed the screen that it pushes first.
 _TURNS = 3
 _ACTION_SECONDS = 10.0
 
 
-class KeyQueue(App[None]):
-    """The App's part: bindings are looked at when the key comes in.
+class KeyQueue:
+    """Looks at bindings when a key comes in, and runs what keys begin.
 
     A screen may have `take_key`, to be asked first; a line of text `does`, which says what a key does beside writing.
     """
 
-    _known_screen: Screen[Any] | None = None
-    _newest_opening: Worker[None] | None = None
+    def __init__(self, app: App[Any], link: DatabaseLink, say: Callable[[str], None]) -> None:
+        """`app`: Textual's, for its focus, bindings and workers."""
+        self._app = app
+        self._link = link
+        self._say = say
+        self._opening = asyncio.Lock()
+        self._known_screen: Screen[Any] | None = None
+        self._newest_opening: Worker[None] | None = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._opening_now = asyncio.Lock()
-
-    bridge: DatabaseLink
-
-    def get_driver_class(self) -> type[Driver]:
-        """Textual's driver for the terminal, reading keys in our way."""
-        driver = super().get_driver_class()
-        if driver.__name__ != "LinuxDriver":
-            return driver
-        from tui_tasks.tui.app.keyboard import Keyboard
-
-        return Keyboard
-
-    def say(self, text: str) -> None:
-        """Tell the human something."""
-        raise NotImplementedError
-
-    def flow(self, work: Coroutine[Any, Any, None]) -> None:
+    def run(self, action: Coroutine[Any, Any, None]) -> None:
         """Run an action that waits (for a write, for an answer); a refusal is told."""
-        self.run_worker(self._flow(work), exit_on_error=True)
+        self._app.run_worker(self._run(action), exit_on_error=True)
 
-    def opening(self, work: Coroutine[Any, Any, None]) -> None:
+    def open_in_turn(self, opening: Coroutine[Any, Any, None]) -> None:
         """Run what makes widgets and shows them: one after another, and the next key is looked at once it is done."""
-        self._newest_opening = self.run_worker(self._opened_in_turn(work), exit_on_error=True)
+        self._newest_opening = self._app.run_worker(self._open_in_turn(opening), exit_on_error=True)
 
-    async def on_event(self, event: events.Event) -> None:
+    async def take_key(self, event: events.Key) -> None:
         """Do what a key is bound to at once; what is written goes to the line that takes it."""
-        if isinstance(event, events.Key):
-            # One that is forwarded comes back where nothing had a use for it.
-            if not event.is_forwarded:
-                self.app_focus = True
-                await self._catch_up()
-                await self._take(event)
-            return
-        if isinstance(event, events.Paste) and not event.is_forwarded:
-            await self._catch_up()
-            await super().on_event(event)
-            if self.focused is not None:
-                # What is pasted may ask something, and the next key is the answer.
-                await _caught_up(self.focused)
-                await self._begun()
-            return
-        await super().on_event(event)
+        await self._catch_up()
+        await self._take(event)
 
-    async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
-        """As `App.push_screen_wait`, but the screen is there at once, to have the next key."""
-        return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
+    @contextlib.asynccontextmanager
+    async def pasting(self) -> AsyncIterator[None]:
+        """Hold the next key back until a paste is written: it may ask something, and the next key is the answer."""
+        await self._catch_up()
+        yield
+        if self._app.focused is not None:
+            await _caught_up(self._app.focused)
+            await self._begun()
 
-    async def _flow(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _run(self, action: Coroutine[Any, Any, None]) -> None:
         try:
-            await work
+            await action
         except Refusal as refusal:
-            self.say(refusal.message)
+            self._say(refusal.message)
         except READ_ERRORS as error:
-            self.bridge.cannot_read(error)
+            self._link.cannot_read(error)
 
-    async def _opened_in_turn(self, work: Coroutine[Any, Any, None]) -> None:
-        async with self._opening_now:
-            await self._flow(work)
+    async def _open_in_turn(self, opening: Coroutine[Any, Any, None]) -> None:
+        async with self._opening:
+            await self._run(opening)
 
     async def _catch_up(self) -> None:
         """Let what was begun be written, be opened, be made, and give the focus away."""
-        if await self.bridge.written():
+        if await self._link.written():
             await self._begun()
         while (opening := self._newest_opening) is not None:
             with contextlib.suppress(WorkerError):
                 await opening.wait()
             if opening is self._newest_opening:
                 self._newest_opening = None
-        if self.screen is not self._known_screen:
-            self._known_screen = self.screen
-            await _caught_up(self.screen)
+        if self._app.screen is not self._known_screen:
+            self._known_screen = self._app.screen
+            await _caught_up(self._app.screen)
 
     async def _take(self, event: events.Key) -> None:
-        take: Any = getattr(self.screen, "take_key", None)
-        line = self.focused
+        app = self._app
+        take: Any = getattr(app.screen, "take_key", None)
+        line = app.focused
         if take is not None and take(event):
             await self._begun()
         elif line is not None and line.check_consume_key(event.key, event.character):
-            line._forward_event(event)
+            forward(line, event)
         elif line is None or not line.check_consume_key("a", "a"):
-            if await self._did_binding(event):
+            if await did_binding(app, event.key):
                 await self._begun()
             else:
-                (line or self.screen)._forward_event(event)
+                forward(line or app.screen, event)
         else:
             await self._take_beside_writing(line, event)
 
     async def _take_beside_writing(self, line: Any, event: events.Key) -> None:
         """Do what a key does in a line of text, once all that was typed before is written and known around it."""
-        around = [node for node in line.ancestors if node is not self]
+        around = [node for node in line.ancestors if node is not self._app]
         for node in (line, *around):
             await _caught_up(node)
-        if has_left(line) or line.screen is not self.screen:
+        if has_left(line) or line.screen is not self._app.screen:
             # A click has closed what the line is in.
             await self._take(event)
             return
         does = line.does(event.key) if hasattr(line, "does") else None
         if does is not None:
             does()
-        elif not await self._did_binding(event):
-            line._forward_event(event)
+        elif not await did_binding(self._app, event.key):
+            forward(line, event)
             return
         for node in around:
             await _caught_up(node)
         await self._begun()
-
-    async def _did_binding(self, event: events.Key) -> bool:
-        return await self._check_bindings(event.key, priority=True) or await self._check_bindings(event.key)
 
     @staticmethod
     async def _begun() -> None:

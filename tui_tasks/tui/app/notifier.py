@@ -11,8 +11,9 @@ import contextlib
 import os
 from asyncio.subprocess import DEVNULL
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from textual.app import App
 from textual.timer import Timer
 
 from tui_tasks.core.read import alerts
@@ -22,9 +23,10 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 # Seconds: what comes in so soon after the first is told with it; and how long it is quiet after a call.
 GATHER: Final = 0.3
@@ -59,48 +61,50 @@ def sequence(text: str, kind: str, *, tmux: bool) -> str:
     return f"\x1bPtmux;{whole.replace(chr(27), chr(27) * 2)}\x1b\\" if tmux else whole
 
 
-class Alerts:
+class Notifier:
     """Gathers while nobody looks. One call for all that comes in at once, and none while the last is fresh."""
 
-    def __init__(self, app: TaskApp) -> None:
+    def __init__(self, app: App[Any], context: Context) -> None:
+        """`app`: Textual's, for its bell, timers and workers."""
         self._app = app
+        self._context = context
         self._found: list[Alert] = []
         self._calling: Timer | None = None
         self._looking: Timer | None = None
         self._looked_at = 0
         self._has_failed = False
 
-    def away(self, is_away: bool) -> None:
+    def focus_changed(self, has_focus: bool) -> None:
         """The terminal has lost the focus, or has it again; what was overdue before has been seen."""
         self._found.clear()
         for timer in (self._calling, self._looking):
             if timer is not None:
                 timer.stop()
         self._calling = self._looking = None
-        if is_away:
-            self._looked_at = self._app.now() - ON_TIME
+        if not has_focus:
+            self._looked_at = self._context.clock.now() - ON_TIME
             self._look_later()
 
     def take(self, changes: Changes) -> None:
         """See whether what was written needs the human."""
         if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
-            self._tell(alerts.between(self._app.bridge.db, changes.since, changes.seq))
+            self._tell(alerts.between(self._context.db, changes.since, changes.seq))
         if changes.touches("job", "run"):
             self.look()
 
     def look(self) -> None:
         """See whether a job has become overdue since the last look."""
-        upto = self._app.now() - ON_TIME
-        self._tell(alerts.overdue(self._app.bridge.db, self._looked_at, upto))
+        upto = self._context.clock.now() - ON_TIME
+        self._tell(alerts.overdue(self._context.db, self._looked_at, upto))
         self._looked_at = max(self._looked_at, upto)
         self._look_later()
 
     def _look_later(self) -> None:
         if self._looking is not None:
             self._looking.stop()
-        due = alerts.next_due(self._app.bridge.db, self._looked_at)
+        due = alerts.next_due(self._context.db, self._looked_at)
         if due is not None:
-            wait = (due + ON_TIME - self._app.now()) / SECOND
+            wait = (due + ON_TIME - self._context.clock.now()) / SECOND
             self._looking = self._app.set_timer(min(max(wait, 0.1), _LOOK), self.look)
 
     def _tell(self, found: Sequence[Alert]) -> None:
@@ -112,13 +116,13 @@ class Alerts:
         self._calling = None
         if not self._found:
             return
-        app, config = self._app, self._app.config
+        app, config = self._app, self._context.config
         # A question waits for an answer; what failed has failed.
-        text = told(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=app.ascii_only)
+        text = told(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=self._context.ascii_only)
         self._found.clear()
         if config.bell:
             app.bell()
-        app.write_to_terminal(sequence(text, config.notify, tmux="TMUX" in os.environ))
+        write_to_terminal(app, sequence(text, config.notify, tmux="TMUX" in os.environ))
         if config.notify_command:
             app.run_worker(self._run([*config.notify_command, text]), exit_on_error=False)
         self._calling = app.set_timer(HOLD, self._call)
@@ -142,4 +146,4 @@ class Alerts:
                     process.kill()
         if why and not self._has_failed:
             self._has_failed = True
-            self._app.say(f"notify_command {command[0]}: {why}")
+            self._context.say(f"notify_command {command[0]}: {why}")

@@ -20,7 +20,7 @@ from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,20 @@ class Menu(Dialog, ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, context: Context, title: str, choices: Sequence[Choice]) -> None:
         super().__init__()
+        self.context = context
         self._title = title
         self._choices = choices
 
     def compose(self) -> ComposeResult:
         """A title and the choices, at the foot."""
         with Vertical(classes="foot"):
-            yield Rule()
+            yield Rule(self.context)
             yield Static(plain(self._title, "bold"))
             for number, choice in enumerate(self._choices):
                 yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
-            yield FootLine(id="foot")
+            yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Say how to leave."""
@@ -78,7 +79,7 @@ class Menu(Dialog, ModalScreen[str | None]):
 
     def _choose(self, choice: Choice) -> None:
         if choice.why_not:
-            self.host.say(f"{choice.word}: {choice.why_not}")
+            self.context.say(f"{choice.word}: {choice.why_not}")
         else:
             self.dismiss(choice.key)
 
@@ -93,8 +94,9 @@ class Prompt(Dialog, ModalScreen[str | None]):
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
+    def __init__(self, context: Context, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
         super().__init__()
+        self.context = context
         self._title = title
         self._value = value
         self._done = done
@@ -103,7 +105,7 @@ class Prompt(Dialog, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A title and the line, at the foot."""
         with Vertical(classes="foot"):
-            yield Rule()
+            yield Rule(self.context)
             yield Static(plain(self._title, "bold"))
             yield AnswerLine(
                 self._value,
@@ -111,7 +113,7 @@ class Prompt(Dialog, ModalScreen[str | None]):
                 placeholder=self._hint,
                 keys={"enter": self.take, "escape": self.action_leave},
             )
-            yield FootLine(id="foot")
+            yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Say what the keys are."""
@@ -126,7 +128,7 @@ class Prompt(Dialog, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-async def confirm(app: TaskApp, question: str, yes: str, no: str = "no") -> bool:
+async def confirm(context: Context, question: str, yes: str, no: str = "no") -> bool:
     """Ask once, from an action's coroutine; True where the human says so."""
-    key: str | None = await app.push_screen_wait(Menu(question, [Choice("y", yes), Choice("n", no)]))
+    key: str | None = await context.ask(Menu(context, question, [Choice("y", yes), Choice("n", no)]))
     return key == "y"

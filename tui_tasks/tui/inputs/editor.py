@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 FALLBACKS: Final = ("sensible-editor", "nano", "vi")
 
@@ -44,16 +44,16 @@ def _is_there(program: str, path: str) -> bool:
     return any(os.access(Path(folder) / program, os.X_OK) for folder in path.split(os.pathsep) if folder)
 
 
-def edit(app: TaskApp, text: str) -> str | None:
+def edit(context: Context, text: str) -> str | None:
     """Let the human change a text; return it, or None where it was left as it was, or no editor could be run."""
     try:
-        return _edited(app, text)
+        return _edited(context, text)
     except NoEditor as none:
-        app.say(str(none))
+        context.say(str(none))
         return None
 
 
-def _edited(app: TaskApp, text: str) -> str | None:
+def _edited(context: Context, text: str) -> str | None:
     """Return the changed text, or None.
 
     Raises:
@@ -67,7 +67,7 @@ def _edited(app: TaskApp, text: str) -> str | None:
             file.write_bytes(text.encode())
         except OSError as error:
             raise NoEditor(f"cannot write a file for {argv[0]}: {error.strerror}") from error
-        _run(app, [*argv, str(file)])
+        _run(context, [*argv, str(file)])
         try:
             changed = file.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
@@ -75,9 +75,9 @@ def _edited(app: TaskApp, text: str) -> str | None:
     return None if changed == text else changed
 
 
-def _run(app: TaskApp, argv: list[str]) -> None:
+def _run(context: Context, argv: list[str]) -> None:
     try:
-        with app.suspend():
+        with context.suspend():
             status = _ran(argv)
     except SuspendNotSupported:
         raise NoEditor("the screen cannot step aside here") from None

@@ -93,7 +93,7 @@ class FilterBar(AppAccess, Horizontal):
         if self._words is not None:
             self._begin(text, kept=kept)
         else:
-            self.host.opening(self._make(text, kept=kept))
+            self.context.open_in_turn(self._make(text, kept=kept))
 
     async def _make(self, text: str | None, *, kept: bool) -> None:
         from tui_tasks.tui.inputs.text_line import FilterWords
@@ -131,7 +131,7 @@ class FilterBar(AppAccess, Horizontal):
             self._words.value = complete(self.text, found)
             self._words.action_end()
         if len(found) > 1:
-            self.host.say("  ".join(found[:20]))
+            self.context.say("  ".join(found[:20]))
 
     def clear(self) -> None:
         """Take the filter away."""
@@ -166,11 +166,11 @@ class FilterBar(AppAccess, Horizontal):
     def on_descendant_focus(self) -> None:
         """The footer tells of the keys here."""
         # Views are kept of tasks alone.
-        self.host.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
+        self.context.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
 
     def on_descendant_blur(self) -> None:
         """The footer tells of the pane's keys again."""
-        self.host.hint()
+        self.context.hint()
 
     def _tell(self, *, typing: bool = True) -> None:
         parsed = parse(self.text, typing=typing, language=self._language)
@@ -181,5 +181,5 @@ class FilterBar(AppAccess, Horizontal):
     def _take(self, parsed: Parsed) -> None:
         """Note what the filter says; the footer has room to tell in full what means nothing in it."""
         if parsed.problem != self._said.problem:
-            self.host.say(parsed.problem)
+            self.context.say(parsed.problem)
         self._said = parsed

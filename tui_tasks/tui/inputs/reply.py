@@ -13,6 +13,7 @@ from textual.widgets import Static
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import AppAccess
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.widgets.content import plain
@@ -55,8 +56,9 @@ class Reply(AppAccess, Vertical):
     class Closed(Message):
         """The line is gone; what was typed is kept as a draft."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str) -> None:
         super().__init__(id=id)
+        self.context = context
         self.drafts: dict[str, tuple[str, str]] = {}
         self._of: Ask | None = None
         self._kind = "reply"
@@ -100,7 +102,7 @@ class Reply(AppAccess, Vertical):
     def _title(self, ask: Ask) -> None:
         who = safe_line(ask.agent, 20)
         if ask.state != "open":
-            text = f"{agent_text.closed(ask, self.host.now())}. Enter sends this as a message."
+            text = f"{agent_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
         else:
             text = f"Reply to {who}" if self._kind == "reply" else f"Deny; tell {who} why, or nothing"

@@ -27,7 +27,7 @@ _TELL_EVERY: Final = 0.5
 
 async def compact(host: TaskApp) -> bool:
     """Drop the journal's oldest entries, once the human has seen how many; False where they think better of it."""
-    prompt = Prompt("Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+    prompt = Prompt(host.context, "Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
     age = await host.push_screen_wait(prompt)
     if age is None or not age.strip():
         return False
@@ -35,7 +35,8 @@ async def compact(host: TaskApp) -> bool:
     # In a thread: it reads every entry that is to go.
     old = count(await asyncio.to_thread(_older_than, host.bridge.path, before, host.now()), "entry", "entries")
     drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
-    if await host.push_screen_wait(Menu("The tasks stay as they are", [drop, Choice("k", "Keep them")])) != "d":
+    menu = Menu(host.context, "The tasks stay as they are", [drop, Choice("k", "Keep them")])
+    if await host.push_screen_wait(menu) != "d":
         return False
     dropped = await host.bridge.compact(before)
     host.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
@@ -72,11 +73,11 @@ class Exports:
             return
         choices = [Choice("m", "Markdown, for people"), Choice("j", "JSON lines, as the channel sends them")]
         what = "what the filter shows" if only else "the whole log"
-        key = await host.push_screen_wait(Menu(f"Export {what} as", choices))
+        key = await host.push_screen_wait(Menu(host.context, f"Export {what} as", choices))
         if key is None:
             return
         form = MARKDOWN if key == "m" else JSON_LINES
-        name = await host.push_screen_wait(Prompt("Into the file", self._file_name(form), done="Write"))
+        name = await host.push_screen_wait(Prompt(host.context, "Into the file", self._file_name(form), done="Write"))
         if name is not None and name.strip():
             assert host.zone is not None
             try:

@@ -50,7 +50,9 @@ class JobActions(RowActions, Pane):
         line = self.line
         if line is None:
             return
-        context = await self.host.push_screen_wait(Prompt(f"Input for this run of {self._named(line)}", done="Run"))
+        context = await self.host.push_screen_wait(
+            Prompt(self.context, f"Input for this run of {self._named(line)}", done="Run")
+        )
         if context is not None:
             await self._run(line, context)
 
@@ -80,7 +82,7 @@ class JobActions(RowActions, Pane):
             return
         if line.running is not None:
             question = f"{self._named(line)} is running. Delete it, and end its run?"
-            if not await confirm(self.host, question, "end the run and delete"):
+            if not await confirm(self.context, question, "end the run and delete"):
                 return
         named = self._named(line)
         await self.host.bridge.commit(DeleteJob(line.job.uid))
@@ -91,7 +93,7 @@ class JobActions(RowActions, Pane):
         line = self.line
         if line is None or line.running is None:
             return
-        if await confirm(self.host, f"End the run of {self._named(line)}?", "end it"):
+        if await confirm(self.context, f"End the run of {self._named(line)}?", "end it"):
             await self.host.bridge.commit(StopRun(line.running.uid))
             self.host.say(f"The run of {self._named(line)} is being ended.")
 
@@ -116,7 +118,7 @@ class JobActions(RowActions, Pane):
         if line is None:
             return
         choices = [Choice("i", "id"), Choice("n", "name"), Choice("p", "prompt")]
-        key = await self.host.push_screen_wait(Menu(f"Copy of {self._named(line)}", choices))
+        key = await self.host.push_screen_wait(Menu(self.context, f"Copy of {self._named(line)}", choices))
         if key is not None:
             job = line.job
             text = {"i": job.uid, "n": safe_copy(job.name, one_line=True), "p": job.prompt}[key]
@@ -129,4 +131,4 @@ class JobActions(RowActions, Pane):
 
         if self.line is not None:
             self.host.bridge.check()
-            self.host.push_screen(RunView(self.line.job.uid))
+            self.host.push_screen(RunView(self.context, self.line.job.uid))

@@ -324,7 +324,7 @@ class JobForm(FormScreen[str]):
         """Write the prompt that has the cursor elsewhere, else the prompt."""
         focused = self.focused
         area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
-        text = editor.edit(self.host, area.value)
+        text = editor.edit(self.context, area.value)
         if text is not None:
             area.value = text
 

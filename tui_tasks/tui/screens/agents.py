@@ -16,6 +16,7 @@ from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.safe import fit, fit_ends, safe_line
 from tui_tasks.text.times import SECOND, WEEK, age, age_lasts, duration
 from tui_tasks.tui.app.actions import bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -24,7 +25,7 @@ from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.screens.agent_actions import AgentActions
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowActions
+from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
@@ -50,28 +51,70 @@ def said(word: Word | None) -> str:
     return word.text or word.kind.replace(".", " ").replace("_", " ")
 
 
+class AgentRoster:
+    """How agents are shown: the state of each, the task it is about, and who was not heard for long."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.quiet_after = context.config.quiet_after * SECOND
+
+    def look_of(self, agent: AgentSummary) -> Look:
+        """How its state is shown."""
+        return AGENT_LOOKS[self.state_of(agent)]
+
+    def state_of(self, agent: AgentSummary) -> str:
+        """Its state now, of `AGENT_LOOKS`."""
+        return agent.state(self._context.clock.now(), self.quiet_after)
+
+    def state_lasts(self, agent: AgentSummary) -> int | None:
+        """In how many microseconds it becomes quiet; None where it is that, or paused."""
+        left = agent.at + self.quiet_after + 1 - self._context.clock.now()
+        return left if left > 1 and not agent.paused else None
+
+    def task_of(self, agent: AgentSummary) -> TaskLine | None:
+        """What it works on, else what it waits to hear about."""
+        if agent.task is not None:
+            return agent.task
+        about = next((uid for uid in agent.asks if uid), None)
+        return agent_text.live_task(self._context.db, about) if about is not None else None
+
+    def is_old(self, agent: AgentSummary) -> bool:
+        """Whether nothing was heard of it for a week, and nothing is open."""
+        return self._context.clock.now() - agent.at > WEEK and not (agent.paused or agent.asks or agent.task)
+
+
+def column_widths(width: int) -> tuple[int, int, int, int]:
+    """How wide who, state, task and last word are."""
+    if width < 80:
+        return 11, 11, max(10, width - 3 - 22 - 17 - 5), 17
+    rest = width - 3 - 24 - 5
+    return 11, 13, rest - (rest * 2 // 5), rest * 2 // 5
+
+
 class AgentWindow(VirtualList[AgentSummary]):
     """Agents, a line each."""
 
-    screen_: Agents
+    def __init__(self, context: Context, roster: AgentRoster, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._roster = roster
 
     def draw(self, row: AgentSummary, look_: RowLook, line: int) -> Sequence[Part]:
         """Who, state, task, last word, when last seen."""
-        host, width = self.host, look_.width
-        now = host.now()
-        state = self.screen_.look_of(row)
+        context, roster, width = self.context, self._roster, look_.width
+        now = context.clock.now()
+        state = roster.look_of(row)
         self.lasts(age_lasts(row.at, now))
-        if not row.paused and now - row.at < self.screen_.quiet_after:
-            self.lasts(row.at + self.screen_.quiet_after + 1 - now)
-        mark = state.mark(ascii_only=host.ascii_only)
+        if (lasts := roster.state_lasts(row)) is not None:
+            self.lasts(lasts)
+        mark = state.mark(ascii_only=context.ascii_only)
         head = (f"{sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted")
         seen = f"{age(row.at, now) if row.at else '-':>4} "
         old = "$muted" if now - row.at > WEEK else ""
-        task = self.screen_.task_of(row)
+        task = roster.task_of(row)
         if width < 60:
             name = fit_ends(row.name, 12)
             room = max(1, width - 4 - 13 - len(seen))
-            told = f"#{host.place(task)} " if task is not None else ""
+            told = f"#{context.numbers.number(task)} " if task is not None else ""
             return (
                 head,
                 (mark, state.color),
@@ -79,8 +122,8 @@ class AgentWindow(VirtualList[AgentSummary]):
                 (fit(told + said(row.word), room), "$muted"),
                 (seen, "$muted"),
             )
-        who, word_of_state, about, last = self.screen_.columns(width)
-        titled = f"#{host.place(task)} {task.name}" if task is not None else "-"
+        who, word_of_state, about, last = column_widths(width)
+        titled = f"#{context.numbers.number(task)} {task.name}" if task is not None else "-"
         return (
             head,
             (mark, state.color),
@@ -102,52 +145,60 @@ class AgentHead(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """A title over each column."""
-        assert isinstance(self.screen, Agents)
-        who, state, about, last = self.screen.columns(width)
+        who, state, about, last = column_widths(width)
         return [(f"   {'who':<{who}}{'state':<{state}}{'task':<{about}}{'last word':<{last}}seen", "$muted")]
 
 
 class AgentNote(TextLines):
     """What the agent under the cursor said of late, and what `quiet` means."""
 
+    def __init__(self, context: Context, roster: AgentRoster, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._roster = roster
+        self._agent: AgentSummary | None = None
+        self._words: list[Word] = []
+        self._sent: list[Sent] = []
+
+    def show(self, agent: AgentSummary | None, words: list[Word], sent: list[Sent]) -> None:
+        """Show what an agent said and what was sent to it."""
+        self._agent, self._words, self._sent = agent, words, sent
+        self.again()
+
     def lines(self, width: int) -> list[Drawn]:
         """Its words, the newest last."""
-        assert isinstance(self.screen, Agents)
-        screen, now = self.screen, self.host.now()
-        person = screen.person
-        if person is None:
+        agent = self._agent
+        if agent is None:
             return []
-        lines: list[Drawn] = [[(f" {safe_line(person.name, width - 2)}", "bold")]]
-        if person.paused:
-            lines.append([(f" paused: {safe_line(person.message, width - 10)}", "$state-skipped")])
-        lines += self._messages()
-        for word in screen.words:
-            when = f" {self.host.time_of(word.at)}  "
-            mark = f"{sign(_SIGNS[word.kind], ascii_only=self.host.ascii_only)} " if word.kind in _SIGNS else ""
+        lines: list[Drawn] = [[(f" {safe_line(agent.name, width - 2)}", "bold")]]
+        if agent.paused:
+            lines.append([(f" paused: {safe_line(agent.message, width - 10)}", "$state-skipped")])
+        lines += self._messages(width)
+        for word in self._words:
+            when = f" {self.context.clock.time_of(word.at)}  "
+            mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
             mark = "? " if word.kind == "asked" else mark
-            task = agent_text.live_task(self.host.bridge.db, word.task) if word.task else None
-            about = f"#{self.host.place(task)}  " if task is not None else ""
+            task = agent_text.live_task(self.context.db, word.task) if word.task else None
+            about = f"#{self.context.numbers.number(task)}  " if task is not None else ""
             lines.append(
                 [(when + about, "$muted"), (safe_line(mark + said(word), max(8, width - len(when + about) - 1)), "")]
             )
-        if person.state(now, screen.quiet_after) == "quiet" or len(lines) < 4:
-            quiet = duration(screen.quiet_after, 1)
+        if self._roster.state_of(agent) == "quiet" or len(lines) < 4:
+            quiet = duration(self._roster.quiet_after, 1)
             lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
         return lines
 
-    def _messages(self) -> list[Drawn]:
+    def _messages(self, width: int) -> list[Drawn]:
         """What was written to it of late, the newest last, and whether that has reached it."""
-        assert isinstance(self.screen, Agents)
         drawn: list[Drawn] = []
-        for sent in reversed(self.screen.sent):
-            when = f" {self.host.time_of(sent.message.sent_at)}  "
-            room = self.screen.size.width - len(when) - len(sent.state) - 10
+        for sent in reversed(self._sent):
+            when = f" {self.context.clock.time_of(sent.message.sent_at)}  "
+            room = width - len(when) - len(sent.state) - 10
             text = f"you: {safe_line(sent.message.text, max(8, room))}  "
             drawn.append([(when, "$muted"), (text, ""), (sent.state, _MESSAGE_COLORS[sent.state])])
         return drawn
 
 
-class Agents(AgentActions, RowActions, Overlay):
+class Agents(Overlay):
     """The screen."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "agents", "agent")
@@ -159,73 +210,48 @@ class Agents(AgentActions, RowActions, Overlay):
     Agents.-narrow #under, Agents.-short #under { display: none; }
     """
 
-    window: AgentWindow
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listed: InMemorySource[AgentSummary] = InMemorySource(lambda person: person.name, self._order)
-        self.words: list[Word] = []
-        self.sent: list[Sent] = []
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.roster = AgentRoster(context)
+        self.window = AgentWindow(context, self.roster, id="people")
+        self.controllers = (RowMoves(self.window), AgentActions(context, self.agent_here))
+        self.listed: InMemorySource[AgentSummary] = InMemorySource(lambda agent: agent.name, self._order)
         self._old: frozenset[str] = frozenset()
 
     def compose(self) -> ComposeResult:
         """Head, agents, what one of them said."""
-        yield Title(id="agents-head")
-        yield Rule()
-        yield AgentHead(id="titles")
-        self.window = AgentWindow(id="people")
-        self.window.screen_ = self
+        yield Title(self.context, id="agents-head")
+        yield Rule(self.context)
+        yield AgentHead(self.context, id="titles")
         yield self.window
-        yield Rule(id="under")
-        yield AgentNote(id="note")
-        yield FootLine(id="foot")
+        yield Rule(self.context, id="under")
+        yield AgentNote(self.context, self.roster, id="note")
+        yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Read who there is. Those that were not heard for a week come last."""
-        self.quiet_after = self.host.config.quiet_after * SECOND
-        found = agents.everyone(self.host.bridge.db)
-        self._old = frozenset(person.name for person in found if self._is_old(person))
+        found = agents.everyone(self.context.db)
+        self._old = frozenset(agent.name for agent in found if self.roster.is_old(agent))
         self.listed.take(found)
         self.window.show(self.listed)
         self.window.focus()
         self._show()
 
-    def _is_old(self, person: AgentSummary) -> bool:
-        return self.host.now() - person.at > WEEK and not (person.paused or person.asks or person.task)
-
-    def _order(self, person: AgentSummary) -> tuple[bool, str, str]:
-        return person.name in self._old, person.name.casefold(), person.name
-
-    def columns(self, width: int) -> tuple[int, int, int, int]:
-        """How wide who, state, task and last word are."""
-        if width < 80:
-            return 11, 11, max(10, width - 3 - 22 - 17 - 5), 17
-        rest = width - 3 - 24 - 5
-        return 11, 13, rest - (rest * 2 // 5), rest * 2 // 5
+    def _order(self, agent: AgentSummary) -> tuple[bool, str, str]:
+        return agent.name in self._old, agent.name.casefold(), agent.name
 
     @property
-    def person(self) -> AgentSummary | None:
+    def agent(self) -> AgentSummary | None:
         """The agent that keys are about."""
         return self.listed.get(self.window.cursor)
 
     def agent_here(self) -> str | None:
         """Its name."""
-        return self.person.name if self.person is not None else None
-
-    def look_of(self, person: AgentSummary) -> Look:
-        """How its state is shown."""
-        return AGENT_LOOKS[person.state(self.host.now(), self.quiet_after)]
-
-    def task_of(self, person: AgentSummary) -> TaskLine | None:
-        """What it works on, else what it waits to hear about."""
-        if person.task is not None:
-            return person.task
-        about = next((uid for uid in person.asks if uid), None)
-        return agent_text.live_task(self.host.bridge.db, about) if about is not None else None
+        return self.agent.name if self.agent is not None else None
 
     def changed(self, changes: Changes) -> None:
         """Take in who spoke."""
-        self.window.change(self.listed.take(agents.everyone(self.host.bridge.db, self.listed.rows)))
+        self.window.change(self.listed.take(agents.everyone(self.context.db, self.listed.rows)))
         if changes.all or changes.touches("task", "list"):
             self.window.again()
         self._show()
@@ -245,9 +271,9 @@ class Agents(AgentActions, RowActions, Overlay):
 
     def _show(self) -> None:
         name = self.agent_here()
-        self.words = agents.words(self.host.bridge.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
-        self.sent = messages.newest(self.host.bridge.db, name, MOST_MESSAGES) if name else []
-        self.query_one(AgentNote).again()
+        words = agents.words(self.context.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
+        sent = messages.newest(self.context.db, name, MOST_MESSAGES) if name else []
+        self.query_one(AgentNote).show(self.agent, words, sent)
         if self.small:
             self.hint(self.hint_of("agent_log", "Log"), self.hint_of("agent_message"), self.hint_of("back", ""))
         else:
@@ -257,7 +283,7 @@ class Agents(AgentActions, RowActions, Overlay):
         """Show the log, of this agent alone."""
         name = self.agent_here()
         if name is not None:
-            self.host.show_log(name)
+            self.context.navigation.show_log(name)
 
 
 class Title(FrameLine):

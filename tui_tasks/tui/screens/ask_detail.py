@@ -7,6 +7,7 @@ from tui_tasks.core.rules.asks import MOST_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
@@ -17,8 +18,8 @@ _SMALL = 60
 class AskDetail(TextLines):
     """Shows the question that it is given; its options can be clicked."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str) -> None:
+        super().__init__(context, id=id)
         self._ask: Ask | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
@@ -54,7 +55,8 @@ class AskDetail(TextLines):
         lines.append([])
         if ask.state != "open":
             lines += [
-                [(f" {line}", "$changed bold")] for line in wrapped(agent_text.closed(ask, self.host.now()), room)
+                [(f" {line}", "$changed bold")]
+                for line in wrapped(agent_text.closed(ask, self.context.clock.now()), room)
             ]
             return lines
         lines += self._options(ask, len(lines), width, small)
@@ -70,7 +72,7 @@ class AskDetail(TextLines):
         return bool(self.screen.has_class("-wide") and not self.screen.has_class("-short"))
 
     def _titled(self, task: TaskLine) -> str:
-        return f"#{self.host.place(task)} {safe_line(task.name, 60)}"
+        return f"#{self.context.numbers.number(task)} {safe_line(task.name, 60)}"
 
     def _head(self, ask: Ask) -> str:
         who = safe_line(ask.agent, 40)
@@ -81,12 +83,12 @@ class AskDetail(TextLines):
         return f"{who} asks about {self._titled(about)}{f', {while_}' if while_ else ''}:"
 
     def _options(self, ask: Ask, at: int, width: int, small: bool) -> list[Drawn]:
-        reply = self.host.key_of("ask_reply")
+        reply = self.context.keymap.key_of("ask_reply")
         rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
         if not ask.options:
             rest = [
-                (self.host.key_of("ask_approve"), "approve", "ask_approve"),
-                (self.host.key_of("ask_deny"), "deny + reason", "ask_deny"),
+                (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
+                (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
         choices = [self._choice(number, text) for number, text in enumerate(ask.options, 1)] + rest
@@ -113,16 +115,16 @@ class AskDetail(TextLines):
         """Key, text and action of an option; there are keys for as many as can be asked with."""
         if number > MOST_OPTIONS:
             return "-", text, ""
-        return self.host.key_of(f"ask_{number}"), text, f"ask_{number}"
+        return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 
     def _meanwhile(self, ask: Ask) -> str:
         said = []
         if self._agent is not None and self._agent.paused:
             said.append(f"{safe_line(ask.agent, 20)} is paused.")
         if self._working is not None and (self._about is None or self._about.uid != self._working.uid):
-            said.append(f"#{self.host.place(self._working)} keeps running meanwhile.")
+            said.append(f"#{self.context.numbers.number(self._working)} keeps running meanwhile.")
         if ask.expires_at is not None:
-            now = self.host.now()
+            now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))
             when = age(ask.expires_at, now) if ask.expires_at > now else "any moment"
             said.append(f"Without an answer it goes on {when}.")

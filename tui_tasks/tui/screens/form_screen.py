@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui_tasks.tui.app.actions import Dialog
+from tui_tasks.tui.app.context import Context
 
 R = TypeVar("R")
 
@@ -23,6 +24,11 @@ class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
 
     has_asked = False
 
+    def __init__(self, context: Context | None = None) -> None:
+        super().__init__()
+        if context is not None:
+            self.context = context
+
     @property
     def has_changes(self) -> bool:
         """Whether something was typed that is not saved."""
@@ -32,6 +38,6 @@ class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
         """Leave; what was typed is given up at the second time."""
         if self.has_changes and not self.has_asked:
             self.has_asked = True
-            self.host.say("Esc again gives up what you typed; ^s saves it.")
+            self.context.say("Esc again gives up what you typed; ^s saves it.")
         else:
             self.dismiss(None)

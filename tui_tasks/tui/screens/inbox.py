@@ -21,16 +21,20 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.actions import bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.screens.agent_actions import AgentActions
 from tui_tasks.tui.screens.ask_answers import AskAnswers
 from tui_tasks.tui.screens.ask_detail import AskDetail
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -41,13 +45,15 @@ KEPT: Final = "inbox"
 class AskWindow(VirtualList[Ask]):
     """Questions, a line each; on a small screen the one that the cursor is on is the screen's first line."""
 
-    inbox: Inbox
+    def __init__(self, context: Context, inbox: Inbox, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self.inbox = inbox
 
     def draw(self, row: Ask, look_: RowLook, line: int) -> Sequence[Part]:
         """Who asks, what, and since when."""
-        now, width = self.host.now(), look_.width
+        now, width = self.context.clock.now(), look_.width
         state = look(agent_text.ask_state(row))
-        mark = state.mark(ascii_only=self.host.ascii_only)
+        mark = state.mark(ascii_only=self.context.ascii_only)
         waited = age(row.opened_at, now)
         if row.state == "open":
             self.lasts(age_lasts(row.opened_at, now))
@@ -100,12 +106,12 @@ class InboxHead(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """How many wait."""
-        waiting = len(self.host.situation.asks)
+        waiting = len(self.context.state.asks)
         told = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
         return [(" Needs you", "bold"), (f"   {told}", "$muted")]
 
 
-class Inbox(AskAnswers):
+class Inbox(Overlay):
     """The screen. `listed` are the open questions, and the one under the cursor when it was closed."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "asks", "agent")
@@ -125,10 +131,12 @@ class Inbox(AskAnswers):
     Inbox.-narrow #under-head, Inbox.-short #under-head { display: none; }
     """
 
-    window: AskWindow
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.window = AskWindow(context, self, id="asks")
+        agents_here = AgentActions(context, self.agent_here)
+        self._answers = AskAnswers(self, agents_here)
+        self.controllers = (self._answers, agents_here, RowMoves(self.window))
         self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
@@ -138,25 +146,23 @@ class Inbox(AskAnswers):
 
     def compose(self) -> ComposeResult:
         """Head, questions, the one under the cursor, the line for an answer."""
-        yield InboxHead(id="inbox-head")
-        yield Rule(id="under-head")
-        self.window = AskWindow(id="asks")
-        self.window.inbox = self
+        yield InboxHead(self.context, id="inbox-head")
+        yield Rule(self.context, id="under-head")
         with Container(id="both"):
             yield self.window
-            yield Rule(id="under-asks")
-            yield Divider()
+            yield Rule(self.context, id="under-asks")
+            yield Divider(self.context)
             with VerticalScroll(id="ask-scroll", can_focus=False):
-                yield AskDetail(id="ask-detail")
-        yield Reply(id="reply")
-        yield FootLine(id="foot")
+                yield AskDetail(self.context, id="ask-detail")
+        yield Reply(self.context, id="reply")
+        yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Read the questions and what was kept; the cursor is on the oldest that was not put off."""
-        kept = views.get(self.host.bridge.db, KEPT) or {}
+        kept = views.get(self.context.db, KEPT) or {}
         self.later = set(kept.get("later", ()))
         self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
-        self.listed.take(self.host.situation.asks)
+        self.listed.take(self.context.state.asks)
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
         self.window.show(self.listed, first)
         self.window.focus()
@@ -195,7 +201,7 @@ class Inbox(AskAnswers):
         if ask.task_uid is None:
             return None
         if ask.task_uid not in self._tasks:
-            found = agent_text.live_task(self.host.bridge.db, ask.task_uid)
+            found = agent_text.live_task(self.context.db, ask.task_uid)
             if found is None:
                 return None
             self._tasks[ask.task_uid] = found
@@ -204,7 +210,7 @@ class Inbox(AskAnswers):
     def number(self, ask: Ask) -> str:
         """`#4`, or nothing where the question is about no task."""
         task = self.task_of(ask)
-        return f"#{self.host.place(task)}" if task is not None else ""
+        return f"#{self.context.numbers.number(task)}" if task is not None else ""
 
     def changed(self, changes: Changes) -> None:
         """Take in questions that came, were answered elsewhere or withdrawn; what is typed stays."""
@@ -218,10 +224,10 @@ class Inbox(AskAnswers):
             self._show()
 
     def _read(self) -> set[str]:
-        rows = list(self.host.situation.asks)
+        rows = list(self.context.state.asks)
         under = self.ask
         if under is not None and all(ask.uid != under.uid for ask in rows):
-            rows.append(queries.ask(self.host.bridge.db, under.uid))
+            rows.append(queries.ask(self.context.db, under.uid))
         return self.listed.take(rows)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
@@ -240,8 +246,8 @@ class Inbox(AskAnswers):
         ask = self.ask
         detail = self.query_one(AskDetail)
         task = self.task_of(ask) if ask is not None else None
-        working = agents.working(self.host.bridge.db).get(ask.agent) if ask is not None else None
-        agent = queries.agent(self.host.bridge.db, ask.agent) if ask is not None else None
+        working = agents.working(self.context.db).get(ask.agent) if ask is not None else None
+        agent = queries.agent(self.context.db, ask.agent) if ask is not None else None
         detail.put(ask, task, working, agent, draft=ask is not None and ask.uid in self.query_one(Reply).drafts)
         self.query_one(Reply).told(ask)
         self.query_one(InboxHead).again()
@@ -256,12 +262,12 @@ class Inbox(AskAnswers):
         elif ask is None:
             self.hint(self.hint_of("back"))
         elif ask.state != "open":
-            word = "Next" if self.host.situation.asks else "Back"
+            word = "Next" if self.context.state.asks else "Back"
             self.hint(self.hint_of("ask_open", word), self.hint_of("agent_message", "Message"))
         elif self.small:
-            keys = "/".join(map(self.host.key_of, ("ask_approve", "ask_deny")))
-            back = (self.host.key_of("back"), "", "back")
-            reply_key = (self.host.key_of("ask_reply"), "", "ask_reply")
+            keys = "/".join(map(self.context.keymap.key_of, ("ask_approve", "ask_deny")))
+            back = (self.context.keymap.key_of("back"), "", "back")
+            reply_key = (self.context.keymap.key_of("ask_reply"), "", "ask_reply")
             self.hint(("1-9", "pick", ""), (keys, "", ""), reply_key, self.hint_of("ask_later", "later"), back)
         else:
             others = map(self.hint_of, ("ask_approve", "ask_deny", "ask_reply", "ask_later", "back"))
@@ -269,20 +275,8 @@ class Inbox(AskAnswers):
 
     # What can be done
 
-    def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; answers need a question that is open."""
-        ask = self.ask
-        if action.needs == "ask":
-            if ask is None:
-                return "nothing needs you"
-            if ask.state != "open":
-                return agent_text.closed(ask, self.host.now())
-        return super().why_not(action)
-
-    def do_ask_later(self) -> None:
-        """Put the question off and go on to the next; go back where there is none."""
-        ask = self.ask
-        assert ask is not None
+    def put_off(self, ask: Ask) -> None:
+        """Put a question off and go on to the next, or take it up again."""
         self.later ^= {ask.uid}
         self.window.again()
         if ask.uid in self.later:
@@ -297,9 +291,9 @@ class Inbox(AskAnswers):
             self._next()
         elif ask.task_uid is not None and self.task_of(ask) is not None:
             self.do_back()
-            self.host.go_to(ask.task_uid)
+            self.context.navigation.go_to(ask.task_uid)
         else:
-            self.host.say("This question is about no task.")
+            self.context.say("This question is about no task.")
 
     def do_page_down(self) -> None:
         """Scroll the question."""
@@ -315,11 +309,11 @@ class Inbox(AskAnswers):
         if reply.is_open:
             reply.close()
             return
-        openly = {ask.uid for ask in self.host.situation.asks}
+        openly = {ask.uid for ask in self.context.state.asks}
         drafts = {uid: draft for uid, draft in reply.drafts.items() if uid in openly}
         kept = {"later": sorted(self.later & openly), "drafts": drafts}
-        if kept != (views.get(self.host.bridge.db, KEPT) or {"later": [], "drafts": {}}):
-            self.host.flow(self.host.bridge.remember(KEPT, kept))
+        if kept != (views.get(self.context.db, KEPT) or {"later": [], "drafts": {}}):
+            self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
 
     def _next(self) -> None:
@@ -332,6 +326,10 @@ class Inbox(AskAnswers):
             self.do_back()
         else:
             self.window.move_to(wanted.uid)
+
+    def on_reply_given(self, event: Reply.Given) -> None:
+        """Send it."""
+        self._answers.send_reply(event)
 
     def on_reply_closed(self, event: Reply.Closed) -> None:
         """The keys are the screen's again."""

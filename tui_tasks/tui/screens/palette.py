@@ -25,7 +25,9 @@ from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.action_lookup import ActionLookup
+    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.app.theme_manager import ThemeManager
 
 MOST_LISTS = 500
 
@@ -152,8 +154,16 @@ class Picker(Dialog, ModalScreen[None]):
     WINDOW: ClassVar[type[PaletteList]] = PaletteList
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
 
-    def __init__(self, sign: str, entries: Sequence[PaletteEntry], *, left: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        sign: str,
+        entries: Sequence[PaletteEntry],
+        *,
+        left: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__()
+        self.context = context
         self._sign = sign
         self._entries = entries
         self._undo_looks = left
@@ -165,8 +175,8 @@ class Picker(Dialog, ModalScreen[None]):
                 yield Static(plain(f" {self._sign}", "$changed bold"))
                 yield PickerWords(id="search", keys=self._keys())
             yield Static("")
-            yield self.WINDOW(id="entries")
-            yield FootLine(id="foot")
+            yield self.WINDOW(self.context, id="entries")
+            yield FootLine(self.context, id="foot")
 
     def _keys(self) -> dict[str, Callable[[], object]]:
         def move(by: int, page: bool = False) -> Callable[[], object]:
@@ -234,7 +244,7 @@ class Picker(Dialog, ModalScreen[None]):
             return
         entry = row.entry
         if entry.why_not:
-            self.host.say(f"{entry.title}: {entry.why_not}")
+            self.context.say(f"{entry.title}: {entry.why_not}")
             return
         if entry.look is None and self._undo_looks is not None:
             self._undo_looks()
@@ -249,12 +259,12 @@ class Picker(Dialog, ModalScreen[None]):
         self.dismiss()
 
 
-def palette(app: TaskApp) -> Picker:
+def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
     """Every action that can be done here, every theme, list and saved view."""
-    was = app.theme
-    actions = [replace(entry, beside=app.key_of(name)) for name, entry in _actions(app).items()]
-    entries = [*actions, *_themes(app), *_lists(app), *_views(app)]
-    return Picker(":", entries, left=lambda: setattr(app, "theme", was))
+    before = themes.current
+    actions = [replace(entry, beside=context.keymap.key_of(name)) for name, entry in _actions(lookup).items()]
+    entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
+    return Picker(context, ":", entries, left=lambda: themes.apply(before))
 
 
 # The groups of the help, by their scopes, in its order.
@@ -274,29 +284,29 @@ _GROUPS: Final = {
 }
 
 
-def help_screen(app: TaskApp) -> Picker:
+def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     """Every action there is, in groups, each with its keys and its id: groups that can be done here first."""
-    here = _actions(app)
+    here = _actions(lookup)
     groups: dict[str, list[PaletteEntry]] = {scope: [] for scope in _GROUPS}
     for action in ACTIONS.values():
         scope = next(scope for scope in _GROUPS if scope in action.scopes)
         entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=f"in the {_place(action)}")
-        groups[scope].append(replace(entry, key=app.keys_of(action.id), beside=action.id))
+        groups[scope].append(replace(entry, key=context.keymap.keys_of(action.id), beside=action.id))
     entries: list[PaletteEntry] = []
     for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
         if groups[scope]:
             entries += [PaletteEntry(_GROUPS[scope], heading=True), *groups[scope]]
-    return Picker("?", entries)
+    return Picker(context, "?", entries)
 
 
 def _place(action: Action) -> str:
     return min(action.scopes)
 
 
-def _actions(app: TaskApp) -> dict[str, PaletteEntry]:
+def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
     """What the focus, and what it stands in, offers now, by the actions' ids."""
     entries: dict[str, PaletteEntry] = {}
-    for actor in app.actors():
+    for actor in lookup.actors():
         for action in actor.offers():
             if action.id not in entries:
                 why = actor.why_not(action) or ""
@@ -312,24 +322,22 @@ def _does(actor: Actor, id: str) -> Callable[[], None]:
     return does
 
 
-def _themes(app: TaskApp) -> list[PaletteEntry]:
-    def wear(name: str) -> Callable[[], None]:
-        return lambda: setattr(app, "theme", name)
+def _themes(themes: ThemeManager, context: Context) -> list[PaletteEntry]:
+    def apply(name: str) -> Callable[[], None]:
+        return lambda: themes.apply(name)
 
     def keep(name: str) -> Callable[[], None]:
-        return lambda: app.flow(app.keep_theme(name))
+        return lambda: context.run(themes.keep(name, context.say))
 
-    names = {"ansi": "ansi (terminal colours)"}
-    return [
-        PaletteEntry(f"Theme: {names.get(name, name)}", run=keep(name), look=wear(name)) for name in app.theme_names
-    ]
+    titles = {"ansi": "ansi (terminal colours)"}
+    return [PaletteEntry(f"Theme: {titles.get(name, name)}", run=keep(name), look=apply(name)) for name in themes.names]
 
 
-def _lists(app: TaskApp) -> list[PaletteEntry]:
+def _lists(context: Context) -> list[PaletteEntry]:
     def go(list_id: int) -> Callable[[], None]:
-        return lambda: app.show_list(list_id)
+        return lambda: context.navigation.show_list(list_id)
 
-    found = list(app.situation.lists.values())[-MOST_LISTS:]
+    found = list(context.state.lists.values())[-MOST_LISTS:]
     archived = {True: "archived, "}
     return [
         PaletteEntry(
@@ -341,11 +349,11 @@ def _lists(app: TaskApp) -> list[PaletteEntry]:
     ]
 
 
-def _views(app: TaskApp) -> list[PaletteEntry]:
+def _views(context: Context) -> list[PaletteEntry]:
     def use(text: str) -> Callable[[], None]:
-        return lambda: app.filter_by(text)
+        return lambda: context.navigation.filter_by(text)
 
-    saved = dict(app.config.views) | views.filters(app.bridge.db)
+    saved = dict(context.config.views) | views.filters(context.db)
     return [
         PaletteEntry(f"View: {safe_line(name, 80)}", safe_line(text, 40), run=use(text)) for name, text in saved.items()
     ]

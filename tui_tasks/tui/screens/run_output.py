@@ -6,13 +6,11 @@ import codecs
 import re
 from typing import Final
 
-from rich.segment import Segment
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tui_tasks.core.schedule.run_logs import RunLog
-from tui_tasks.text.safe import cell_len
-from tui_tasks.tui.app.actions import AppAccess
+from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.widgets.painting import LinePainter, strip_of
 from tui_tasks.tui.widgets.scrolling import WheelScrolling
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import wrapped
@@ -30,13 +28,13 @@ def readable(text: str) -> str:
     return text
 
 
-class RunOutput(WheelScrolling, AppAccess, Widget, can_focus=True):
+class RunOutput(WheelScrolling, LinePainter, can_focus=True):
     """Output in lines as wide as there is room. It follows the end until somebody scrolls back."""
 
     DEFAULT_CSS = "RunOutput { height: 1fr; width: 1fr; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str) -> None:
+        super().__init__(context, id=id)
         self._text = ""
         self._rows: list[str] = []
         self._width = 0
@@ -105,8 +103,6 @@ class RunOutput(WheelScrolling, AppAccess, Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, ink = self.size.width, StyleCache.of(self.app)
         at = self._top + y
         text = f" {self._rows[at]}" if at < len(self._rows) else ""
-        style = ink.style("" if self._text else "$muted")
-        return Strip([Segment(text, style), Segment(" " * max(0, width - cell_len(text)), style)]).crop(0, width)
+        return strip_of([(text, "" if self._text else "$muted")], self.own_size.width, StyleCache.of(self.app))

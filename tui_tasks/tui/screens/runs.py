@@ -17,6 +17,7 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts, count, size
 from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
@@ -25,7 +26,7 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.screens.run_output import RunOutput
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowActions
+from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.scrolling import FAR
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
@@ -84,10 +85,10 @@ class RunWindow(VirtualList[RunLine]):
 
     def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>✗ Sat 21 Nov 08:00  schedule  failed 41s  exit 1  smtp: 535 ...`."""
-        host, width = self.host, look_.width
-        now, ascii_only = host.now(), host.ascii_only
+        context, width = self.context, look_.width
+        now, ascii_only = context.clock.now(), context.ascii_only
         shown = job_text.run_look(row)
-        at = host.time_of(row.at) if row.at is not None else "-"
+        at = context.clock.time_of(row.at) if row.at is not None else "-"
         if row.started_at is not None and row.ended_at is None:
             self.lasts(age_lasts(row.started_at, now))
         told = [job_text.went(row, now)] if width < 70 else [f"{row.trigger:<8}", job_text.went(row, now)]
@@ -138,8 +139,8 @@ class OutputHead(FrameLine):
         if run is None:
             return ()
         shown = job_text.run_look(run)
-        at = self.host.time_of(run.at) if run.at is not None else ""
-        mark = shown.mark(ascii_only=self.host.ascii_only)
+        at = self.context.clock.time_of(run.at) if run.at is not None else ""
+        mark = shown.mark(ascii_only=self.context.ascii_only)
         why = f" · {safe_line(run.why, max(1, width - 24))}" if run.why else ""
         return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (why, shown.color)]
 
@@ -152,7 +153,7 @@ class OutputHead(FrameLine):
         return [(f"{size(self.total)}{follow} ", "$muted")]
 
 
-class RunView(RowActions, Overlay):
+class RunView(Overlay):
     """Runs above or beside, output of the one under the cursor below; on a small screen one of the two."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "runs")
@@ -174,30 +175,29 @@ class RunView(RowActions, Overlay):
     RunView.-narrow.-output #run-side, RunView.-short.-output #run-side { display: block; }
     """
 
-    window: RunWindow
-
-    def __init__(self, job_uid: str) -> None:
-        super().__init__()
+    def __init__(self, context: Context, job_uid: str) -> None:
+        super().__init__(context)
+        self.window = RunWindow(context, id="runs")
+        self.controllers = (RunMoves(self),)
         self._job_uid = job_uid
         self._shown: RunLine | None = None
 
     def compose(self) -> ComposeResult:
         """Head, runs, output."""
-        yield RunsHead(id="runs-head")
-        yield Rule()
+        yield RunsHead(self.context, id="runs-head")
+        yield Rule(self.context)
         with Container(id="run-body"):
-            self.window = RunWindow(id="runs")
             yield self.window
-            yield Rule(id="under-runs")
-            yield Divider()
+            yield Rule(self.context, id="under-runs")
+            yield Divider(self.context)
             with Vertical(id="run-side"):
-                yield OutputHead(id="output-head")
-                yield RunOutput(id="output")
-        yield FootLine(id="foot")
+                yield OutputHead(self.context, id="output-head")
+                yield RunOutput(self.context, id="output")
+        yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Read the runs; the newest is shown."""
-        self.window.show(RunsOfJob(self.host.bridge.db, self._job_uid))
+        self.window.show(RunsOfJob(self.context.db, self._job_uid))
         self.window.focus()
         self._read_job()
         self.set_interval(POLL, self._poll)
@@ -213,10 +213,10 @@ class RunView(RowActions, Overlay):
         return self.window.row
 
     def _read_job(self) -> None:
-        job = queries_jobs.any_job(self.host.bridge.db, self._job_uid)
+        job = queries_jobs.any_job(self.context.db, self._job_uid)
         head = self.query_one(RunsHead)
         if job is not None:
-            place = [each.uid for each in queries_jobs.jobs(self.host.bridge.db)]
+            place = [each.uid for each in queries_jobs.jobs(self.context.db)]
             number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
             head.title = f"{number}{job.name}"
             head.told = "deleted" if job.deleted else job_text.when(job)
@@ -250,10 +250,10 @@ class RunView(RowActions, Overlay):
         if run is None or before is None or before.uid != run.uid:
             self.output.following = True
         if run is not None and (before is None or before.uid != run.uid or before != run):
-            log = queries_jobs.run_log(self.host.bridge.db, run.uid)
+            log = queries_jobs.run_log(self.context.db, run.uid)
             if before is None or before.uid != run.uid or log.total < self.output.total or not self.output.total:
                 self.output.show(log, self._note(run))
-        self._head()
+        self.draw_head()
         if self.small:
             word = "Runs" if self.has_class("-output") else "Output"
             self.hint(self.hint_of("run_output", word), self.hint_of("run_stop", "End"), self.hint_of("back", ""))
@@ -262,12 +262,12 @@ class RunView(RowActions, Overlay):
 
     def _note(self, run: RunLine) -> str:
         """What is said in place of output."""
-        found = queries_jobs.any_run(self.host.bridge.db, run.uid)
+        found = queries_jobs.any_run(self.context.db, run.uid)
         if found is None:
             return ""
         told = [part for part in (found.reason, found.result) if part]
         if run.state == "running" and not run.dedicated:
-            until = f" until {self.host.time_of(run.deadline)}" if run.deadline is not None else ""
+            until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
             told.append(f"The agent was asked; its answer is waited for{until}.")
         elif run.decision != "ran":
             told.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
@@ -277,7 +277,8 @@ class RunView(RowActions, Overlay):
             told.append(f"Input: {found.context}")
         return "\n\n".join(told)
 
-    def _head(self) -> None:
+    def draw_head(self) -> None:
+        """Say whose output it is, how much, and whether its end is followed."""
         head = self.query_one(OutputHead)
         head.run, head.total, head.following = self.run, self.output.total, self.output.following
         head.again()
@@ -287,10 +288,10 @@ class RunView(RowActions, Overlay):
         run = self._shown
         if run is None or run.state != "running":
             return
-        log = queries_jobs.run_log(self.host.bridge.db, run.uid, self.output.total)
+        log = queries_jobs.run_log(self.context.db, run.uid, self.output.total)
         if log.pieces and not self.output.add(log):
-            self.output.show(queries_jobs.run_log(self.host.bridge.db, run.uid))
-        self._head()
+            self.output.show(queries_jobs.run_log(self.context.db, run.uid))
+        self.draw_head()
 
     # What can be done
 
@@ -304,12 +305,13 @@ class RunView(RowActions, Overlay):
         return super().why_not(action)
 
     @property
-    def _on_output(self) -> bool:
+    def is_on_output(self) -> bool:
+        """Whether the output has the focus, and not the runs."""
         return self.output.has_focus
 
     def do_run_output(self) -> None:
         """Go to the output, or back to the runs."""
-        if self._on_output:
+        if self.is_on_output:
             self.remove_class("-output")
             self.window.focus()
         else:
@@ -323,54 +325,74 @@ class RunView(RowActions, Overlay):
             self.output.following = False
         else:
             self.output.scroll_rows(FAR)
-        self._head()
+        self.draw_head()
 
     async def do_run_stop(self) -> None:
         """End the run, once asked."""
         run = self.run
-        if run is not None and await confirm(self.host, "End this run?", "end it"):
-            await self.host.bridge.commit(StopRun(run.uid))
-            self.host.say("It is being ended." if run.dedicated else "It was ended.")
+        if run is not None and await confirm(self.context, "End this run?", "end it"):
+            await self.context.link.commit(StopRun(run.uid))
+            self.context.say("It is being ended." if run.dedicated else "It was ended.")
 
     def do_run_copy(self) -> None:
         """Copy the output."""
         text = self.output.text
-        self.host.copy_to_clipboard(text)
-        self.host.say(f"Copied {count(len(text), 'character')}.")
+        self.context.copy(text)
+        self.context.say(f"Copied {count(len(text), 'character')}.")
 
     def do_back(self) -> None:
         """From the output to the runs, from there to the pane."""
-        if self._on_output:
+        if self.is_on_output:
             self.do_run_output()
         else:
             super().do_back()
 
+
+class RunMoves(RowMoves):
+    """Moves in the runs or in the output, whichever has the focus; pages are always those of the output."""
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__(view.window)
+        self._view = view
+
     def do_down(self) -> None:
         """Down, in what has the focus."""
-        self.output.scroll_rows(1) if self._on_output else super().do_down()
-        self._head()
+        if not self._scrolled(1):
+            super().do_down()
 
     def do_up(self) -> None:
         """Up."""
-        self.output.scroll_rows(-1) if self._on_output else super().do_up()
-        self._head()
+        if not self._scrolled(-1):
+            super().do_up()
 
     def do_first(self) -> None:
         """To the first run, or the beginning of the output."""
-        self.output.scroll_rows(-FAR) if self._on_output else super().do_first()
-        self._head()
+        if not self._scrolled(-FAR):
+            super().do_first()
 
     def do_last(self) -> None:
         """To the last run, or the end of the output."""
-        self.output.scroll_rows(FAR) if self._on_output else super().do_last()
-        self._head()
+        if not self._scrolled(FAR):
+            super().do_last()
 
     def do_page_down(self) -> None:
         """A page of the output, wherever the cursor is."""
-        self.output.scroll_rows(max(1, self.output.size.height - 1))
-        self._head()
+        self._scroll(self._page)
 
     def do_page_up(self) -> None:
         """A page back."""
-        self.output.scroll_rows(-max(1, self.output.size.height - 1))
-        self._head()
+        self._scroll(-self._page)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self._view.output.size.height - 1)
+
+    def _scrolled(self, by: int) -> bool:
+        """Scroll the output where that has the focus; False where it has not."""
+        if self._view.is_on_output:
+            self._scroll(by)
+        return self._view.is_on_output
+
+    def _scroll(self, by: int) -> None:
+        self._view.output.scroll_rows(by)
+        self._view.draw_head()

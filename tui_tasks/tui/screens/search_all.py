@@ -14,6 +14,7 @@ from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
 from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
 from tui_tasks.tui.widgets.frame import FootLine
@@ -41,8 +42,8 @@ class SearchAll(Picker):
 
     WINDOW = FoundWindow
 
-    def __init__(self) -> None:
-        super().__init__("/", ())
+    def __init__(self, context: Context) -> None:
+        super().__init__(context, "/", ())
         self._found: list[TaskLine] = []
         self._wanted = Filter()
         self._homes: list[TaskList] = []
@@ -58,17 +59,17 @@ class SearchAll(Picker):
         parsed = parse(text, typing=True)
         if self._going_on is not None:
             self._going_on.stop()
-        self.host.say(parsed.problem)
+        self.context.say(parsed.problem)
         self._found.clear()
-        now = local_time(self.host.now(), self.host.zone)
-        self._wanted = Filter(parsed.of_tasks, self.host.situation.looked.at, now)
+        now = local_time(self.context.clock.now(), self.context.clock.zone)
+        self._wanted = Filter(parsed.of_tasks, self.context.state.looked.at, now)
         self._homes = self._lists(parsed) if parsed.terms else []
         self._rank = pages.FIRST
         self._go_on()
 
     def _lists(self, parsed: Parsed) -> list[TaskList]:
         """The lists to look into, those of `list:` where there is any."""
-        host = self.host
+        context = self.context
         named = [term for term in parsed.lists if not term.negated]
         without = [term.value.casefold() for term in parsed.lists if term.negated]
 
@@ -78,9 +79,9 @@ class SearchAll(Picker):
             return wanted and not any(name.startswith(value) for value in without)
 
         # A list that is archived is looked into where it is named.
-        lists = host.situation.lists.values()
+        lists = context.state.lists.values()
         homes = [home for home in lists if home.total and is_meant(home) and (named or not home.archived)]
-        return sorted(homes, key=lambda home: home.id != host.list_id)
+        return sorted(homes, key=lambda home: home.id != context.state.list_id)
 
     def _go_on(self) -> None:
         """Look into the next lists, or further into a long one."""
@@ -88,7 +89,7 @@ class SearchAll(Picker):
             if not self._homes or len(self._found) >= MOST_FOUND:
                 break
             room = MOST_FOUND - len(self._found)
-            page = pages.after(self.host.bridge.db, self._homes[0].id, self._rank, room, self._wanted)
+            page = pages.after(self.context.db, self._homes[0].id, self._rank, room, self._wanted)
             self._found += page
             if page.reached is not None:
                 self._rank = page.reached
@@ -113,15 +114,15 @@ class SearchAll(Picker):
         self.query_one(FootLine).hint(("Enter", "Go there", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
 
     def _entry(self, task: TaskLine) -> PaletteEntry:
-        host = self.host
-        state = look(host.situation.status_of(task)).mark(ascii_only=host.ascii_only)
+        context = self.context
+        state = look(context.state.status_of(task)).mark(ascii_only=context.ascii_only)
         # To number a task of a long list, all before it would have to be counted.
-        ahead = host.situation.places.known(task.list_id, task.rank)
+        ahead = context.numbers.known(task.list_id, task.rank)
         number = "#…" if ahead is None else f"#{ahead + 1}"
-        home = host.situation.lists.get(task.list_id)
-        where = safe_line(home.name, 24, ascii_only=host.ascii_only) if home is not None else ""
+        home = context.state.lists.get(task.list_id)
+        where = safe_line(home.name, 24, ascii_only=context.ascii_only) if home is not None else ""
         return PaletteEntry(f"{state} {number:<5}{task.name}", where, run=lambda: self._go_to(task.uid))
 
     def _go_to(self, uid: str) -> None:
-        self.host.close_overlays()
-        self.host.go_to(uid)
+        self.context.navigation.close_overlays()
+        self.context.navigation.go_to(uid)

@@ -17,11 +17,12 @@ from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.app.actions import bindings
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.scrolling import KeyScrolling
+from tui_tasks.tui.widgets.scrolling import ScrollKeys
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
@@ -51,7 +52,7 @@ class StatsHead(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """Of which list."""
-        found = self.host.current_list
+        found = self.context.state.current_list
         name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
         return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
 
@@ -65,20 +66,21 @@ class StatsLines(TextLines):
     def lines(self, width: int) -> list[Drawn]:
         """All of it; what does not fit can be scrolled to."""
         if self.figures is None:
-            told = bar(self.progress, max(10, width // 3), ascii_only=self.host.ascii_only)
+            told = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (told, "$primary")]] if self.progress else []
-        return drawn(self.figures, width, ascii_only=self.host.ascii_only)
+        return drawn(self.figures, width, ascii_only=self.context.ascii_only)
 
 
-class Stats(KeyScrolling, Overlay):
+class Stats(Overlay):
     """The screen."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = "Stats #stats-scroll { height: 1fr; }"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.controllers = (ScrollKeys(self),)
         self._tally: statistics.Tally | None = None
         self._list_id = 0
         self._seq = 0
@@ -89,11 +91,11 @@ class Stats(KeyScrolling, Overlay):
 
     def compose(self) -> ComposeResult:
         """Head and figures."""
-        yield StatsHead(id="stats-head")
-        yield Rule()
+        yield StatsHead(self.context, id="stats-head")
+        yield Rule(self.context)
         with VerticalScroll(id="stats-scroll", can_focus=True):
-            yield StatsLines(id="stats")
-        yield FootLine(id="foot")
+            yield StatsLines(self.context, id="stats")
+        yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -102,10 +104,10 @@ class Stats(KeyScrolling, Overlay):
         self._begin()
 
     def _begin(self) -> None:
-        db, now = self.host.bridge.db, self.host.now()
-        assert self.host.zone is not None
-        starts = bounds(now, self.host.zone)
-        self._list_id, self._since = self.host.list_id, starts[0]
+        db, now = self.context.db, self.context.clock.now()
+        assert self.context.clock.zone is not None
+        starts = bounds(now, self.context.clock.zone)
+        self._list_id, self._since = self.context.state.list_id, starts[0]
         self._tally = statistics.Tally(starts)
         oldest, newest = statistics.seq_before(db, starts[0]), journal.newest(db)
         self._seq = max(oldest, newest - statistics.MOST)
@@ -134,7 +136,7 @@ class Stats(KeyScrolling, Overlay):
         stats = self.query_one(StatsLines)
         while True:
             self._again = False
-            await self._count_up_to(journal.newest(self.host.bridge.db))
+            await self._count_up_to(journal.newest(self.context.db))
             stats.figures = self._figures()
             stats.again()
             if not self._again:
@@ -147,7 +149,7 @@ class Stats(KeyScrolling, Overlay):
         stats, start = self.query_one(StatsLines), self._seq
         while self._seq < newest:
             high = min(self._seq + statistics.STRETCH, newest)
-            self._tally.take(statistics.events(self.host.bridge.db, self._list_id, self._seq, high))
+            self._tally.take(statistics.events(self.context.db, self._list_id, self._seq, high))
             self._seq = high
             if newest - start > _LONG * statistics.STRETCH and stats.figures is None:
                 stats.progress = (high - start) / (newest - start)
@@ -156,22 +158,24 @@ class Stats(KeyScrolling, Overlay):
 
     def _figures(self) -> Figures:
         assert self._tally is not None
-        assert self.host.zone is not None
-        waits = statistics.waits(self.host.bridge.db, self._since)
-        now = self.host.now()
+        assert self.context.clock.zone is not None
+        waits = statistics.waits(self.context.db, self._since)
+        now = self.context.clock.now()
         longest = statistics.longest_wait(waits, now)
-        about = self.host.place_of(longest[1].task_uid) if longest is not None and longest[1].task_uid else 0
-        found = self.host.situation.lists.get(self._list_id)
+        about = (
+            self.context.numbers.number_of(longest[1].task_uid) if longest is not None and longest[1].task_uid else 0
+        )
+        found = self.context.state.lists.get(self._list_id)
         return Figures(
             tally=self._tally,
             now_open=found.pending + found.in_progress if found is not None else 0,
             waits=waits,
             longest=longest[0] if longest is not None else None,
             longest_about=f"(#{about})" if about else "",
-            jobs=statistics.job_counts(self.host.bridge.db, now),
-            runs=statistics.runs(self.host.bridge.db, self._since),
+            jobs=statistics.job_counts(self.context.db, now),
+            runs=statistics.runs(self.context.db, self._since),
             now=now,
-            zone=self.host.zone,
+            zone=self.context.clock.zone,
             cut=self._cut,
         )
 

@@ -214,7 +214,7 @@ class QuickAdd(AppAccess, Vertical):
         whole = "the description of this task" if typed.strip() else "one task: first its title, then its description"
         choices = [Choice("t", f"a task a line: {count(len(items), 'task')}", "", too_many), Choice("d", whole)]
         title = f"{count(len(text.splitlines()), 'line')} were pasted"
-        key = await self.host.push_screen_wait(Menu(title, choices))
+        key = await self.host.push_screen_wait(Menu(self.context, title, choices))
         if key == "t":
             self.post_message(self.Add([self._wish_of(item) for item in items], self._place, typed))
             self._write("")

@@ -85,7 +85,7 @@ class TaskActions(RowActions, Pane):
             already = all(task.status == status for task in tasks)
             word = f"{shown.mark(ascii_only=self.host.ascii_only)} {shown.word}"
             choices.append(Choice(letter, word, shown.color, "it is already" if already else ""))
-        key = await self.host.push_screen_wait(Menu(f"Status of {self._named(tasks)}", choices))
+        key = await self.host.push_screen_wait(Menu(self.context, f"Status of {self._named(tasks)}", choices))
         if key is not None and await self.set_status([task.uid for task in tasks], STATUS_KEYS[key]):
             self.window.clear_marks()
 
@@ -95,7 +95,9 @@ class TaskActions(RowActions, Pane):
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
         if status in ASKED_WHY:
-            prompt = Prompt(f"Why {LOOKS[status].word}?", done=f"Set {LOOKS[status].word}", hint="goes into the log")
+            prompt = Prompt(
+                self.context, f"Why {LOOKS[status].word}?", done=f"Set {LOOKS[status].word}", hint="goes into the log"
+            )
             why = await self.host.push_screen_wait(prompt)
             if why is None:
                 return False
@@ -165,7 +167,7 @@ class TaskActions(RowActions, Pane):
         """With a title and a description from the editor, where the human has changed anything there."""
         from tui_tasks.tui.inputs import editor
 
-        text = editor.edit(self.host, editor.as_document(wish.draft.name, wish.description))
+        text = editor.edit(self.context, editor.as_document(wish.draft.name, wish.description))
         if text is None:
             return wish
         name, description = editor.from_document(text, wish.description)
@@ -210,7 +212,7 @@ class TaskActions(RowActions, Pane):
         from tui_tasks.tui.inputs.dialogs import confirm
 
         tasks = self._tasks()
-        if len(tasks) > 1 and not await confirm(self.host, f"Delete {count(len(tasks), 'task')}?", "delete them"):
+        if len(tasks) > 1 and not await confirm(self.context, f"Delete {count(len(tasks), 'task')}?", "delete them"):
             return
         named = self._named(tasks)
         await self.host.bridge.commit(*(DeleteTask(task.uid) for task in tasks))
@@ -231,7 +233,7 @@ class TaskActions(RowActions, Pane):
             for home in host.situation.lists.values()
             if any(task.list_id != home.id for task in tasks)
         ]
-        host.push_screen(Picker("→", entries))
+        host.push_screen(Picker(self.context, "→", entries))
 
     async def _move_to(self, uids: list[str], home: TaskList) -> None:
         await self.host.bridge.commit(*(MoveTask(uid, list_uid=home.uid) for uid in uids))
@@ -249,11 +251,11 @@ class TaskActions(RowActions, Pane):
         kind: str | None = "n"
         if len(agents) == 1:
             choices = [Choice("n", "note into the log"), Choice("m", f"message to {safe_line(agents[0], 40)}")]
-            kind = await self.host.push_screen_wait(Menu(self._named(tasks), choices))
+            kind = await self.host.push_screen_wait(Menu(self.context, self._named(tasks), choices))
         if kind is None:
             return
         title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {safe_line(agents[0], 40)}"
-        text = await self.host.push_screen_wait(Prompt(title, done="Log" if kind == "n" else "Send"))
+        text = await self.host.push_screen_wait(Prompt(self.context, title, done="Log" if kind == "n" else "Send"))
         if text is None or not text.strip():
             return
         if kind == "n":
@@ -268,7 +270,7 @@ class TaskActions(RowActions, Pane):
 
         tasks = self._tasks()
         choices = [Choice("i", "id"), Choice("m", "Markdown"), Choice("t", "title")]
-        key = await self.host.push_screen_wait(Menu(f"Copy of {self._named(tasks)}", choices))
+        key = await self.host.push_screen_wait(Menu(self.context, f"Copy of {self._named(tasks)}", choices))
         if key is None:
             return
         texts = {"i": "\n".join, "m": "\n\n".join, "t": "\n".join}[key](

@@ -150,7 +150,7 @@ class EditScreen(FormScreen[Form]):
         """Write the description elsewhere."""
         from tui_tasks.tui.inputs import editor
 
-        text = editor.edit(self.host, self.query_one(LongText).value)
+        text = editor.edit(self.context, self.query_one(LongText).value)
         if text is not None:
             self.query_one(LongText).value = text
 
@@ -341,7 +341,7 @@ async def edit_outside(app: TaskApp, task: Task) -> None:
     """Let the human edit title and description in their own editor, until what they wrote can be saved."""
     from tui_tasks.tui.inputs import editor
 
-    text = editor.edit(app, editor.as_document(task.name, task.description))
+    text = editor.edit(app.context, editor.as_document(task.name, task.description))
     while text is not None:
         name, description = editor.from_document(text, task.description)
         changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
@@ -351,7 +351,7 @@ async def edit_outside(app: TaskApp, task: Task) -> None:
             app.say("A task needs a title; nothing was saved.")
         if not name or await save(app, task, changes):
             return
-        text = editor.edit(app, text) or text
+        text = editor.edit(app.context, text) or text
 
 
 def _shown(app: TaskApp, name: str, value: Any) -> str:

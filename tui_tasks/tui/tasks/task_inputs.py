@@ -77,7 +77,9 @@ class TaskWords(TaskActions):
             return
         from tui_tasks.tui.inputs.dialogs import Prompt
 
-        name = await self.host.push_screen_wait(Prompt("Name of the view", done="Save", hint="the palette shows it"))
+        name = await self.host.push_screen_wait(
+            Prompt(self.context, "Name of the view", done="Save", hint="the palette shows it")
+        )
         if name is not None and name.strip():
             await self.host.bridge.remember(views.filter_key(name.strip()), text)
             self.host.say(f"Saved. {self.host.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")

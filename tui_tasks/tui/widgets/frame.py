@@ -13,8 +13,10 @@ from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import age, age_lasts, count, draw_again_in, due
+from tui_tasks.text.times import SECOND, age, age_lasts, count, draw_again_in, due
 from tui_tasks.tui.app.actions import ACTIONS
+from tui_tasks.tui.pane_names import PANES
+from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
@@ -97,12 +99,17 @@ class FrameLine(LinePainter):
         return [*left, (" " * max(0, width - used - wide), ""), *right]
 
 
+def _agents_here(context: Context) -> list[str]:
+    """The agents that have not gone quiet."""
+    return context.state.speaking(context.clock.now() - context.config.quiet_after * SECOND)
+
+
 class Rule(FrameLine):
     """A rule across the screen; `tees` are columns where a divider meets it."""
 
     def left(self, width: int) -> Sequence[Part]:
         """The rule."""
-        return [(sign("rule", ascii_only=self.host.ascii_only) * width, "$rule")]
+        return [(sign("rule", ascii_only=self.context.ascii_only) * width, "$rule")]
 
 
 class TopLine(FrameLine):
@@ -111,17 +118,17 @@ class TopLine(FrameLine):
     def left(self, width: int) -> Sequence[Part]:
         """` [1 List]  2 Board ...`."""
         parts: list[Part] = []
-        for number, (name, title) in enumerate(self.host.TABS.items(), 1):
-            here = name == self.host.pane_name
+        for number, (name, title) in enumerate(PANES.items(), 1):
+            here = name == self.context.navigation.pane_name
             parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
         """`auth.db  live  2 agents`."""
-        app = self.host
-        here = app.agents_here()
-        mode = ("read only", "$state-overdue") if app.bridge.read_only else ("live", "$muted")
-        name = safe_line(Path(app.bridge.path).name, 24)
+        context = self.context
+        here = _agents_here(context)
+        mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
+        name = safe_line(Path(context.link.path).name, 24)
         agents = count(len(here), "agent") if here else "no agent"
         return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 
@@ -129,7 +136,7 @@ class TopLine(FrameLine):
         """Go to the pane that was clicked."""
         at = self.part_number(event.x)
         if at is not None:
-            self.host.show_pane(list(self.host.TABS)[at])
+            self.context.navigation.show_pane(list(PANES)[at])
 
 
 class NowLine(FrameLine):
@@ -144,7 +151,7 @@ class NowLine(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """As many words as fit, in four steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
-        steps = range(0 if width >= 100 else 2 if width >= 60 else 4, 5)
+        steps = range(0 if width >= WIDE else 2 if width >= NARROW else 4, 5)
         for step in steps:
             groups = self._groups(step)
             gap = "      " if step == 0 else "    " if step == 1 else "   "
@@ -161,7 +168,7 @@ class NowLine(FrameLine):
         return parts
 
     def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
-        seen, small = self.host.situation, step == 4
+        seen, small = self.context.state, step == 4
         groups = [("active", self._active(step))]
         waiting = len(seen.asks)
         if waiting:
@@ -175,19 +182,19 @@ class NowLine(FrameLine):
         return [*groups, *self._job(step)]
 
     def _mark(self, state: str) -> str:
-        return look(state).mark(ascii_only=self.host.ascii_only)
+        return look(state).mark(ascii_only=self.context.ascii_only)
 
     def _active(self, step: int) -> list[Part]:
-        app, task = self.host, self.host.situation.active
+        context, task = self.context, self.context.state.active
         if task is None:
-            words = "nothing in progress" if app.agents_here() else "no agent connected"
+            words = "nothing in progress" if _agents_here(context) else "no agent connected"
             return [("idle" if step == 4 else words, "$muted")]
-        now = app.now()
+        now = context.clock.now()
         self.lasts(age_lasts(task.updated_at, now))
-        ahead = app.situation.places.known(task.list_id, task.rank)
+        ahead = context.numbers.known(task.list_id, task.rank)
         if ahead is None:
             # A long list is gone through once the first screen is painted.
-            app.call_after_refresh(self._number_it)
+            self.app.call_after_refresh(self._number_it)
         old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
         parts: list[Part] = [(f"{self._mark('in_progress')} ", "$state-in-progress")]
         if step == 4:
@@ -195,30 +202,30 @@ class NowLine(FrameLine):
         if step <= 1:
             parts.append((f"{safe_line(task.who, 16)}  ", "$muted"))
         parts.append((f"#{number} {safe_line(task.name, 30 if step < 3 else 16)}  ", ""))
-        log = app.situation.active_log
+        log = context.state.active_log
         if step == 0 and log is not None:
             parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
         return [*parts, (f"{old} ago" if step < 2 and old != "now" else old, "$muted")]
 
     def _number_it(self) -> None:
-        if self.host.situation.active is not None:
-            self.host.place(self.host.situation.active)
+        if self.context.state.active is not None:
+            self.context.numbers.number(self.context.state.active)
         self.again()
 
     def _job(self, step: int) -> list[tuple[str, list[Part]]]:
-        app, job = self.host, self.host.situation.next_job
+        context, job = self.context, self.context.state.next_job
         if job is None:
-            return [] if step == 4 or app.situation.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
+            return [] if step == 4 or context.state.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
         name, when = job
-        now = app.now()
+        now = context.clock.now()
         self.lasts(age_lasts(when, now))
         late = when < now
-        mark = self._mark("overdue") if late else sign("scheduled", ascii_only=app.ascii_only)
+        mark = self._mark("overdue") if late else sign("scheduled", ascii_only=context.ascii_only)
         told = due(when, now)
         if step == 4:
             words = told.removeprefix("in ").removeprefix("overdue ")
         elif step <= 1:
-            words = f"{safe_line(name, 16)} {app.time_of(when)}, {told}"
+            words = f"{safe_line(name, 16)} {context.clock.time_of(when)}, {told}"
         else:
             words = f"{safe_line(name, 16)} {told}"
         return [("pane_schedule", [(f"{mark} {words}", "$state-overdue" if late else "")])]
@@ -227,10 +234,10 @@ class NowLine(FrameLine):
         """Go to what was clicked."""
         at = self.part_number(event.x)
         act = self._acts[at] if at is not None and at < len(self._acts) else ""
-        if act == "active" and self.host.situation.active is not None:
-            self.host.go_to(self.host.situation.active.uid)
+        if act == "active" and self.context.state.active is not None:
+            self.context.navigation.go_to(self.context.state.active.uid)
         elif act not in ("", "active"):
-            self.host.do(act)
+            self.context.do(act)
 
 
 class FootLine(FrameLine):
@@ -258,7 +265,7 @@ class FootLine(FrameLine):
     @property
     def said(self) -> str:
         """What it says now: as long as the database cannot be read, that."""
-        unread = self.host.bridge.unread
+        unread = self.context.link.unread
         return self._said or (f"The database cannot be read: {safe_line(unread)}" if unread else "")
 
     def hint(self, *hints: tuple[str, str, str]) -> None:
@@ -284,12 +291,13 @@ class FootLine(FrameLine):
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
         """What it tells of: nothing that would do nothing, and read only nothing that writes."""
         hints = self._hints if self._hints is not None else self._of_pane(width)
-        read_only = self.host.bridge.read_only
+        read_only = self.context.link.read_only
         return [hint for hint in hints if not (read_only and hint[2] and ACTIONS[hint[2]].writes)]
 
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
-        pane = self.host.pane
-        found = ((self.host.key_of(each), pane.short(ACTIONS[each]), each) for each in pane.footer(width < 60))
+        pane = self.context.navigation.pane
+        key_of, small = self.context.keymap.key_of, width < NARROW
+        found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in pane.footer(small))
         return [hint for hint in found if hint[1]]
 
     def on_click(self, event: events.Click) -> None:
@@ -300,5 +308,5 @@ class FootLine(FrameLine):
             x -= cell_len(key) + 1 + cell_len(word) + 2
             if x < 0:
                 if action and not self.said:
-                    self.host.do(action)
+                    self.context.do(action)
                 return

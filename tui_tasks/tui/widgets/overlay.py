@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from tui_tasks.tui.app.actions import ACTIONS, Actor, Dialog, bindings
 from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.widgets.breakpoints import is_compact
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.textual_overrides import CellsCompositor
+from tui_tasks.tui.widgets.textual_overrides import CellsScreen
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.context import Context
@@ -18,20 +18,18 @@ if TYPE_CHECKING:
 Hint = tuple[str, str, str]
 
 
-class Overlay(Dialog, Actor, Screen[None]):
+class Overlay(Dialog, Actor, CellsScreen[None]):
     """One of the screens that the App opens over a pane."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
-    def __init__(self, context: Context | None = None) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__()
-        if context is not None:
-            self.context = context
-        self._compositor = CellsCompositor()
+        self.context = context
 
     def changed(self, changes: Changes) -> None:
-        """Something was written; `host.situation` has taken it in already."""
+        """Something was written; `context.state` has taken it in already."""
 
     def list_turned(self) -> None:
         """The App's list is another one."""
@@ -42,8 +40,8 @@ class Overlay(Dialog, Actor, Screen[None]):
 
     @property
     def small(self) -> bool:
-        """Whether there is room for one thing only: under 60 columns or 16 rows."""
-        return self.size.width < 60 or self.size.height < 16
+        """Whether there is room for one thing only."""
+        return is_compact(self.size)
 
     def hint(self, *hints: Hint) -> None:
         """Tell in the last line what keys do."""
@@ -51,4 +49,4 @@ class Overlay(Dialog, Actor, Screen[None]):
 
     def hint_of(self, id: str, word: str = "") -> Hint:
         """What the last line tells of an action."""
-        return self.host.key_of(id), word or ACTIONS[id].short, id
+        return self.context.keymap.key_of(id), word or ACTIONS[id].short, id

@@ -94,7 +94,7 @@ class LinePainter(AppAccess, PaintWhenVisible):
         try:
             lines = [self.render_line(y) for y in crop.line_range]
         except READ_ERRORS as error:
-            self.host.bridge.cannot_read(error)
+            self.context.link.cannot_read(error)
             lines = [self._line_or_none(y) for y in crop.line_range]
         # The inks have gone through that one.
         filters = [each for each in self.get_line_filters() if not isinstance(each, ANSIToTruecolor)]

@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.tui.app.actions import Action, Actor
+from tui_tasks.tui.app.actions import Action, Actor, Controller
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.widgets.painting import NoRelayout
 
@@ -49,7 +49,7 @@ class Pane(Actor, TransparentContainer):
         return action.short
 
     def changed(self, changes: Changes) -> None:
-        """Something was written; called only while the pane is shown. `app.situation` has taken it in already."""
+        """Something was written; called only while the pane is shown. `context.state` has taken it in already."""
 
     def refreshed(self) -> None:
         """Much may have changed while the pane was not shown, or marks of what is new were taken away: look anew."""
@@ -89,6 +89,37 @@ class Pane(Actor, TransparentContainer):
         if action.needs == "task" and self.target() is None:
             return "no task here"
         return super().why_not(action)
+
+
+class RowMoves(Controller):
+    """Moves the cursor of the rows that it is given."""
+
+    def __init__(self, window: VirtualList[Any]) -> None:
+        self._window = window
+
+    def do_down(self) -> None:
+        """Next row."""
+        self._window.move(1)
+
+    def do_up(self) -> None:
+        """Row before."""
+        self._window.move(-1)
+
+    def do_first(self) -> None:
+        """First row."""
+        self._window.move_first()
+
+    def do_last(self) -> None:
+        """Last row."""
+        self._window.move_last()
+
+    def do_page_down(self) -> None:
+        """A screen on."""
+        self._window.move_page(1)
+
+    def do_page_up(self) -> None:
+        """A screen back."""
+        self._window.move_page(-1)
 
 
 class RowActions(Actor):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
+
+from tui_tasks.tui.app.actions import Controller
 
 WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""
@@ -52,6 +54,49 @@ class WheelScrolling(Scrolling):
         """Scroll; a cursor stays."""
         event.stop()
         self.scroll_rows(-WHEEL)
+
+
+class Scrolled(Protocol):
+    """What keys scroll."""
+
+    @property
+    def page_rows(self) -> int:
+        """How many rows a page is: what is shown, less what stays in sight."""
+        ...
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll by so many rows, down where `by` is above 0, as far as there is anything."""
+
+
+class ScrollKeys(Controller):
+    """The keys that move a cursor scroll what has none."""
+
+    def __init__(self, scrolled: Scrolled) -> None:
+        self._scrolled = scrolled
+
+    def do_down(self) -> None:
+        """A row on."""
+        self._scrolled.scroll_rows(1)
+
+    def do_up(self) -> None:
+        """A row back."""
+        self._scrolled.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        """A page on."""
+        self._scrolled.scroll_rows(max(1, self._scrolled.page_rows))
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._scrolled.scroll_rows(-max(1, self._scrolled.page_rows))
+
+    def do_first(self) -> None:
+        """To the first row."""
+        self._scrolled.scroll_rows(-FAR)
+
+    def do_last(self) -> None:
+        """To the last row."""
+        self._scrolled.scroll_rows(FAR)
 
 
 class KeyScrolling(Scrolling):

@@ -155,7 +155,7 @@ class TextLines(LinePainter):
         """Do what was clicked."""
         for spot in self._spots:
             if spot.line == event.y and spot.first <= event.x < spot.end:
-                self.host.do(spot.action)
+                self.context.do(spot.action)
                 return
 
 
@@ -166,4 +166,4 @@ class Divider(LinePainter):
 
     def render_line(self, y: int) -> Strip:
         """Paint it."""
-        return StyleCache.of(self.app).strip(sign("divider", ascii_only=self.host.ascii_only), "$rule")
+        return StyleCache.of(self.app).strip(sign("divider", ascii_only=self.context.ascii_only), "$rule")

@@ -1,0 +1,67 @@
+"""The lines around the pane, as one thing: they are drawn again, and the last tells the human something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from textual.app import App
+from textual.css.query import NoMatches
+
+from tui_tasks.text.glyphs import bar
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.app.database_link import Writing
+from tui_tasks.tui.widgets.breakpoints import is_wide
+from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
+
+
+class Frame:
+    """Given Textual's App, whose screens have the lines."""
+
+    def __init__(self, app: App[Any], *, ascii_only: bool) -> None:
+        self._app = app
+        self._ascii_only = ascii_only
+
+    def redraw(self) -> None:
+        """Draw the lines around the pane again, where they differ."""
+        for line in (TopLine, NowLine, FootLine):
+            self._app.screen_stack[0].query_one(line).again()
+
+    def redraw_feet(self) -> None:
+        """Draw the last line of every screen again."""
+        for screen in self._app.screen_stack:
+            for foot in screen.query(FootLine):
+                foot.again()
+
+    def say(self, text: str) -> None:
+        """Tell the human something, in one line, for a moment. It is made safe here."""
+        said = safe_line(text)
+        try:
+            self._app.screen.query_one(FootLine).say(said)
+        except NoMatches:
+            self._app.notify(said, markup=False)
+
+    def hint(self, *hints: tuple[str, str, str]) -> None:
+        """Show each (key, word, id of an action or empty) in the footer. None at all: the pane's own again."""
+        self._app.screen_stack[0].query_one(FootLine).hint(*hints)
+
+    def say_problems(self, problems: Sequence[object]) -> None:
+        """Tell the first of what is wrong with the configuration, and how much more there is."""
+        more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
+        told = str(problems[0])
+        # Where there is not much room, what is wrong comes before where the file is.
+        self.say(f"{told if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', told)}{more}")
+
+    def say_writing(self, writing: Writing | None) -> None:
+        """Show how far a long write has come; None: it is over, and whoever began it tells what came of it."""
+        if writing is None:
+            self.say("")
+        elif not writing.has_begun:
+            self.say("Waiting for another process to let the database go…")
+        elif writing.total == 1:
+            self.say(f"Writing…  {count(writing.entries, 'change')}")
+        else:
+            progress = bar(writing.done / writing.total, 20, ascii_only=self._ascii_only)
+            self.say(f"Writing  {progress}  {writing.done:,} of {writing.total:,}")
