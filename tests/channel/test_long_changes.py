@@ -1,5 +1,10 @@
 """A long change is made in steps: others write meanwhile, one undo takes it back, and one that fails leaves nothing."""
 
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import SECOND, START
@@ -113,14 +118,107 @@ def test_a_list_that_comes_to_hold_the_same_key_stops_an_undo_and_what_it_did_is
     assert talk.refused("control:undo")["code"] == "conflict"
 
 
-def test_in_a_batch_there_are_no_steps(talk, between, monkeypatch):
+def test_others_write_while_a_batch_clears_a_list_and_it_is_done_whole_or_not_at_all(talk, other, between):
     filled(talk)
-    monkeypatch.setattr(Database, "let_others_write", None)
     uid = talk.ok("tasklist:display")[0]["uid"]
+    between += [lambda: None] * (MANY + 5) + [lambda: add(other, "new")]
     clear, late = {"tool": "tasklist:clear"}, {"tool": "tasklist:delete_task", "args": {"uid": uid}}
     cleared, gone = talk.one([clear, late])
+    assert between == []
     assert (cleared["error"]["code"], gone["error"]["code"]) == ("conflict", "not_found")
-    assert len(names(talk)) == MANY
+    assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new"]
+    sound(talk)
+    between += [lambda: None] * (MANY + 5) + [lambda: add(other, "newer")]
+    cleared, added = talk.one([clear, {"tool": ADD, "args": {"name": "last"}}])
+    assert (cleared["result"], added["ok"]) == ({"deleted": MANY + 1}, True)
+    assert names(talk) == ["newer", "last"]
+    assert talk.ok("control:undo")["undone"] == added["seq"]
+    assert len(names(talk)) == MANY + 2
+    sound(talk)
+
+
+def test_others_write_while_a_long_list_is_replaced(talk, other, between):
+    bound = {"list": "tasklist"}
+    filled(talk)
+    between += [lambda: None] * (MANY + 5) + [lambda: add(other, "new")]
+    todos = [{"id": str(number), "content": f"todo {number}", "status": "pending"} for number in range(5)]
+    talk.ok("todo", bound, merge=False, todos=todos)
+    assert between == []
+    assert sorted(names(talk)) == ["new", *(f"todo {number}" for number in range(5))]
+    talk.ok("control:undo")
+    assert sorted(names(talk)) == sorted([*(f"task {number}" for number in range(MANY)), "new"])
+    sound(talk)
+
+
+KILLED = """
+import os, signal, sys
+from tui_tasks.core import store as stores
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.operations import ClearList, Undo
+from tui_tasks.core.read.tasks import queries
+
+steps, lets = int(sys.argv[2]), Database.let_others_write
+
+def let_others_write(self, seconds):
+    global steps
+    lets(self, 0)
+    steps -= 1
+    if not steps:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+stores.STEP_SECONDS = 0
+Database.let_others_write = let_others_write
+with stores.Store(sys.argv[1]) as store:
+    what = ClearList(queries.find_list(store.db, "tasklist").uid) if sys.argv[3] == "clear" else Undo()
+    with store.transaction(int(sys.argv[4]), in_steps=True) as transaction, transaction.change():
+        transaction.speak("agent")
+        transaction.run(what)
+"""
+
+
+def killed(talk, steps, what):
+    ended = subprocess.run([sys.executable, "-c", KILLED, talk.store.path, str(steps), what, str(START + 60 * SECOND)])
+    assert ended.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("steps", [1, MANY + 1, 2 * MANY - 1])
+def test_a_change_whose_process_is_killed_between_two_steps_is_taken_back_by_who_writes_next(talk, other, steps):
+    """Also where others have written meanwhile, and where the one that takes it back is killed itself."""
+    filled(talk)
+    killed(talk, steps, "clear")
+    add(other, "new")
+    assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new"]
+    assert talk.store.db.scalar("SELECT count(*) FROM unfinished_change") == 0
+    assert not list(Path(talk.store.path).parent.glob("*-step*"))
+    sound(talk)
+
+
+def test_an_undo_whose_process_is_killed_is_taken_back_as_well(talk, other):
+    uids = filled(talk)
+    talk.ok("tasklist:clear")
+    killed(talk, MANY // 2, "undo")
+    assert 0 < len(names(talk)) < MANY
+    add(other, "new")
+    assert names(talk) == ["new"]
+    talk.ok("control:undo")
+    assert [task["uid"] for task in talk.ok("tasklist:display") if task["name"] != "new"] == uids
+    sound(talk)
+
+
+def test_one_that_is_killed_while_it_takes_a_change_back_leaves_that_to_the_next(talk, other):
+    filled(talk)
+    killed(talk, MANY + 9, "clear")
+    killed(talk, 3, "clear")
+    add(other, "new")
+    assert names(talk) == [*(f"task {number}" for number in range(MANY)), "new"]
+    sound(talk)
+
+
+def test_a_change_whose_process_is_at_work_is_left_to_it(talk, other, between):
+    filled(talk)
+    between += [lambda: None] * (MANY + 5) + [other.store.look_again, lambda: add(other, "new")]
+    talk.ok("tasklist:clear")
+    assert names(talk) == ["new"]
 
 
 @pytest.mark.parametrize("claims", [False, True])

@@ -213,12 +213,14 @@ class Session:
             waiting.clear()
             return self._write_once(lines, now, waiting, savepoints=True)
         except PartlyDone as partly:
-            # It was alone.
-            ((job, *_), _), error = lines[0], partly.__cause__
+            # The line was alone.
+            error = partly.__cause__
             assert isinstance(error, Exception)
             if isinstance(error, StorageFailed):
                 raise error from None
-            return [self.refused(job, error if isinstance(error, Refusal) else _defect(error))]
+            refusal = error if isinstance(error, Refusal) else _defect(error)
+            ((jobs, batch),) = lines
+            return [self._refused_batch(jobs, partly.at, refusal) if batch else self.refused(jobs[0], refusal)]
 
     def _write_once(
         self,
@@ -275,6 +277,9 @@ class Session:
             return replies
         except (StorageFailed, HalfWritten):
             raise
+        except PartlyDone as partly:
+            partly.at = len(replies)
+            raise
         except Refusal as refusal:
             refused = refusal
         except Exception as error:
@@ -282,8 +287,14 @@ class Session:
         self.subscription.cursor = heard
         at = len(replies)
         self._keep_refusal(jobs[at], refused, transaction)
+        return self._refused_batch(jobs, at, refused, reading)
+
+    def _refused_batch(
+        self, jobs: list[PendingRequest], at: int, refusal: Refusal, reading: Reading | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the replies to a batch of which the request `at` was refused."""
         other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
-        return [self.refused(job, refused if n == at else other, reading) for n, job in enumerate(jobs)]
+        return [self.refused(job, refusal if n == at else other, reading) for n, job in enumerate(jobs)]
 
     def _run(self, job: PendingRequest, now: int, reading: Reading) -> tuple[Any, int]:
         """Run one request within what is open; return its result and the journal's newest seq."""
@@ -431,9 +442,11 @@ class Session:
 
 
 def _is_in_steps(line: Line) -> bool:
-    """Whether a line may be written in steps: a batch is done whole or not at all (docs: protocol, section 2)."""
-    (job, *_), batch = line
-    return not batch and job.refusal is None and job.writes and job.tool is not None and job.tool.in_steps
+    """Return whether a line may be written in steps; what fails then is taken back whole, as a batch must be."""
+    return any(
+        job.refusal is None and job.writes and job.tool is not None and job.tool.in_steps(job.arguments)
+        for job in line[0]
+    )
 
 
 def _groups(lines: list[Line]) -> Iterator[list[Line]]:

@@ -28,6 +28,7 @@ class StateCache:
     Attributes:
         seq: the newest entry; 0 where there is none.
         hash: its hash.
+        may_be_unfinished: whether a change made in steps may have been interrupted (`core.unfinished`).
     """
 
     def __init__(self, db: Database, seq: int, hash: bytes) -> None:
@@ -40,6 +41,7 @@ class StateCache:
         self._next_ids: dict[str, int] = {}
         self._last_ranks: dict[int, str | None] = {}
         self._next_lapse: tuple[int | None] | None = None
+        self.may_be_unfinished = True
 
     @property
     def is_full(self) -> bool:

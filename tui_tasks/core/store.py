@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from tui_tasks.core import rules
+from tui_tasks.core import rules, unfinished
 from tui_tasks.core.apply import TOUCHING, apply, touch
 from tui_tasks.core.elapsed import Elapsed
 from tui_tasks.core.engine.database import Database
@@ -24,6 +24,7 @@ from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.state_cache import StateCache, still_known
 from tui_tasks.core.uids import new_uids
+from tui_tasks.core.unfinished import StepRecord, UnfinishedChange
 from tui_tasks.core.vocab import SYSTEM
 
 _log = logging.getLogger(__name__)
@@ -53,7 +54,13 @@ class Progress(Protocol):
 
 
 class PartlyDone(Exception):
-    """A change has failed after some steps of it were committed, which are taken back; its cause says why."""
+    """A change has failed after some steps of it were committed, which are taken back; its cause says why.
+
+    Attributes:
+        at: the index of the request that failed, where the change is a batch.
+    """
+
+    at = 0
 
 
 class Reading:
@@ -105,6 +112,7 @@ class Transaction(Reading):
         self.in_steps = in_steps
         self.entries = 0
         self.is_partly_done = False
+        self._record: StepRecord | None = None
         self._held_since = time.monotonic()
         self.actor = ""
         self.inside_run = False
@@ -153,11 +161,29 @@ class Transaction(Reading):
         """
         if not self.in_steps or time.monotonic() - self._held_since < STEP_SECONDS:
             return
-        self.is_partly_done = self.current is not None
+        if self._parts:
+            self._record = self._record or StepRecord(self.db)
+            self._record.record(self._parts)
+            self.is_partly_done = True
         self.db.let_others_write(_ROOM_SECONDS)
         self.known = still_known(self.db, self.known)
         self._touched.clear()
         self._held_since = time.monotonic()
+
+    def forget_steps(self) -> None:
+        """Forget that the change is unfinished, in the transaction of its last step or of taking it back."""
+        if self._record is not None:
+            self._record.forget()
+
+    def release_steps(self) -> None:
+        """Remove the lock that the change was made under, once that transaction has ended."""
+        if self._record is not None:
+            self._record.release()
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """Each agent's part of the change that is being made, by its first entry, the newest first."""
+        return sorted(self._parts.items(), key=lambda part: -part[1])
 
     def new_uid(self) -> str:
         """An id for a new row."""
@@ -313,6 +339,7 @@ class Store:
             StorageFailed: nothing was written.
             PartlyDone: some steps were, and were taken back.
         """
+        self._take_back_interrupted(now)
         transaction: Transaction | None = None
         try:
             with self.db.transaction(write=True):
@@ -331,11 +358,15 @@ class Store:
                 )
                 file = self.db.file
                 yield transaction
+                transaction.forget_steps()
         except Exception:
             # In another file the numbers of entries mean something else.
             if transaction is not None and transaction.is_partly_done and self.db.file == file:
                 self._take_back(transaction)
             raise
+        finally:
+            if transaction is not None:
+                transaction.release_steps()
         self._known = transaction.known
 
     def _take_back(self, failed: Transaction) -> None:
@@ -343,10 +374,56 @@ class Store:
         try:
             with self.db.transaction(write=True):
                 back = Transaction(self.db, still_known(self.db, None), self._uids, failed.now, in_steps=True)
-                back.speak(failed.actor)
-                back.run(Undo(failed.current))
+                for actor, change in failed.parts:
+                    back.begin_change()
+                    back.speak(actor)
+                    back.run(Undo(change))
+                failed.forget_steps()
         except (Refusal, HalfWritten) as error:
             _log.error("a change that has failed stands in part (undo takes it back): %s", error)
+            with self.db.transaction(write=True):
+                failed.forget_steps()
+
+    def _take_back_interrupted(self, now: int) -> None:
+        """Take back the changes whose process was killed between two steps.
+
+        Raises:
+            StorageFailed: they could not be.
+        """
+        if self._known is not None and not self._known.may_be_unfinished:
+            return
+        with self.db.transaction(write=False):
+            self._known = still_known(self.db, self._known)
+            found = unfinished.recorded(self.db)
+        for each in found:
+            lock = unfinished.take_lock(self.db, each.lock)
+            if lock is None:
+                continue
+            try:
+                self._take_back_recorded(each, now)
+            finally:
+                lock.release()
+        self._known.may_be_unfinished = bool(found)
+
+    def _take_back_recorded(self, interrupted: UnfinishedChange, now: int) -> None:
+        _log.warning("change %s of %s was interrupted: it is taken back", interrupted.change, interrupted.actor)
+        back: Transaction | None = None
+        try:
+            with self.db.transaction(write=True):
+                if interrupted not in unfinished.recorded(self.db):
+                    return
+                back = Transaction(self.db, still_known(self.db, None), self._uids, now, in_steps=True)
+                back.speak(interrupted.actor)
+                back.run(Undo(interrupted.change))
+                back.forget_steps()
+                unfinished.forget(self.db, interrupted)
+        except (Refusal, HalfWritten) as error:
+            _log.error("change %s stands in part (undo takes it back): %s", interrupted.change, error)
+            with self.db.transaction(write=True):
+                unfinished.forget(self.db, interrupted)
+        finally:
+            if back is not None:
+                back.release_steps()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Reading]:

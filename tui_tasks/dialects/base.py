@@ -146,8 +146,8 @@ class Tool(msgspec.Struct, frozen=True):
     while_paused: bool = False
     # The other tool, and the action of it, that does the same.
     same_as: tuple[str, str] | None = None
-    # Whether it may write so much that it is done in steps, between which others write.
-    in_steps: bool = False
+    # Whether a call with these arguments may write so much that it is done in steps, between which others write.
+    in_steps: Callable[[Any], bool] = lambda _: False
     # What its arguments are called, and those of them that name a task.
     argument_names: frozenset[str] = frozenset()
     task_arguments: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class Table:
         refusal: Callable[[Refusal], Any] | None = None,
         human: bool = False,
         while_paused: bool = False,
-        in_steps: bool = False,
+        in_steps: bool | Callable[[A], bool] = False,
         same_as: tuple[str, str] | None = None,
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
         """Declare a tool; its docstring is the description that agents read.
@@ -201,7 +201,7 @@ class Table:
                 refusal=refusal,
                 human=human,
                 while_paused=while_paused,
-                in_steps=in_steps,
+                in_steps=in_steps if callable(in_steps) else lambda _: bool(in_steps),
                 same_as=same_as,
                 argument_names=frozenset(arguments.__struct_fields__),
                 task_arguments=task_arguments(arguments),

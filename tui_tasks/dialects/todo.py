@@ -21,6 +21,8 @@ from tui_tasks.dialects.requests.arguments import Arguments, schema
 
 TODO = Table()
 LEAST = 2
+# Items that are written at once; more, or a list that is replaced, may take so long that others write meanwhile.
+_FEW = 500
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
 
 WORDS = Words(
@@ -143,7 +145,11 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     # Where one task at a time may be in progress, the one that is must leave before the next enters.
     for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):
         tx.run(edit)
-    uids = [task.uid if task else tx.run(_new(item, home)).uid for item, task in zip(items, found, strict=True)]
+        tx.pause()
+    uids = []
+    for item, task in zip(items, found, strict=True):
+        uids.append(task.uid if task else tx.run(_new(item, home)).uid)
+        tx.pause()
     if not merge:
         tx.run(OrderTasks(tuple(uids)))
     return queries.tasks(tx.db, home.id)
@@ -209,12 +215,16 @@ def as_text(result: dict[str, Any], as_type: str) -> str:
     return str(result)
 
 
+def _may_be_long(given: TodoArguments) -> bool:
+    return not given.merge or len(given.todos) > _FEW
+
+
 def _refused(refusal: Refusal) -> dict[str, Any]:
     """The dialect's own form of a refusal (docs: protocol, section 3)."""
     return {"success": False, "error": refusal.message}
 
 
-@TODO.tool("todo", TodoArguments, writes=True, refusal=_refused)
+@TODO.tool("todo", TodoArguments, writes=True, refusal=_refused, in_steps=_may_be_long)
 def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     """Write your todo list: replace it, or merge items into it by their ids.
 

@@ -361,6 +361,17 @@ class ViewRow(Model):
         table_name = "view"
 
 
+class UnfinishedChangeRow(Model):
+    """A change of which some steps are committed (`core.unfinished`). No part of the state."""
+
+    change = BigIntegerField(primary_key=True)
+    actor = TextField()
+    lock = TextField()
+
+    class Meta:
+        table_name = "unfinished_change"
+
+
 # The tables that replaying the journal must give again, by the name that journal entries use.
 STATE: dict[str, type[Model]] = {
     model._meta.table_name: model
@@ -379,7 +390,15 @@ STATE: dict[str, type[Model]] = {
         RunRow,
     )
 }
-ALL: tuple[type[Model], ...] = (*STATE.values(), JournalRow, KeptReplyRow, HeartbeatRow, RunLogRow, ViewRow)
+ALL: tuple[type[Model], ...] = (
+    *STATE.values(),
+    JournalRow,
+    KeptReplyRow,
+    HeartbeatRow,
+    RunLogRow,
+    ViewRow,
+    UnfinishedChangeRow,
+)
 
 
 def columns(model: type[Model]) -> dict[str, Field]:

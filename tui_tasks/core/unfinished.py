@@ -1,0 +1,121 @@
+"""Changes that are made in steps, and what becomes of one whose process dies between two of them.
+
+A step commits, so a killed process leaves a part of its change behind. The first step records the change, in the table
+`unfinished_change`, and the last one forgets it. Its process holds a file lock meanwhile, which the kernel releases
+however the process ends. A recorded change without that lock is interrupted: the next process that writes takes it
+back. The table is no part of the state and has no journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.schema.models import UnfinishedChangeRow as Row
+
+
+class UnfinishedChange(NamedTuple):
+    """A change of which some steps are committed.
+
+    Attributes:
+        change: the seq of its first entry.
+        actor: whose it is.
+        lock: the suffix of the file that its process has locked.
+    """
+
+    change: int
+    actor: str
+    lock: str
+
+
+_FIELDS: Final = (Row.change, Row.actor, Row.lock)
+_ALL: Final = Statement(Row.select(*_FIELDS).order_by(Row.change.desc()))
+_RECORD: Final = Statement(Row.insert({field: slot(field.name) for field in _FIELDS}))
+_FORGET: Final = Statement(Row.delete().where(Row.change == slot("change")))
+_FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class StepLock:
+    """The lock of one process on a change that is not finished; held until `release`."""
+
+    def __init__(self, handle: int, path: Path) -> None:
+        self._handle, self._path = handle, path
+
+    def release(self) -> None:
+        """Remove the lock and its file."""
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        os.close(self._handle)
+
+
+class StepRecord:
+    """Records one change made in steps, for as long as its process lives."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._recorded: list[int] = []
+        self._suffix = ""
+        self._lock: StepLock | None = None
+
+    def record(self, parts: Mapping[str, int]) -> None:
+        """Record a change before its step is committed; `parts` has the first entry of each agent's part of it.
+
+        Raises:
+            StorageFailed: the lock file cannot be made.
+        """
+        for actor, change in parts.items():
+            if change not in self._recorded:
+                if self._lock is None:
+                    self._suffix = str(change)
+                    self._lock = take_lock(self._db, self._suffix)
+                self._db.run(_RECORD, {"change": change, "actor": actor, "lock": self._suffix})
+                self._recorded.append(change)
+
+    def forget(self) -> None:
+        """Forget the change, in the transaction of its last step."""
+        for change in self._recorded:
+            self._db.run(_FORGET, {"change": change})
+
+    def release(self) -> None:
+        """Remove the lock: what is recorded still is an interrupted change from now on."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def recorded(db: Database) -> list[UnfinishedChange]:
+    """Return the changes that are not finished, the newest first, whether or not their processes live."""
+    return [UnfinishedChange(*row) for row in db.all(_ALL)]
+
+
+def take_lock(db: Database, suffix: str) -> StepLock | None:
+    """Lock the file of a change; None where another process has it locked, which lives.
+
+    Raises:
+        StorageFailed: the file cannot be made.
+    """
+    path = Path(f"{db.path}-step{suffix}")
+    try:
+        handle = os.open(path, _FLAGS, 0o600)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be made: {error.strerror}", retryable=True) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError:  # a file system without such locks
+        pass
+    return StepLock(handle, path)
+
+
+def forget(db: Database, unfinished: UnfinishedChange) -> None:
+    """Forget an interrupted change, in the transaction that has taken it back."""
+    db.run(_FORGET, {"change": unfinished.change})
