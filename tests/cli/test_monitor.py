@@ -16,7 +16,16 @@ from tests.conftest import Clock, Talk
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations import (
+    AcceptTask,
+    AnswerAsk,
+    DeclineTask,
+    NoteStuck,
+    PauseAgent,
+    ResumeAgent,
+    SendMessage,
+)
+from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
@@ -54,6 +63,20 @@ def test_a_question_and_its_answer_are_told(store: Store, talk: Talk, clock: Clo
     (asked,) = store.db.sql("SELECT uid FROM ask").fetchone()
     store.commit(AnswerAsk(asked, "jose"), actor="human", now=clock())
     assert told(store) == ['agent asks: "jose or pyjwt?".', 'You answered: "jose".']
+
+
+def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Store, talk: Talk, clock: Clock) -> None:
+    store.review = lambda: ReviewPolicy(("tasklist",))
+    uids = [talk.ok("tasklist:add_task", name=name)["uid"] for name in ("one", "two")]
+    store.commit(AcceptTask(uids[0]), DeclineTask(uids[1], "not now"), actor="human", now=clock())
+    for cause in ("silent", None):
+        store.commit(NoteStuck("agent", cause, "gives no sign of life", 1), actor="system", now=clock())
+    assert told(store, 2) == [
+        'You accepted "one".',
+        'You declined "two": "not now".',
+        'system noticed that "agent" is stuck: "gives no sign of life".',
+        'system noticed that "agent" goes on.',
+    ]
 
 
 def test_what_an_agent_wrote_stays_in_its_sentence_as_text_alone(store: Store, talk: Talk) -> None:

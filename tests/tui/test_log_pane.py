@@ -6,17 +6,22 @@ from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core.operations import (
+    AcceptTask,
     AddTask,
     AnswerAsk,
     CreatePlan,
+    DeclineTask,
     DeleteTask,
     EditTask,
+    EnsureList,
     LogTask,
     MoveTask,
+    NoteStuck,
     OpenAsk,
     PauseAgent,
     Redo,
     SendMessage,
+    SetListReview,
     Undo,
 )
 from tui_tasks.core.read.log import log_pages
@@ -371,3 +376,23 @@ def test_when_it_was_fits_its_column_however_long_ago():
     assert told == ["20:15:02", "Fri 20:15", "29 Jul", "21 Sep 23"]
     assert [len(each) <= 9 for each in told] == [True] * 4
     assert [when(instant, NOW, ZONE, 5) for instant in (at(20, 15, 2), NOW - 10**13)] == ["20:15", "29Jul"]
+
+
+def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clock):
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="human", now=clock())
+    store.commit(SetListReview(home.uid, True), actor="human", now=clock())
+    uids = [talk.ok("tasklist:add_task", name=name)["uid"] for name in ("one", "two")]
+    store.commit(AcceptTask(uids[0]), DeclineTask(uids[1], "not now"), actor="human", now=clock())
+    store.commit(Undo(), actor="human", now=clock())
+    store.commit(NoteStuck("agent", "silent", "gives no sign of life", 1), actor="system", now=clock())
+    store.commit(NoteStuck("agent", None), actor="system", now=clock())
+    lines = log_pages.page(store.db, log_pages.FIRST, 20)
+    assert [(line.word, text_of(line)) for line in lines if line.word != "new"] == [
+        ("edit", "list tasklist: what agents file waits for you"),
+        ("review", "accepted"),
+        ("review", "declined: not now"),
+        ("status", "undo: cancelled -> pending"),
+        ("edit", "undo: waits for you again"),
+        ("stuck", "agent gives no sign of life"),
+        ("stuck", "agent goes on"),
+    ]

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 
+from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
 from tui_tasks.runner.inside import inside_run
@@ -27,6 +28,11 @@ def runners() -> Runners:
     return profiles.read(settings.runner, str(file))[0]
 
 
+def thresholds() -> Thresholds:
+    """When the human wants an agent called stuck, read anew."""
+    return config.load(paths.configuration())[0].stuck
+
+
 def start_waiting(store: Store) -> None:
     """Start the runs that wait, from a process that ends soon: what it starts goes on without it."""
     service = SchedulerService(store.path, runners)
@@ -40,7 +46,7 @@ def hosted(path: str, *, wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
-    service = SchedulerService(path, runners)
+    service = SchedulerService(path, runners, thresholds=thresholds)
 
     def serve() -> None:
         try:

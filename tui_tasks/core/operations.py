@@ -269,6 +269,15 @@ class ResumeAgent(Operation, frozen=True):
     agent: str
 
 
+class NoteStuck(Operation, frozen=True):
+    """Keep that an agent is stuck, or (`cause` None) goes on. The program's own. Result: whether that is new."""
+
+    agent: str
+    cause: str | None
+    text: str = ""
+    since: int | None = None
+
+
 class RecordRefusal(Operation, frozen=True):
     """Keep that an agent tried what it may not. Result: None."""
 

@@ -178,6 +178,15 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
+class Stuck(msgspec.Struct, frozen=True, gc=False):
+    """Whether an agent gets nowhere: the kind of cause (`stuck.Cause`; None: it goes on), in a line, since when."""
+
+    uid: str
+    cause: str | None
+    text: str
+    since: int | None
+
+
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     """What the human wrote to an agent. `seq` and `delivered_seq` are those of the entries that tell of it."""
 

@@ -27,6 +27,7 @@ _INSTANTS = frozenset(
         "answered_at",
         "delivered_at",
         "expires_at",
+        "since",
         "next_run",
         "last_run",
         "scheduled_for",

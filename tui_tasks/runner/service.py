@@ -24,6 +24,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.jobs.queries_jobs import OpenRun
+from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.read.tasks import search
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.schedule import ON_TIME
@@ -36,6 +37,7 @@ from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.profiles import Runners
+from tui_tasks.runner.stuck_watch import StuckWatch
 from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
@@ -56,6 +58,7 @@ class SchedulerService:
 
     runners: what the human has configured, asked anew for each start.
     start: starts a claimed run; for tests.
+    thresholds: when an agent is stuck, as the human has configured it, asked anew for each look.
     uptime: for how long the machine is up; unless told, what goes with the clock.
     at_step: told "decided", "claimed", "started" as they are reached; for tests.
     """
@@ -70,8 +73,10 @@ class SchedulerService:
         start: Start | None = None,
         at_step: Callable[[str], None] = lambda step: None,
         uptime: Callable[[], Uptime] | None = None,
+        thresholds: Callable[[], Thresholds] = Thresholds,
     ) -> None:
         self.path = path
+        self._stuck = StuckWatch(thresholds)
         self._runners = runners
         self._clock = clock
         self._uptime = uptime or wall.uptime_beside(clock)
@@ -100,15 +105,19 @@ class SchedulerService:
             watch = Watch(store.db)
             try:
                 while not self._stopped:
-                    self._sleep(watch, self._safely(store))
+                    times = [at for at in (self._safely(store, self.turn), self._safely(store, self._look)) if at]
+                    self._sleep(watch, min(times, default=None))
             finally:
                 watch.close()
 
-    def _safely(self, store: Store) -> int | None:
+    def _look(self, store: Store) -> int | None:
+        return self._stuck.look(store, self._clock())
+
+    def _safely(self, store: Store, does: Callable[[Store], int | None]) -> int | None:
         """A turn, whatever happens; the instant of the next, None where only others' commits can bring one about."""
         try:
             with storage_errors(store.path):
-                return self.turn(store)
+                return does(store)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
         except Exception:  # one bad turn is not to end the scheduler

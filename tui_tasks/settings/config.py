@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
 
@@ -40,6 +41,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     review: Annotated[
         ReviewPolicy, Meta(description="Lists in which what agents file waits for you; see [review] below.")
     ] = ReviewPolicy()
+    stuck: Annotated[Thresholds, Meta(description="When an agent is said to be stuck; see [stuck] below.")] = (
+        Thresholds()
+    )
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
 
 

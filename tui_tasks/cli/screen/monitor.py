@@ -111,6 +111,10 @@ def _word(entry: Entry, field: str) -> str:
 _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "task.created": lambda entry: f"added {_name(entry)}",
     "task.updated": _updated,
+    "task.accepted": lambda entry: f"accepted {_name(entry)}",
+    "task.declined": lambda entry: f"declined {_name(entry)}: {_word(entry, 'decline_reason')}",
+    "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_word(entry, 'text')}",
+    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} goes on",
     "task.logged": lambda entry: f"logged to {_name(entry)}: {_word(entry, 'message')}",
     "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",
     "state.saved": lambda entry: f"saved the state of {_name(entry)}",

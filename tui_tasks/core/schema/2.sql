@@ -13,3 +13,6 @@ CREATE UNIQUE INDEX human_message_uid ON human_message (uid);
 CREATE INDEX human_message_agent ON human_message (agent, id);
 CREATE INDEX human_message_waiting ON human_message (agent, id) WHERE (delivered_at IS NULL);
 CREATE TABLE unfinished_change (change INTEGER NOT NULL PRIMARY KEY, actor TEXT NOT NULL, lock TEXT NOT NULL);
+CREATE TABLE stuck (
+    uid TEXT NOT NULL PRIMARY KEY, cause TEXT, text TEXT NOT NULL, since INTEGER
+) WITHOUT ROWID;

@@ -211,6 +211,18 @@ class AgentRow(Model):
         table_name = "agent"
 
 
+class StuckRow(Model):
+    """Whether an agent gets nowhere, and why."""
+
+    uid = TextField(primary_key=True)  # the agent's name
+    cause = TextField(null=True)  # null: it goes on
+    text = TextField(default="")
+    since = BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "stuck"
+
+
 class HumanMessageRow(Model):
     """What the human wrote to an agent, and whether it has reached it (docs: protocol, section 7)."""
 
@@ -386,6 +398,7 @@ STATE: dict[str, type[Model]] = {
         AskRow,
         AgentRow,
         HumanMessageRow,
+        StuckRow,
         JobRow,
         RunRow,
     )

@@ -41,6 +41,8 @@ _MARKS: Final[dict[str, Sign]] = {
     "tell": Sign("=", "$changed"),
     "pause": Sign("overdue", "$state-overdue"),
     "resume": Sign("=", "$changed"),
+    "review": Sign("=", "$changed"),
+    "stuck": Sign("overdue", "$state-overdue"),
     "refuse": Sign("overdue", "$state-overdue"),
     SEEN: Sign("rule", "$changed"),
     EARLIER: Sign("rule"),
@@ -110,6 +112,11 @@ def _of_people(line: LogLine) -> str:
         return "has been given your message"
     if line.kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
+    if line.word == "review":
+        reason = f": {new['decline_reason']}" if new.get("decline_reason") else ""
+        return f"{line.kind.partition('.')[2]}{reason}"
+    if line.word == "stuck":
+        return f"{line.uid} {new.get('text') or 'goes on'}"
     if line.kind.startswith("agent."):
         words = (str(new[part]) for part in ("tool", "message") if new.get(part))
         return ": ".join([line.uid, *words] if line.word in ("pause", "resume") else words)
@@ -136,6 +143,10 @@ def _edit(line: LogLine) -> str:
             parts.append(f"was called {was}")
         elif field == "one_in_progress":
             parts.append("one task at a time" if value else "any number of tasks at a time")
+        elif field == "review":
+            parts.append("what agents file waits for you" if value else "what agents file is taken up at once")
+        elif field == "held":
+            parts.append("waits for you again")
         elif field == "archived":
             parts.append("archived" if value else "taken out of the archive")
         elif field in ("priority", "agent", "domain"):

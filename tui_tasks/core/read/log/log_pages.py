@@ -50,6 +50,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "pause": ("agent.paused",),
     "resume": ("agent.resumed",),
     "refuse": ("agent.refused",),
+    "review": ("task.accepted", "task.declined"),
+    "stuck": ("agent.stuck", "agent.unstuck"),
 }
 """What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
 _WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}

@@ -1,0 +1,133 @@
+"""What agents were seen to do, as `stuck` judges it. Reads, bounded: only those that are at work are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read import agents
+from tui_tasks.core.read.stuck import Activity, Cause, Sign, Thresholds, causes
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import AgentRow, EdgeRow, JournalRow, StuckRow, TaskRow
+from tui_tasks.core.snapshots import Ask, Stuck, reader
+
+# Of so many newest entries of an agent its signs are taken.
+LOOKED_AT: Final = 200
+MOST_WAITING: Final = 200
+_MOST_TEXT: Final = 2_000
+
+J = JournalRow
+_NEWEST = Statement(
+    J.select(J.at, J.kind, J.task, J.new).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
+)
+_PAUSED = Statement(AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
+_NOTED = Statement(StuckRow.select(*models.columns(StuckRow).values()))
+_ON: Any = TaskRow.alias()
+# Whose tasks wait for a task that somebody is at.
+_WAITING = Statement(
+    TaskRow.select(TaskRow.agent, _ON.agent, _ON.updated_by)
+    .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
+    .join(_ON, on=(_ON.uid == EdgeRow.on_uid))
+    .where(
+        queries.LIVE
+        & (TaskRow.status == SQL("'pending'"))
+        & (TaskRow.waiting_on > SQL("0"))
+        & TaskRow.agent.is_null(False)
+        & (_ON.status == SQL("'in_progress'"))
+        & (_ON.deleted == SQL("0"))
+    )
+    .order_by(TaskRow.priority, TaskRow.id)
+    .limit(slot("limit"))
+)
+_read_noted = reader(Stuck, StuckRow)
+
+
+class _New(msgspec.Struct):
+    """What is looked at of an entry."""
+
+    status: str | None = None
+    tool: str = ""
+    message: str = ""
+    error: str = ""
+
+
+_new = msgspec.json.Decoder(_New).decode
+_FAILURES: Final = frozenset({"agent.refused", "tool.failed"})
+
+
+def noted(db: Database) -> dict[str, Stuck]:
+    """What was told last of each agent that was ever stuck, by its name."""
+    return {row[0]: _read_noted(row) for row in db.all(_NOTED)}
+
+
+def stuck_now(db: Database) -> list[Stuck]:
+    """The agents that are stuck, as was told, by name."""
+    return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
+
+
+def look(db: Database, now: int, thresholds: Thresholds) -> dict[str, Cause]:
+    """Why each agent is stuck that is, by its name."""
+    return causes(of_agents(db), now, thresholds)
+
+
+def of_agents(db: Database) -> list[Activity]:
+    """The activity of each agent that has something to do or waits for something; one that is paused does neither."""
+    paused = {name for (name,) in db.all(_PAUSED)}
+    at_work = agents.working(db).keys()
+    asks: dict[str, list[Ask]] = {}
+    for ask in queries.open_asks(db):
+        asks.setdefault(ask.agent, []).append(ask)
+    waiting = _waiting(db, at_work)
+    found = []
+    for name in sorted((at_work | asks.keys() | waiting.keys()) - paused - vocab.RESERVED_AGENTS):
+        signs = _signs(db, name)
+        activity = Activity(agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0)
+        # One that has asked and goes on with something else works.
+        if name in asks and asks[name][-1].opened_at >= activity.last_seen:
+            activity = _asking(activity, asks[name][0])
+        elif name in waiting:
+            activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
+        found.append(activity)
+    return found
+
+
+def _asking(activity: Activity, ask: Ask) -> Activity:
+    about = next(iter(ask.question[:_MOST_TEXT].strip().splitlines()), "")
+    return msgspec.structs.replace(activity, waits_for="human", waits_since=ask.opened_at, waits_about=about)
+
+
+def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
+    """Which agents have nothing to do until another is done, and whom they wait for."""
+    busy, found = set(at_work), dict[str, str]()
+    for agent, other, touched_by in db.all(_WAITING, limit=MOST_WAITING):
+        if agent not in busy and (whose := other or touched_by) != agent:
+            found.setdefault(agent, whose)
+    return found
+
+
+def _signs(db: Database, name: str) -> tuple[Sign, ...]:
+    rows = db.all(_NEWEST, actor=name, limit=LOOKED_AT)
+    return tuple(sorted((_sign(*row) for row in rows), key=lambda sign: sign.at))
+
+
+def _sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
+    if kind == "claim.extended":
+        return Sign(at, "renew")
+    if kind == "session.prompted":
+        return Sign(at, "prompt")
+    if kind == "task.updated" and task is not None and new and (status := _new(new).status) is not None:
+        return Sign(at, _STEPS.get(status, "finish"), task)
+    if kind in _FAILURES and new:
+        told = _new(new)
+        return Sign(at, "fail", told.tool, (told.error or told.message)[:_MOST_TEXT])
+    return Sign(at, "act")
+
+
+_STEPS: Final[dict[str, Any]] = {"in_progress": "start", "pending": "stop"}

@@ -1,0 +1,216 @@
+"""Why an agent gets nowhere: a cause in one line, from what it did and never from what it says of itself.
+
+Nothing is read here: `activity` tells what is known of an agent. Instants and spans are microseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+SECOND: Final = 1_000_000
+_MANY: Final = 5  # fewer pauses, or runs of a tool, say nothing of what is usual
+_Seconds = Annotated[int, Meta(ge=1)]
+_Times = Annotated[int, Meta(ge=2)]
+
+
+class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The `[stuck]` table of the settings; seconds and counts."""
+
+    silent: _Seconds = 600  # no sign of life, at the least
+    pauses: _Times = 3  # how many times its own usual pause
+    tool: _Seconds = 900  # one tool running, where it is not known how long it takes
+    tool_times: _Times = 10  # how many times its median
+    failures: _Times = 3  # the same failure
+    starts: _Times = 3  # one task taken into progress
+    lease: _Seconds = 1_200  # a lease renewed and nothing else
+    waiting: _Seconds = 120  # for the human, or for a limit
+    within: _Seconds = 3_600  # how far back failures and starts count
+
+
+class Sign(msgspec.Struct, frozen=True, gc=False):
+    """One thing that an agent did, or that happened to it.
+
+    `kind`: `act` (anything that is none of the others), `fail` (`what` is the tool or command, `text` the error), `ok`
+    (`what` went well), `start`, `stop` and `finish` (`what` is the uid of a task taken into progress, put back, or
+    ended), `renew` (a lease), `prompt` (a person has given it something new to do).
+    """
+
+    at: int
+    kind: Literal["act", "fail", "ok", "start", "stop", "finish", "renew", "prompt"]
+    what: str = ""
+    text: str = ""
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an agent: its signs of life (oldest first), what runs, and what it waits for.
+
+    `at_work`: it has a prompt or a task to work on. `pauses` and `tool_times` are how long it was silent between signs,
+    and how long the tool that runs took, before. `waits_for` is `human`, `limit`, or the name of another agent.
+    """
+
+    agent: str
+    at_work: bool = True
+    signs: tuple[Sign, ...] = ()
+    last_seen: int = 0
+    tool: str | None = None
+    tool_since: int = 0
+    tool_times: tuple[int, ...] = ()
+    pauses: tuple[int, ...] = ()
+    waits_for: str | None = None
+    waits_since: int = 0
+    waits_about: str = ""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Why it is stuck: the kind, since when, and a line about it without the agent's name and the time."""
+
+    kind: Literal["human", "limit", "agent", "tool", "failure", "flip", "lease", "silent"]
+    since: int
+    text: str
+
+
+def causes(activities: Sequence[Activity], now: int, thresholds: Thresholds) -> dict[str, Cause]:
+    """Return the cause of each agent that is stuck, by its name."""
+    found = {one.agent: cause for one in activities if (cause := _own_cause(one, now, thresholds)) is not None}
+    waiting = {one.agent: one for one in activities if one.waits_for is not None and one.agent not in found}
+    # Who waits for one that is stuck is stuck as well, and so on along the line.
+    while more := {name: _behind(one, found) for name, one in waiting.items() if one.waits_for in found}:
+        found |= more
+        waiting = {name: one for name, one in waiting.items() if name not in more}
+    return found
+
+
+def _behind(activity: Activity, found: Mapping[str, Cause]) -> Cause:
+    other = str(activity.waits_for)
+    return Cause("agent", max(activity.waits_since, found[other].since), f"waits for {other}, which is stuck")
+
+
+def _own_cause(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    """Return why an agent is stuck by itself; what it waits for comes before what it does over and over."""
+    if activity.waits_for in ("human", "limit"):
+        return _waiting(activity, now, limits)
+    if not activity.at_work:
+        return None
+    return (
+        _slow_tool(activity, now, limits)
+        or _same_failure(activity, now, limits)
+        or _flip(activity, now, limits)
+        or _lease_alone(activity, now, limits)
+        or _silent(activity, now, limits)
+    )
+
+
+def _waiting(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    if now - activity.waits_since < limits.waiting * SECOND:
+        return None
+    about = f": {activity.waits_about}" if activity.waits_about else ""
+    if activity.waits_for == "human":
+        return Cause("human", activity.waits_since, f"waits for you{about}")
+    return Cause("limit", activity.waits_since, f"waits for a limit{about}")
+
+
+def _slow_tool(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    if activity.tool is None:
+        return None
+    times = sorted(activity.tool_times)
+    allowed, usual = limits.tool * SECOND, ""
+    if len(times) >= _MANY:
+        median = times[len(times) // 2]
+        # What takes a moment may take ten without being stuck.
+        allowed = max(limits.tool_times * median, 30 * SECOND)
+        usual = f" (usually {_span(median)})"
+    if now - activity.tool_since < allowed:
+        return None
+    return Cause("tool", activity.tool_since, f"{activity.tool} runs on and on{usual}")
+
+
+def _same_failure(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    """Return the failure that has come so often; what went well since, or a new prompt, makes it forgotten."""
+    failed: dict[tuple[str, str], list[Sign]] = {}
+    for sign in _recent(activity, now, limits):
+        if sign.kind in ("prompt", "finish"):
+            failed.clear()
+        elif sign.kind == "ok":
+            failed = {same: signs for same, signs in failed.items() if same[0] != sign.what}
+        elif sign.kind == "fail":
+            failed.setdefault((sign.what, _normalized(sign.text)), []).append(sign)
+    often = [signs for signs in failed.values() if len(signs) >= limits.failures]
+    if not often:
+        return None
+    signs = max(often, key=lambda signs: signs[-1].at)
+    what = f"{signs[-1].what}: " if signs[-1].what else ""
+    line = next(iter(signs[-1].text.strip().splitlines()), "")
+    return Cause("failure", signs[0].at, f"the same failure {len(signs)} times: {what}{line}")
+
+
+_VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+(?:[.:]\d+)*", re.IGNORECASE)
+
+
+def _normalized(text: str) -> str:
+    """Return an error without what differs each time: numbers, times, addresses, ids."""
+    return " ".join(_VARYING.sub("N", text[:2_000]).split()).casefold()
+
+
+def _flip(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    starts: Counter[str] = Counter()
+    begun: dict[str, int] = {}
+    for sign in _recent(activity, now, limits):
+        if sign.kind == "start":
+            starts[sign.what] += 1
+            begun.setdefault(sign.what, sign.at)
+        elif sign.kind == "finish":
+            starts.pop(sign.what, None)
+            begun.pop(sign.what, None)
+        elif sign.kind == "prompt":
+            starts.clear()
+            begun.clear()
+    for uid, count in starts.most_common(1):
+        if count >= limits.starts:
+            return Cause("flip", begun[uid], f"has begun the same task {count} times")
+    return None
+
+
+def _lease_alone(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    if activity.tool is not None or not activity.signs or activity.signs[-1].kind != "renew":
+        return None
+    other = [sign.at for sign in activity.signs if sign.kind != "renew"]
+    since = other[-1] if other else activity.signs[0].at
+    renewals = sum(sign.at > since for sign in activity.signs)
+    if now - since < max(limits.lease * SECOND, _usual(activity, limits)) or renewals < 2:
+        return None
+    return Cause("lease", since, f"renews its lease and does nothing else ({renewals} times)")
+
+
+def _silent(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+    if activity.tool is not None:
+        return None
+    last = max(activity.last_seen, activity.signs[-1].at if activity.signs else 0)
+    if not last or now - last < max(limits.silent * SECOND, _usual(activity, limits)):
+        return None
+    return Cause("silent", last, "gives no sign of life")
+
+
+def _usual(activity: Activity, limits: Thresholds) -> int:
+    """Return how long a silence is more than its own usual pause; 0 where that is not known."""
+    acts = [sign.at for sign in activity.signs if sign.kind != "renew"]
+    pauses = sorted([*activity.pauses, *(late - early for early, late in pairwise(acts))])
+    if len(pauses) < _MANY:
+        return 0
+    # Nine of ten are shorter.
+    return limits.pauses * pauses[len(pauses) * 9 // 10]
+
+
+def _recent(activity: Activity, now: int, limits: Thresholds) -> list[Sign]:
+    return [sign for sign in activity.signs if now - sign.at <= limits.within * SECOND]
+
+
+def _span(span: int) -> str:
+    seconds = max(1, round(span / SECOND))
+    return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
