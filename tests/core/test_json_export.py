@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.checks import Checks
 from tests.conftest import START
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
+from tui_tasks.core.operations_checks import GiveChecks, NamedCheck
+from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import json_export, queries
 from tui_tasks.core.snapshots import full_task
 from tui_tasks.core.store import Store
@@ -59,6 +62,21 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
         assert [list(task) for task in written] == [list(json.loads(text)) for text in plain]
         done = [task.uid for task in tasks if task.status == "done"]
         assert [task["uid"] for task in _read(json_export.tasks(store.db, home.handle, ["done"]))] == done
+
+
+def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None:
+    monkeypatch.setattr(json_export, "PAGE", 2)
+    with Store(":memory:") as store:
+        runner = Checks(store, clock, NamedCheck("tests", "1", lists=("list",)), NamedCheck("lint", "1"))
+        (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
+        made = store.commit(*(AddTask(str(at), home.uid) for at in range(5)), actor="a", now=START)
+        store.commit(GiveChecks(made[3].uid, ("lint",)), GiveChecks(made[4].uid, ()), actor="human", now=START)
+        store.commit(EditTask(made[1].uid, {"status": "done"}), actor="a", now=START)
+        runner.run("failed", exit_code=1, output='1 failed\n\x1b"é')
+        tasks = queries.tasks(store.db, home.id)
+        plain = [full_task(task, "list", checks.told_of(store.db, task, home)) for task in tasks]
+        assert _read(json_export.tasks(store.db, "list")) == json.loads(json.dumps(plain))
+        assert [task["verified"] for task in plain] == ["unproven", "failed", "unproven", "unproven", None]
 
 
 def _read(texts: list[str]) -> list[dict[str, Any]]:

@@ -98,6 +98,9 @@ def full(model: Model, task: Task) -> dict[str, Any]:
         "held": False,
         "created_at": iso(task.created_at),
         "updated_at": iso(task.updated_at),
+        # No configuration file names a check here.
+        "verified": None,
+        "checks": [],
     }
 
 

@@ -69,7 +69,7 @@ def test_each_code_of_a_refusal_stands_in_the_page_of_errors() -> None:
 
 
 def test_each_kind_of_event_stands_in_the_page_of_events() -> None:
-    known = re.compile(r"(?:agent|ask|claim|job|journal|list|memory|message|run|state|task)\.[a-z]+|message")
+    known = re.compile(r"(?:agent|ask|check|claim|job|journal|list|memory|message|run|state|task)\.[a-z]+|message")
     kinds = {
         node.value
         for file in (ROOT / "tui_tasks" / "core").rglob("*.py")

@@ -28,6 +28,8 @@ from tui_tasks.core.errors import (
     Conflict,
     Forbidden,
     InvalidRequest,
+    NotFound,
+    NotProven,
     Paused,
     Refusal,
     StorageFailed,
@@ -35,6 +37,7 @@ from tui_tasks.core.errors import (
 )
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AtVersion, DeliverMessages, LapseClaims, RecordRefusal
+from tui_tasks.core.operations_checks import RequestChecks
 from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
@@ -255,7 +258,7 @@ class Session:
         except (StorageFailed, HalfWritten, PartlyDone):
             raise
         except Refusal as refusal:
-            self._keep_refusal(job, refusal, transaction)
+            self._follow_refusal(job, refusal, transaction)
             return self.refused(job, refusal, reading)
         except Exception as error:
             return self.refused(job, _defect(error), reading)
@@ -286,7 +289,7 @@ class Session:
             refused = _defect(error)
         self.subscription.cursor = heard
         at = len(replies)
-        self._keep_refusal(jobs[at], refused, transaction)
+        self._follow_refusal(jobs[at], refused, transaction)
         return self._refused_batch(jobs, at, refused, reading)
 
     def _refused_batch(
@@ -384,13 +387,26 @@ class Session:
             transaction.speak(agent)
             transaction.run(DeliverMessages(agent, until=until))
 
-    def _keep_refusal(self, job: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
-        """What an agent may not do is kept as `agent.refused` (docs: protocol, section 3)."""
+    def _follow_refusal(self, job: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
+        """Write what a refusal entails: a `forbidden` is kept as `agent.refused`, an unproven task has its checks run.
+
+        See docs: protocol, sections 3 and 11.
+        """
         if isinstance(refusal, KEPT) and transaction is not None:
             request = job.request
             with transaction.change():
                 transaction.speak(self.speaker(request), request.why if request else None)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
+        elif isinstance(refusal, NotProven) and refusal.uid is not None and transaction is not None:
+            self._begin_checks(job, refusal.uid, transaction)
+
+    def _begin_checks(self, job: PendingRequest, uid: str, transaction: Transaction) -> None:
+        """Run the checks that keep a task from being set done (docs: protocol, section 11)."""
+        # A batch may have made the task, which is gone again.
+        with contextlib.suppress(NotFound), transaction.change():
+            request = job.request
+            transaction.speak(self.speaker(request), request.why if request else None)
+            transaction.run(RequestChecks(uid, unproven_alone=True))
 
     def refused(self, job: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""

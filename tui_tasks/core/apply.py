@@ -16,7 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.models import EdgeRow, ListRow, TaskCheckRow, TaskRow
 
 _encode = msgspec.json.Encoder().encode
 
@@ -72,6 +72,7 @@ _SET_SOLO = Statement(
     )
 )
 _SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
+_DROP_CHECKS = Statement(TaskCheckRow.delete().where(TaskCheckRow.task_uid == slot("uid")))
 _DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
 _ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
 # What belongs to a task but stands in a table of its own: an entry about it changes the task as well.
@@ -187,6 +188,9 @@ def _apply_task(
         _recount_lists(db, before, after)
         if has_dependents and _holds(before) != _holds(after):
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
+    if old.get("status") == "done" and new.get("status", "done") != "done":
+        # What was proven of it was proven of another end.
+        db.run(_DROP_CHECKS, {"uid": uid})
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})
         _write_edges(db, uid, new["depends_on"])

@@ -10,6 +10,7 @@ The codes are those of the channel (docs: protocol, section 3)::
     ├── InvalidArgument   invalid_argument   a tool's argument is wrong
     ├── NotFound          not_found          nothing has that id
     ├── Conflict          conflict           the state forbids it
+    │   └── NotProven                        its checks have not passed
     ├── Forbidden         forbidden          this speaker may not
     ├── Paused            paused             the human has paused this agent
     ├── StaleClaim        stale_claim        the claim has lapsed or ended
@@ -94,6 +95,14 @@ class Conflict(Refusal):
     """The state forbids it; `data` says what is in the way."""
 
     code = "conflict"
+
+
+class NotProven(Conflict):
+    """A task is to be done whose checks have not passed; `uid` is the task's where there is one to run them for."""
+
+    def __init__(self, message: str, uid: str | None, **data: Any) -> None:
+        super().__init__(message, **data)
+        self.uid = uid
 
 
 class Forbidden(Refusal):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -92,6 +92,7 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     estimate: int | None = None  # minutes
     held: bool = False
     decline_reason: str | None = None
+    checks: tuple[str, ...] | None = None  # names that the human gave it; None: those of its list
 
     @property
     def blocked(self) -> bool:
@@ -276,6 +277,68 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
     at: int
 
 
+class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
+    """A check that a configuration file names. `digest` is of what it runs, and of what it looks at."""
+
+    uid: str
+    source: str
+    name: str
+    digest: str
+    lists: tuple[str, ...]
+    gate: bool
+    deleted: bool
+
+
+class CheckRun(msgspec.Struct, frozen=True, gc=False):
+    """One run of a check's command."""
+
+    id: int
+    uid: str
+    check_uid: str
+    digest: str
+    state: str
+    requested_by: str
+    requested_at: int
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int | None
+    output: str | None
+    inputs: str | None
+    git_commit: str | None
+    git_diff: str | None
+
+
+class Check(msgspec.Struct, frozen=True, gc=False):
+    """One check of a task, and what is known of it: `state` is one of `vocab.CHECK_STATES`."""
+
+    name: str
+    state: str
+    run: CheckRun | None = None
+    gate: bool = False
+    uid: str = ""  # the definition's; empty where no definition has the name
+
+    def brief(self) -> dict[str, Any]:
+        """What a journal entry keeps of it; `read.checks.told` adds the rest."""
+        return {"name": self.name, "state": self.state, "run_id": self.run.uid if self.run else None}
+
+    def told(self) -> dict[str, Any]:
+        """As the channel shows it (docs: protocol, section 11)."""
+        run = self.run
+        return self.brief() | {
+            "exit_code": run.exit_code if run else None,
+            "output": run.output if run else None,
+            "at": iso(run.ended_at or run.started_at) if run else None,
+            "commit": run.git_commit if run else None,
+            "diff": run.git_diff if run else None,
+        }
+
+
+def verified(states: Iterable[str]) -> str | None:
+    """What the states of a task's checks come to together; None where it has none."""
+    found = set(states)
+    return next((state for state in vocab.CHECK_STATES if state in found), None)
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One entry of the journal."""
 
@@ -347,8 +410,11 @@ def iso(instant: int | None) -> str | None:
     return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="milliseconds")
 
 
-def full_task(task: Task, handle: str) -> dict[str, Any]:
-    """A task with every field that the channel shows (docs: protocol, section 7); `handle` names its list."""
+def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """A task with every field that the channel shows (docs: protocol, section 7).
+
+    `handle` names its list; `checks` are those that it has (`read.checks`), in the form in which they are to be shown.
+    """
     return {
         "uid": task.uid,
         "key": task.key,
@@ -373,6 +439,8 @@ def full_task(task: Task, handle: str) -> dict[str, Any]:
         "started_at": iso(task.started_at),
         "finished_at": iso(task.finished_at),
         **{name: getattr(task, name) for name in FIELDS},
+        "verified": verified(check["state"] for check in checks),
+        "checks": list(checks),
     }
 
 
@@ -382,4 +450,6 @@ _ADDED: Final[dict[str, Any]] = {**dict.fromkeys(FIELDS), "held": False}
 
 def image_since(image: dict[str, Any]) -> dict[str, Any]:
     """The task of an entry, with the default of each field that was added since the entry was written."""
-    return image if all(name in image for name in _ADDED) else {**_ADDED, **image}
+    checks = image.get("checks", [])
+    told = {"verified": verified(check["state"] for check in checks), "checks": checks}
+    return {**_ADDED, **image, **told}

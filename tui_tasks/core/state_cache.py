@@ -12,9 +12,9 @@ from typing import Any, Final
 from tui_tasks.core import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import checks, messages
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Agent, HumanMessage, TaskList
+from tui_tasks.core.snapshots import Agent, Check, CheckDefinition, HumanMessage, Task, TaskList
 
 # The fields that say where a task stands.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
@@ -42,6 +42,7 @@ class StateCache:
         self._last_ranks: dict[int, str | None] = {}
         self._next_lapse: tuple[int | None] | None = None
         self.may_be_unfinished = True
+        self._definitions: tuple[CheckDefinition, ...] | None = None
 
     @property
     def is_full(self) -> bool:
@@ -86,6 +87,17 @@ class StateCache:
             self._messages[agent] = messages.waiting(self._db, agent)
         return self._messages[agent]
 
+    @property
+    def check_definitions(self) -> tuple[CheckDefinition, ...]:
+        """The checks that there are."""
+        if self._definitions is None:
+            self._definitions = checks.definitions(self._db)
+        return self._definitions
+
+    def checks_of(self, task: Task, home: TaskList) -> list[Check]:
+        """The checks that a task of a list has, and what is known of each."""
+        return checks.of_task(self._db, task, home, self.check_definitions)
+
     def next_id(self, entity: str, count: int = 1) -> int:
         """The number of the next row of a table, or the first of `count`."""
         number = self._next_ids.get(entity) or queries.next_id(self._db, entity)
@@ -124,6 +136,8 @@ class StateCache:
             self._messages.clear()
         elif entity == "claim":
             self._next_lapse = None
+        elif entity == "check_definition":
+            self._definitions = None
 
     def _follow_task(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
         if old is not None:

@@ -251,11 +251,14 @@ class Transaction(Reading):
         self.known = StateCache(self.db, *before)
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
-        handle = self.known.list_by_id(task.list_id).handle
+        home = self.known.list_by_id(task.list_id)
+        briefs = [check.brief() for check in self.known.checks_of(task, home)]
         if entity == "task" and old is None:
             # Everything else is in the row itself: `journal.read_entry` puts it together.
-            return {"list": handle}
-        image = full_task(task, handle)
+            return {"list": home.handle, "checks": briefs} if briefs else {"list": home.handle}
+        image = full_task(task, home.handle, briefs)
+        if not briefs:
+            del image["verified"], image["checks"]
         if len(task.description) > journal.LONG_TEXT:
             del image["description"]
         for name in ("result", "metadata"):

@@ -50,6 +50,9 @@ BOOKKEEPING: Final = frozenset(
     }
 )
 
+# Of a check, and of all checks of a task together: the first of these that one of them has.
+CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
+
 OUTCOMES: Final = ("success", "error", "interrupted")
 
 # Entries that a person or an agent may take back; claims, questions, runs and messages have happened.

@@ -12,8 +12,9 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import EnsureList, Operation
+from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
 from tui_tasks.dialects.requests.identity import Identity
@@ -101,8 +102,17 @@ class Call(msgspec.Struct):
 
     def handle(self, task: Task) -> str:
         """What names a task's list on the channel."""
-        found = self.transaction.known.list_by_id(task.list_id) if self.transaction else None
-        return (found or queries.list_by_id(self.db, task.list_id)).handle
+        return self._list_of(task).handle
+
+    def full(self, task: Task) -> dict[str, Any]:
+        """A task with every field (docs: protocol, section 7)."""
+        home = self._list_of(task)
+        return full_task(task, home.handle, checks.told_of(self.db, task, home))
+
+    def _list_of(self, task: Task) -> TaskList:
+        if self.transaction is not None:
+            return self.transaction.known.list_by_id(task.list_id)
+        return queries.list_by_id(self.db, task.list_id)
 
 
 class Wait(msgspec.Struct):

@@ -14,9 +14,10 @@ from tui_tasks.core import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, InvalidRequest, NotFound, TimedOut
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
+from tui_tasks.core.operations_checks import RequestChecks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
-from tui_tasks.core.snapshots import Ask, Claim, Task, full_task, iso
+from tui_tasks.core.snapshots import Ask, Claim, Task, iso
 from tui_tasks.dialects import selection
 from tui_tasks.dialects.base import Call, Table, Tool, Wait, one_of
 from tui_tasks.dialects.events import page
@@ -149,7 +150,7 @@ class _OneTask(Arguments):
 
 
 def _full(call: Call, task: Task) -> dict[str, Any]:
-    return full_task(task, call.handle(task))
+    return call.full(task)
 
 
 @CONTROL.tool("control:task", _OneTask)
@@ -197,6 +198,19 @@ def undo(call: Call, given: Nothing) -> dict[str, int]:
         raise Conflict(f"{call.agent} has no change to undo")
     last, _ = call.run(Undo(within=within.uid if within is not None else None))
     return {"undone": last}
+
+
+class _RequestCheck(_OneTask):
+    check: Annotated[Name, Meta(description="The name of one of its checks; left out: all.")] | None = None
+
+
+@CONTROL.tool("control:request_check", _RequestCheck, writes=True)
+def request_check(call: Call, given: _RequestCheck) -> dict[str, Any]:
+    """Run a task's checks, which the human has set, now. The event check.finished and control:task tell how they end.
+
+    What passes counts when you set the task done, unless its files change after. Returns `uid` and `verified`.
+    """
+    return {"uid": given.uid, "verified": call.run(RequestChecks(given.uid, given.check))}
 
 
 class _Claim(Arguments):

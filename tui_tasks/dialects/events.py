@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import checks, messages
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.job_shapes import event_body
 
@@ -49,6 +49,8 @@ _HIDDEN = frozenset(
         "decline_reason",
     }
 )
+_RUNS = frozenset({"check_run", "task_check"})
+_OF_CHECKS = _RUNS | {"check", "check_definition"}
 
 
 # A page of events ends with the one that makes it this long; what was meant to be one line stays one.
@@ -85,7 +87,9 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     """An entry as the event that tells of it."""
     told: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
     if entry.task is not None:
-        told["task"] = journal.event_task(db, entry)
+        told["task"] = task = journal.event_task(db, entry)
+        if task is not None and task["checks"]:
+            task["checks"] = checks.told(db, task["checks"])
     if entry.kind == "task.declined" and entry.new is not None:
         told["reason"] = entry.new["decline_reason"]
     if entry.entity == "message":
@@ -95,11 +99,13 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
         told |= _message(db, entry)
     elif entry.entity in ("job", "run"):
         told |= event_body(db, entry)
+    elif entry.entity in _OF_CHECKS:
+        told["check"] = _check(db, entry)
     elif entry.entity not in ("task", "log"):
         told[entry.entity] = {"uid": entry.uid, **_shown(entry.new or {})}
     elif entry.entity == "log" and entry.old is None and entry.new is not None:
         told["log"] = {"at": iso(entry.new["at"]), "agent": entry.new["agent"], "message": entry.new["message"]}
-    told["changes"] = {} if entry.old is None else _shown_changes(entry)
+    told["changes"] = {} if entry.old is None or entry.entity in _RUNS else _shown_changes(entry)
     told["why"] = entry.why
     return told
 
@@ -108,6 +114,21 @@ def _message(db: Database, entry: Entry) -> dict[str, Any]:
     """Who a message is for, and its text; of a delivery the seq of its event: nobody is to read the text twice."""
     sent = messages.message(db, entry.uid)
     return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
+
+
+def _check(db: Database, entry: Entry) -> dict[str, Any]:
+    """The check that an entry tells of: as a task shows it, or of a definition what there is to tell."""
+    if entry.kind == "check.finished":
+        (told,) = checks.told(db, [entry.new or {}])
+        return told
+    if entry.entity == "check_definition":
+        return {"name": checks.definition(db, entry.uid).name, **_shown(entry.new or {})}
+    if entry.kind == "check.waived":
+        return dict(entry.new or {})
+    row = entry.new or {}
+    run = checks.run(db, row.get("run_uid", entry.uid))
+    name = checks.definition(db, run.check_uid).name if run else None
+    return {"name": name, "state": row.get("state"), "run_id": run.uid if run else None}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

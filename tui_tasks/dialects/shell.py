@@ -7,7 +7,7 @@ from typing import Any
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Task, full_task
+from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.base import Call, Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.table import TABLE
@@ -25,7 +25,7 @@ SHELL = _Verbs()
 
 
 def _full(call: Call, task: Task) -> dict[str, Any]:
-    return full_task(task, call.handle(task))
+    return call.full(task)
 
 
 class _Add(Arguments):

@@ -9,6 +9,7 @@ from tui_tasks.channel import single_request
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
+from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS
@@ -133,7 +134,7 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
     task = _found(session, reference)
     home = queries.list_by_id(db, task.list_id)
     log = queries.logs(db, task.uid)
-    held = full_task(task, home.handle)
+    held = full_task(task, home.handle, checks.told_of(db, task, home))
     held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
         print(json_text.shown(held))
@@ -163,7 +164,8 @@ def next_task(session: Session, *, as_json: bool) -> None:
         _tell("nothing is ready to be taken up", None, as_json=as_json)
         return
     home = queries.list_by_id(db, task.list_id)
-    _tell(f"{task.uid[:SHORT]}  {safe_line(task.name)}", full_task(task, home.handle), as_json=as_json)
+    full = full_task(task, home.handle, checks.told_of(db, task, home))
+    _tell(f"{task.uid[:SHORT]}  {safe_line(task.name)}", full, as_json=as_json)
 
 
 # Changing

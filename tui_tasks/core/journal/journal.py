@@ -67,10 +67,10 @@ def read_entry(row: Any) -> Entry:
     image = entry.image
     if image is None:
         return entry
-    if len(image) > 1 or entry.new is None:
-        since = image_since(image)
-        return entry if since is image else msgspec.structs.replace(entry, image=since)
-    return msgspec.structs.replace(entry, image=full_task(Task(**entry.new), image["list"]))
+    if "uid" in image or entry.new is None:
+        return msgspec.structs.replace(entry, image=image_since(image))
+    made = full_task(Task(**entry.new), image["list"], image.get("checks", ()))
+    return msgspec.structs.replace(entry, image=made)
 
 
 def as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import Conflict, InvalidArgument, StaleClaim
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
 from tui_tasks.core.operations import (
     AddTask,
     AtVersion,
@@ -24,7 +24,7 @@ from tui_tasks.core.operations import (
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import rebalanced
-from tui_tasks.core.rules import held
+from tui_tasks.core.rules import check_steps, held
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
@@ -72,9 +72,14 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
         raise Conflict(
             f"task {op.uid} is at version {task.version}, not {op.version}",
             version=task.version,
-            task=full_task(task, tx.known.list_by_id(task.list_id).handle),
+            task=_full(tx, task),
         )
     return task
+
+
+def _full(tx: Transaction, task: Task) -> dict[str, Any]:
+    home = tx.known.list_by_id(task.list_id)
+    return full_task(task, home.handle, [check.told() for check in tx.known.checks_of(task, home)])
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
@@ -99,8 +104,12 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     _refuse_same_key(tx, home.id, op.key)
     waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
     task = _new_task(tx, op, home, rank, waiting_on + is_held, is_held=is_held)
+    if task.status == "done":
+        check_steps.refuse_unproven(tx, task, home, is_new=True)
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
+    if task.status == "done":
+        check_steps.begin(tx, task, home)
     _remember(tx, task)
     return rebalanced(tx, task)
 
@@ -198,12 +207,18 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
             # Its holder does not know of it yet.
             new["fenced"] = (*task.fenced, task.claimed_by)
     changed = _replace(task, **new)
+    home = tx.known.list_by_id(changed.list_id)
+    is_reported = changed.status == "done" and ("status" in new or "list_id" in new)
+    if is_reported and not changed.deleted:
+        check_steps.refuse_unproven(tx, changed, home)
     if "depends_on" in new:
         statuses = [queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])]
         changed = _replace(changed, waiting_on=_holding(statuses) + changed.held)
     elif "held" in new:
         changed = _replace(changed, waiting_on=task.waiting_on - task.held + changed.held)
     tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
+    if is_reported and not changed.deleted:
+        check_steps.begin(tx, changed, home)
     if was_claimed and ends:
         _end_claim(tx, changed)
     if "status" in new or "result" in new:
@@ -236,6 +251,8 @@ def _end_claim(tx: Transaction, task: Task) -> None:
 def edit_task(tx: Transaction, op: EditTask) -> Task:
     """Set fields of a task."""
     task = writable(tx, op.uid)
+    if "checks" in op.changes and tx.actor != vocab.HUMAN:
+        raise Forbidden("a task's checks are given and taken by the human alone")
     refuse_bad_edit(tx, task, op.changes)
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))

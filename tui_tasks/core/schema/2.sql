@@ -16,3 +16,21 @@ CREATE TABLE unfinished_change (change INTEGER NOT NULL PRIMARY KEY, actor TEXT 
 CREATE TABLE stuck (
     uid TEXT NOT NULL PRIMARY KEY, cause TEXT, text TEXT NOT NULL, since INTEGER
 ) WITHOUT ROWID;
+ALTER TABLE task ADD COLUMN checks TEXT;
+CREATE TABLE check_definition (
+    uid TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+    lists TEXT NOT NULL DEFAULT '[]', gate INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE check_run (
+    id INTEGER NOT NULL PRIMARY KEY, uid TEXT NOT NULL, check_uid TEXT NOT NULL, digest TEXT NOT NULL,
+    state TEXT NOT NULL, requested_by TEXT NOT NULL, requested_at INTEGER NOT NULL, started_at INTEGER,
+    ended_at INTEGER, exit_code INTEGER, output TEXT, inputs TEXT, git_commit TEXT, git_diff TEXT
+);
+CREATE UNIQUE INDEX checkrunrow_uid ON check_run (uid);
+CREATE INDEX check_run_state ON check_run (state, check_uid)
+    WHERE state IN ('waiting', 'running', 'passed', 'failed');
+CREATE TABLE task_check (
+    uid TEXT NOT NULL PRIMARY KEY, task_uid TEXT NOT NULL, check_uid TEXT NOT NULL, run_uid TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX task_check_of_task ON task_check (task_uid);
+CREATE INDEX task_check_of_run ON task_check (run_uid);

@@ -94,6 +94,7 @@ class TaskRow(Model):
     estimate = IntegerField(null=True)
     held = Flag(default=0)  # an agent has filed it, and the human has not accepted it yet
     decline_reason = TextField(null=True)  # the human's words where a held task was declined
+    checks = JsonField(null=True)  # names of checks that the human gave it; None: those of its list
 
     class Meta:
         table_name = "task"
@@ -300,6 +301,55 @@ class RunRow(Model):
         table_name = "run"
 
 
+class CheckDefinitionRow(Model):
+    """A check as a configuration file names it (docs: protocol, section 11). What it runs stands in that file alone."""
+
+    uid = TextField(primary_key=True)
+    source = TextField()  # the configuration file
+    name = TextField()
+    digest = TextField()  # of its command, folder and inputs
+    lists = JsonField(default="[]")  # names of lists whose every task has it
+    gate = Flag(default=0)
+    deleted = Flag(default=0)
+
+    class Meta:
+        table_name = "check_definition"
+
+
+class CheckRunRow(Model):
+    """One run of a check's command, for every task that asked for it before it began."""
+
+    id = Id(primary_key=True)
+    uid = TextField()
+    check_uid = TextField()
+    digest = TextField()  # of the definition that was run
+    state = TextField()  # waiting | running | passed | failed | stale (passed, then an input changed) | interrupted
+    requested_by = TextField()
+    requested_at = BigIntegerField()
+    started_at = BigIntegerField(null=True)
+    ended_at = BigIntegerField(null=True)
+    exit_code = IntegerField(null=True)
+    output = TextField(null=True)  # the end of it
+    inputs = TextField(null=True)  # hash of the inputs as they were when it began
+    git_commit = TextField(null=True)
+    git_diff = TextField(null=True)  # hash of what was changed since that commit
+
+    class Meta:
+        table_name = "check_run"
+
+
+class TaskCheckRow(Model):
+    """The run that counts for one check of a task. Forgotten when the task is no longer done: `apply`."""
+
+    uid = TextField(primary_key=True)  # the task's and the check's
+    task_uid = TextField()
+    check_uid = TextField()
+    run_uid = TextField()
+
+    class Meta:
+        table_name = "task_check"
+
+
 class JournalRow(Model):
     """One change: who, when, what it was and what it became, why. The one record that is only ever added to."""
 
@@ -401,6 +451,9 @@ STATE: dict[str, type[Model]] = {
         StuckRow,
         JobRow,
         RunRow,
+        CheckDefinitionRow,
+        CheckRunRow,
+        TaskCheckRow,
     )
 }
 ALL: tuple[type[Model], ...] = (

@@ -26,6 +26,7 @@ _WITHIN: Final = frozenset(
         *("control:hello", "control:subscribe", "control:unsubscribe", "control:history", "control:undo"),
         "control:answer_of",
         *("control:task", "control:update_task", "control:claim", "control:heartbeat", "control:release"),
+        "control:request_check",
     }
 )
 # What an argument of that name names, whatever the tool.

@@ -9,6 +9,7 @@ written a page at a time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -46,6 +47,7 @@ def _member(name: str) -> str:
 
 
 _MEMBERS: Final = ", ".join(f"'{name}', {_member(name)}" for name in _NAMES)
+_NO_CHECKS: Final = "'verified', NULL, 'checks', json('[]')"
 _LIVE: Final = "task.deleted = 0 AND task.list_id = ?"
 _LISTS: Final = "SELECT id FROM list WHERE deleted = 0 ORDER BY id"
 # The list of that name, else the plan of that id: as `queries.find_list`.
@@ -66,21 +68,48 @@ def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = (
         StorageFailed: the database cannot be read.
     """
     with db.transaction(write=False):
+        # Nearly nobody has checks, and what tells of them is Python's to write.
+        has_checks = bool(db.scalar("SELECT EXISTS (SELECT 1 FROM check_definition)"))
+        pages = _pages_with_checks if has_checks else _pages
         homes: list[Any] = (db.sql(_LISTS) if handle is None else db.sql(_LIST, (handle,))).fetchall()
         if not homes and handle is not None:
             raise NotFound("list", handle)
-        return [text for (home,) in homes for text in _pages(db, home, tuple(statuses))]
+        return [text for (home,) in homes for text in pages(db, home, tuple(statuses))]
+
+
+def _page(statuses: tuple[str, ...], members: str, more: str = "") -> str:
+    wanted = f"{_LIVE} AND task.status IN ({', '.join('?' * len(statuses))})" if statuses else _LIVE
+    return (
+        f"SELECT task.rank, json_object({members}) AS text{more} FROM task JOIN list ON list.id = task.list_id"
+        f" WHERE {wanted} AND task.rank > ? ORDER BY task.rank LIMIT {PAGE}"
+    )
 
 
 def _pages(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
-    wanted = f"{_LIVE} AND task.status IN ({', '.join('?' * len(statuses))})" if statuses else _LIVE
-    page = (
-        f"SELECT task.rank, json_object({_MEMBERS}) AS text FROM task JOIN list ON list.id = task.list_id"
-        f" WHERE {wanted} AND task.rank > ? ORDER BY task.rank LIMIT {PAGE}"
-    )
-    query = f"SELECT group_concat(text, ', '), max(rank) FROM ({page})"
+    query = f"SELECT group_concat(text, ', '), max(rank) FROM ({_page(statuses, f'{_MEMBERS}, {_NO_CHECKS}')})"
     rank = ""
     while rank is not None:
         text, rank = db.sql(query, (home, *statuses, rank)).fetchone()
         if text is not None:
             yield text
+
+
+def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
+    from tui_tasks.core.read import checks
+    from tui_tasks.core.read.tasks import queries
+    from tui_tasks.core.snapshots import verified
+    from tui_tasks.text.json_text import shown
+
+    known, of_list = checks.definitions(db), queries.list_by_id(db, home)
+    query = _page(statuses, _MEMBERS, ", task.uid, task.checks")
+    rank = ""
+    while rows := db.sql(query, (home, *statuses, rank)).fetchall():
+        rank = rows[-1][0]
+        given = [(uid, json.loads(names) if names else None) for _, _, uid, names in rows]
+        found = checks.of_tasks(db, given, of_list, known)
+        texts = []
+        for _, text, uid, _ in rows:
+            told = [check.told() for check in found.get(uid, ())]
+            more = {"verified": verified(check["state"] for check in told), "checks": told}
+            texts.append(f"{text[:-1]}, {shown(more)[1:]}")
+        yield ", ".join(texts)

@@ -1,0 +1,146 @@
+"""Checks of tasks: which a task has, and what is known of each (docs: protocol, section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList
+
+_DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
+_RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)
+_LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
+# What a run says of a check whose definition is still the one that was run.
+_STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
+
+
+def definitions(db: Database) -> tuple[CheckDefinition, ...]:
+    """Every check that a configuration file names, by name."""
+    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE deleted = 0 ORDER BY name, source")
+    return tuple(_definition(row) for row in rows.fetchall())
+
+
+def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
+    """The checks of one configuration file by name, with those that it names no more."""
+    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE source = ?", (source,)).fetchall()
+    return {found.name: found for found in map(_definition, rows)}
+
+
+def definition(db: Database, uid: str) -> CheckDefinition:
+    """The check with that uid, which is there, or was."""
+    return _definition(db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE uid = ?", (uid,)).fetchone())
+
+
+def _definition(row: Any) -> CheckDefinition:
+    uid, source, name, digest, lists, gate, deleted = row
+    return CheckDefinition(uid, source, name, digest, _LISTS.decode(lists), bool(gate), bool(deleted))
+
+
+def _wanted(
+    names: Sequence[str] | None, home: Sequence[str], known: Sequence[CheckDefinition]
+) -> list[tuple[str, CheckDefinition | None]]:
+    """The checks of a task that was given `names` (None: none were) in a list called by one of `home`.
+
+    A name that no configuration file has any more counts: nothing can prove it.
+    """
+    if names is None:
+        return [(found.name, found) for found in known if set(home).intersection(found.lists)]
+    wanted: list[tuple[str, CheckDefinition | None]] = []
+    for name in names:
+        # Two files may each name one so: then both are to pass.
+        wanted += [(name, found) for found in known if found.name == name] or [(name, None)]
+    return wanted
+
+
+def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefinition]) -> list[Check]:
+    """The checks that a task of a list has, and what is known of each; `known` are all `definitions`."""
+    wanted = _wanted(task.checks, (home.name, home.uid), known) if known or task.checks else []
+    if not wanted:
+        return []
+    runs = _runs(db, [task.uid]).get(task.uid, {})
+    return [_check(name, found, runs.get(found.uid) if found else None) for name, found in wanted]
+
+
+def told_of(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
+    """The checks of a task as the channel shows them."""
+    return [check.told() for check in of_task(db, task, home, definitions(db))]
+
+
+def of_tasks(
+    db: Database, tasks: Sequence[tuple[str, Sequence[str] | None]], home: TaskList, known: Sequence[CheckDefinition]
+) -> dict[str, list[Check]]:
+    """The same of tasks of one list that have any, by uid; each is told by its uid and the names it was given."""
+    wanted = {uid: found for uid, names in tasks if (found := _wanted(names, (home.name, home.uid), known))}
+    runs = _runs(db, list(wanted))
+    return {
+        uid: [_check(name, found, runs.get(uid, {}).get(found.uid) if found else None) for name, found in checks]
+        for uid, checks in wanted.items()
+    }
+
+
+def _check(name: str, found: CheckDefinition | None, run: CheckRun | None) -> Check:
+    if found is None:
+        return Check(name, "unproven")
+    return Check(name, _state(found, run), run, found.gate, found.uid)
+
+
+def _state(found: CheckDefinition, run: CheckRun | None) -> str:
+    if run is None:
+        return "unproven"
+    if run.state == "passed" and run.digest != found.digest:
+        return "stale"
+    return _STATES.get(run.state, run.state)
+
+
+def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, CheckRun]]:
+    """The runs that count for tasks, by the task's uid and the check's."""
+    found: dict[str, dict[str, CheckRun]] = {}
+    for at in range(0, len(uids), 500):
+        part = uids[at : at + 500]
+        rows = db.sql(
+            f"SELECT task_check.task_uid, {_RUN} FROM task_check JOIN check_run ON check_run.uid = task_check.run_uid"
+            f" WHERE task_check.task_uid IN ({', '.join('?' * len(part))})",
+            tuple(part),
+        )
+        for task_uid, *row in rows.fetchall():
+            run = CheckRun(*row)
+            found.setdefault(task_uid, {})[run.check_uid] = run
+    return found
+
+
+def run(db: Database, uid: str) -> CheckRun | None:
+    """The run with that uid."""
+    row = db.sql(f"SELECT {_RUN} FROM check_run WHERE uid = ?", (uid,)).fetchone()
+    return CheckRun(*row) if row else None
+
+
+def runs_in(db: Database, *states: str) -> list[CheckRun]:
+    """The runs in one of some states: waiting, running, passed or failed; the oldest first."""
+    marks = ", ".join(f"'{state}'" for state in states)
+    return [CheckRun(*row) for row in db.sql(f"SELECT {_RUN} FROM check_run WHERE state IN ({marks}) ORDER BY id")]
+
+
+def waiting(db: Database, check_uid: str) -> CheckRun | None:
+    """The run of a check that has not begun."""
+    row = db.sql(
+        f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ? LIMIT 1", (check_uid,)
+    ).fetchone()
+    return CheckRun(*row) if row else None
+
+
+def tasks_of(db: Database, run_uid: str) -> list[str]:
+    """The uids of the tasks for which a run counts."""
+    return [uid for (uid,) in db.sql("SELECT task_uid FROM task_check WHERE run_uid = ?", (run_uid,)).fetchall()]
+
+
+def told(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Checks as a journal entry keeps them, in the form in which the channel shows them."""
+    found = []
+    for brief in briefs:
+        ended = brief["state"] in ("passed", "failed", "stale") and brief["run_id"] is not None
+        known = run(db, brief["run_id"]) if ended else None
+        found.append(Check(brief["name"], brief["state"], known).told() | brief)
+    return found
