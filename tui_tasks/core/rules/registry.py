@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 Op = TypeVar("Op", bound=Operation)
 
 # What is asked for most comes first; the jobs' rules bring calendars and time zones along, which take a while.
-_MODULES: Final = ("tasks", "lists", "claims", "review", "asks", "jobs", "runs", "undo", "compaction", "stuck", "checks")
+_MODULES: Final = (
+    *("tasks", "lists", "claims", "review", "asks", "jobs", "runs", "undo", "compaction", "stuck"),
+    "checks",
+)
 
 
 class _Rules(dict[type[Operation], Callable[[Any, Any], Any]]):
