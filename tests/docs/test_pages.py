@@ -69,7 +69,8 @@ def test_each_code_of_a_refusal_stands_in_the_page_of_errors() -> None:
 
 
 def test_each_kind_of_event_stands_in_the_page_of_events() -> None:
-    known = re.compile(r"(?:agent|ask|check|claim|job|journal|list|memory|message|run|state|task)\.[a-z]+|message")
+    entities = "agent|ask|check|claim|job|journal|list|memory|message|run|session|state|task|tool"
+    known = re.compile(rf"(?:{entities})\.[a-z]+|message")
     kinds = {
         node.value
         for file in (ROOT / "tui_tasks" / "core").rglob("*.py")

@@ -90,6 +90,7 @@ class ControlChannel:
         finally:
             with contextlib.suppress(OSError, Unwritable):
                 self._out.flush()
+            self._session.leave()
             self._watch.close()
             if self._has_signals:
                 signal.set_wakeup_fd(-1)

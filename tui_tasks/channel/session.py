@@ -16,6 +16,7 @@ import msgspec
 
 from tui_tasks.channel import idempotency, requests
 from tui_tasks.channel.pending_request import DEFECT, KEPT, PendingRequest
+from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.requests import Request
 from tui_tasks.channel.subscription import Subscription
 from tui_tasks.channel.waits import Waiting, Waits
@@ -65,8 +66,12 @@ class Session:
         identity: Identity,
         clock: Callable[[], int],
         uptime: Callable[[], Uptime] | None = None,
+        presence: Presence | None = None,
     ) -> None:
-        """`clock` tells the time of day, `uptime` what time has passed; unless told, what goes with that clock."""
+        """`clock` tells the time of day, `uptime` what time has passed; unless told, what goes with that clock.
+
+        `presence` keeps who is there; without it nobody is seen to be.
+        """
         self.store = store
         self.table = table
         self.identity = identity
@@ -74,6 +79,8 @@ class Session:
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
         self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), self._deliver_heard)
         self.waits = Waits(self)
+        self._presence = None if identity.read_only else presence
+        self._speakers: set[str] = set()
 
     # Requests
 
@@ -193,6 +200,8 @@ class Session:
         if replies is None:
             replies = self._write(lines, now, waiting)
         self.waits.add(waiting)
+        if self._presence is not None:
+            self._presence.heard(self._speakers, now)
         return [_encode(reply) for reply in replies if reply is not None]
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
@@ -264,8 +273,20 @@ class Session:
             return self.refused(job, _defect(error), reading)
         if isinstance(result, Wait):
             waiting.append(Waiting(job, result))
+            self._note_asker(job, result, transaction)
             return None
         return {"id": job.id, "ok": True, "result": result, "seq": seq}
+
+    def _note_asker(self, job: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
+        """Note who waits for an answer. Under an idempotency key the question outlives the process that asked it."""
+        is_resumed = job.request is not None and job.request.idempotency_key is not None
+        if self._presence is not None and transaction is not None and wait.subject is not None and not is_resumed:
+            self._presence.asks(wait.subject)
+
+    def leave(self) -> None:
+        """End the session: nobody speaks here any more."""
+        if self._presence is not None:
+            self._presence.leave(self.clock())
 
     def _serve_batch(self, jobs: list[PendingRequest], now: int, reading: Reading) -> Any:
         """Whole or not at all (docs: protocol, section 2)."""
@@ -309,6 +330,7 @@ class Session:
         agent = self.speaker(request)
         if agent not in vocab.RESERVED_AGENTS:
             requests.refuse_alike(self.store.db, agent)
+        self._speakers.add(agent)
         if not tool.while_paused and (known := reading.known.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
         transaction = reading if isinstance(reading, Transaction) else None

@@ -21,6 +21,7 @@ from tui_tasks.cli.options import (
     declare_shared,
     declare_tools,
     existing,
+    following_hooks,
     help_format,
     hosts_scheduler,
     identity_of,
@@ -173,8 +174,9 @@ def _serve(options: argparse.Namespace) -> int:
         claimed = claim_without_screen()
         assert claimed.input_fd is not None
         assert claimed.output_fd is not None
-        channel = ControlChannel(session_of(options, store), claimed.input_fd, claimed.output_fd)
+        channel = ControlChannel(session_of(options, store, stays=True), claimed.input_fd, claimed.output_fd)
         channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        running.enter_context(following_hooks(options, store))
         if hosts_scheduler(options):
             from tui_tasks.channel import hosting
 
@@ -211,7 +213,7 @@ def _scheduler(options: argparse.Namespace) -> int:
     signal.set_wakeup_fd(wake)
     for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(ending, lambda *_: None)
-    with hosting.hosted(path, wanted=True):
+    with hosting.hosted(path, wanted=True), following_hooks(options, store):
         select.select([told], [], [])
     return 0
 
@@ -274,6 +276,11 @@ def _call(options: argparse.Namespace) -> int:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
     with open_store(options) as store:
+        if options.tool == "control:agents" and not options.read_only:
+            from tui_tasks import clock
+            from tui_tasks.hooks import departures
+
+            departures.end_departed(store, clock.now())
         status = call.call(session_of(options, store), options.tool, arguments)
         if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
             from tui_tasks.channel import hosting
@@ -320,7 +327,12 @@ def _mcp(options: argparse.Namespace) -> int:
         # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
         table = selection.without(table_of(options), NOT_OVER_MCP)
-        return 0 if stdio.run(session_of(options, store, table)) else REFUSED
+        session = session_of(options, store, table, stays=True)
+        with following_hooks(options, store):
+            try:
+                return 0 if stdio.run(session) else REFUSED
+            finally:
+                session.leave()
 
 
 def _of(module: str, name: str) -> tuple[_Declare, _Run]:
@@ -351,6 +363,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),
     ("mcp", "the same tools over MCP on standard input and output", _declare_mcp, _mcp),
+    ("agents", "list who works: agent programs with hooks, and agents on the channel", *_of("agents.agents", "agents")),
     ("add", "add a task", *_verb("add")),
     ("ls", "list tasks", *_verb("ls")),
     ("show", "show a task and its log", *_verb("show")),

@@ -140,7 +140,7 @@ def existing(options: argparse.Namespace) -> None:
 
     path = paths.database(options.db)
     # What a log without its file means, opening tells.
-    if not os.path.exists(path) and not os.path.exists(f"{path}-wal"):
+    if not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
@@ -161,7 +161,35 @@ def open_store(options: argparse.Namespace) -> Iterator[Store]:
         # What writes tells of its own failures.
         storage_errors(store.path, reading=True),
     ):
+        take_in_hooks(store)
         yield store
+
+
+def has_hooks(path: str) -> bool:
+    """Whether hooks of agents have left something beside a database, or once did."""
+    from tui_tasks.hooks import folder
+
+    return os.path.isdir(f"{folder.path_of(path)}/payloads")
+
+
+def take_in_hooks(store: Store) -> None:
+    """Take in what agents' hooks have left beside the database, where it may be written to."""
+    if store.read_only or not has_hooks(store.path):
+        return
+    from tui_tasks import clock
+    from tui_tasks.core.errors import StorageFailed
+    from tui_tasks.hooks import intake
+
+    with contextlib.suppress(StorageFailed):  # what is left is taken in by the next
+        intake.take_in(store, clock.now())
+
+
+def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.AbstractContextManager[None]:
+    """Take in what agents' hooks leave beside the database as long as a process stays that may write to it."""
+    from tui_tasks import clock
+    from tui_tasks.hooks import follower
+
+    return follower.following(store.path, clock.now, wanted=not options.read_only)
 
 
 def tell_who_else(options: argparse.Namespace) -> None:
@@ -196,18 +224,24 @@ def _default(options: argparse.Namespace) -> str:
     return getattr(options, "speaks_as", None) or Identity().agent
 
 
-def session_of(options: argparse.Namespace, store: Store, table: Table | None = None) -> Session:
-    """A session of the one who speaks, with the tools of a table, or with every one that agents have."""
+def session_of(
+    options: argparse.Namespace, store: Store, table: Table | None = None, *, stays: bool = False
+) -> Session:
+    """A session of the one who speaks, with the tools of a table, or with every one that agents have.
+
+    `stays`: it is for many requests, and whoever speaks in it is there until it ends.
+    """
     import msgspec
 
     from tui_tasks import clock
+    from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.inside import inside_run
     from tui_tasks.settings.review import ReviewSettings
 
     store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
-    return Session(store, table or table_of(options), identity, clock.now)
+    return Session(store, table or table_of(options), identity, clock.now, presence=Presence(store, stays=stays))
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:

@@ -119,9 +119,14 @@ def reserved(name: str) -> str | None:
 _RESERVED_SKELETONS: Final = {skeleton(name).casefold(): whose for name, whose in _RESERVED.items()}
 
 
+def has_spoken(db: Database, name: str) -> bool:
+    """Whether the journal has an entry of an agent of that name."""
+    return db.one(_IS_ACTOR, actor=name) is not None
+
+
 def alike(db: Database, name: str) -> str | None:
     """The agent in the journal that a new name would be taken for; None where there is none, or it is its own."""
-    if db.one(_IS_ACTOR, actor=name) is not None:
+    if has_spoken(db, name):
         return None
     from tui_tasks.core.read import overview
 

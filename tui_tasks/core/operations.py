@@ -233,10 +233,11 @@ class AnswerAsk(Operation, frozen=True):
 
 
 class CloseAsk(Operation, frozen=True):
-    """End a question without an answer: `timeout` or `withdrawn`. Result: the question."""
+    """End a question without an answer: `timeout` or `withdrawn`; `reason` says why. Result: the question."""
 
     uid: str
     state: str
+    reason: str | None = None
 
 
 class SendMessage(Operation, frozen=True):

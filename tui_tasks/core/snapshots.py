@@ -169,6 +169,50 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     state: str
     answer: str | None
     answered_at: int | None
+    request: dict[str, Any] | None = None
+    reason: str | None = None
+
+
+class Session(msgspec.Struct, frozen=True, gc=False):
+    """A session of an agent program; `state` is what the journal tells of it (`read.sessions` tells what it does)."""
+
+    id: int
+    uid: str
+    program: str
+    number: int
+    session: str
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+    cwd: str | None
+    project: str | None
+    model: str | None
+    mode: str | None
+    state: str
+    waiting_for: str | None
+    last_prompt: str | None
+    last_message: str | None
+    task: str | None
+    tokens: int | None
+    cost_usd: float | None
+    started_at: int
+    ended_at: int | None
+    ended_by: str | None
+
+
+class Activity(msgspec.Struct, gc=False):
+    """What a session is at, from one entry about it to the next; `news` are columns that the next entry writes."""
+
+    uid: str
+    last_seen: int
+    busy: bool = False
+    tool: str | None = None
+    tool_since: int | None = None
+    call: str | None = None
+    background: list[str] = []
+    request: str | None = None
+    news: dict[str, Any] = {}
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):

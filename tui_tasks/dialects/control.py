@@ -18,7 +18,7 @@ from tui_tasks.core.operations_checks import RequestChecks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, iso
-from tui_tasks.dialects import selection
+from tui_tasks.dialects import agent_shapes, selection
 from tui_tasks.dialects.base import Call, Table, Tool, Wait, one_of
 from tui_tasks.dialects.events import page
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema, without_words
@@ -188,6 +188,21 @@ def _parsed(field: TaskField, value: Any, now: int) -> Any:
         return field.parse(str(value), local_time(now))
     except ValueError as error:
         raise InvalidArgument(field.name, f"{field.name}: {error}") from None
+
+
+class _Agents(Arguments):
+    everyone: Annotated[bool, Meta(description="Those that ended over a day ago as well.")] = False
+
+
+@CONTROL.tool("control:agents", _Agents, while_paused=True)
+def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
+    """See who works here: sessions of agent programs, and agents of this channel, oldest first.
+
+    Each has `agent` (its name), `program`, `state` (working, waiting, idle, interrupted, failed, gone), `waiting_for`,
+    `tool`, `last_prompt`, `last_message`, `task`, `cwd`, `project`, `model`, `tokens`, `cost_usd` and when it was seen
+    last. What is unknown is null.
+    """
+    return agent_shapes.agents(call.db, call.now, everyone=given.everyone)
 
 
 @CONTROL.tool("control:undo", Nothing, writes=True, in_steps=True)

@@ -55,7 +55,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     from tui_tasks.tui.app.app import TaskApp
 
     problems += keymap.problems(file, settings.keys)
-    with _once_painted(path, scheduler=scheduler) as painted:
+    with _once_painted(path, scheduler=scheduler, writes=not identity.read_only) as painted:
         with storage_errors(path, reading=True):
             app = TaskApp(
                 bridge,
@@ -104,14 +104,15 @@ def _log_to(fd: int | None, begin: Iterable[object]) -> None:
 
 
 @contextlib.contextmanager
-def _once_painted(path: str, *, scheduler: bool) -> Iterator[Callable[[], None]]:
+def _once_painted(path: str, *, scheduler: bool, writes: bool) -> Iterator[Callable[[], None]]:
     """Give what is to be done once the screen stands, since it would hold that up."""
     ended = threading.Event()
 
     def host() -> None:
         from tui_tasks.channel import hosting
+        from tui_tasks.hooks import follower
 
-        with hosting.hosted(path, wanted=True):
+        with hosting.hosted(path, wanted=scheduler), follower.following(path, clock.now, wanted=writes):
             ended.wait()
 
     thread = threading.Thread(target=host, name="hosting", daemon=True)
@@ -120,7 +121,7 @@ def _once_painted(path: str, *, scheduler: bool) -> Iterator[Callable[[], None]]
         # Garbage is looked for from now on, and not among what the start has made.
         gc.freeze()
         gc.enable()
-        if scheduler:
+        if scheduler or writes:
             thread.start()
 
     try:
@@ -162,6 +163,7 @@ class _Engine(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # A screen with no pipe beside it needs none of these, and would start later for them.
         from tui_tasks.channel.loop import ControlChannel
+        from tui_tasks.channel.presence import Presence
         from tui_tasks.channel.session import Session
         from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
@@ -173,7 +175,7 @@ class _Engine(threading.Thread):
                 store.review = ReviewSettings()
                 inside = inside_run(os.environ, store.db)
                 identity = msgspec.structs.replace(self._identity, inside_run=inside)
-                session = Session(store, TABLE, identity, clock.now)
+                session = Session(store, TABLE, identity, clock.now, presence=Presence(store, stays=True))
                 self._channel = ControlChannel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()

@@ -76,6 +76,7 @@ class AgentSummary(msgspec.Struct, frozen=True, gc=False):
 _NEWEST = Statement(
     J.select(J.seq, J.at, J.kind, J.task).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
 )
+_OLDEST = Statement(J.select(J.at).where(J.actor == slot("actor")).order_by(J.seq).limit(1))
 _NEW = Statement(J.select(J.new).where(J.seq == slot("seq")))
 _PAUSED = Statement(AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
 _BUSY_LISTS = Statement(
@@ -123,6 +124,11 @@ def everyone(db: Database, known: Iterable[AgentSummary] = ()) -> list[AgentSumm
         message, mine = paused.get(name, ""), asks.get(name, ())
         people.append(AgentSummary(name, seq, at, name in paused, message, mine, tasks.get(name), word))
     return people
+
+
+def first_said(db: Database, name: str) -> int:
+    """When an agent that has spoken did so first."""
+    return int(db.one(_OLDEST, actor=name)[0])
 
 
 def working(db: Database) -> dict[str, TaskLine]:

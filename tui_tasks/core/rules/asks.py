@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -110,7 +110,38 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
 @rule(CloseAsk)
 def close_ask(tx: Transaction, op: CloseAsk) -> Ask:
     """End a question that got no answer."""
-    return _end(tx, op.uid, f"ask.{op.state}", {"state": op.state, "answered_at": tx.now})
+    why = {} if op.reason is None else {"reason": op.reason}
+    return _end(tx, op.uid, f"ask.{op.state}", {"state": op.state, "answered_at": tx.now, **why})
+
+
+def open_request(tx: Transaction, request: dict[str, Any], question: str, options: tuple[str, ...]) -> Ask:
+    """Ask the human for what a program asks of the person at its terminal; the speaker is the program's agent.
+
+    Unlike an agent's own question it is never refused: what could not be seen is written out.
+    """
+    ask = Ask(
+        id=tx.known.next_id("ask"),
+        uid=tx.new_uid(),
+        agent=tx.actor,
+        question=_visible(question),
+        options=tuple(dict.fromkeys(_visible(option)[:MAX_OPTION] for option in options))[:MOST_OPTIONS],
+        task_uid=None,
+        opened_at=tx.now,
+        expires_at=None,
+        state="open",
+        answer=None,
+        answered_at=None,
+        request=request,
+    )
+    tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask))
+    return ask
+
+
+def _visible(text: str) -> str:
+    """A text with what no screen shows written out."""
+    if text.isascii():
+        return text
+    return "".join(f"<U+{ord(char):04X}>" if names.is_invisible(char) and char not in _BIDI else char for char in text)
 
 
 @rule(SendMessage)

@@ -15,6 +15,37 @@ CREATE INDEX human_message_waiting ON human_message (agent, id) WHERE (delivered
 CREATE TABLE unfinished_change (change INTEGER NOT NULL PRIMARY KEY, actor TEXT NOT NULL, lock TEXT NOT NULL);
 CREATE TABLE stuck (
     uid TEXT NOT NULL PRIMARY KEY, cause TEXT, text TEXT NOT NULL, since INTEGER
+);
+ALTER TABLE ask ADD COLUMN request TEXT;
+ALTER TABLE ask ADD COLUMN reason TEXT;
+CREATE TABLE session (
+    id INTEGER NOT NULL PRIMARY KEY, uid TEXT NOT NULL, program TEXT NOT NULL, number INTEGER NOT NULL,
+    session TEXT NOT NULL, boot TEXT NOT NULL, namespace TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL,
+    cwd TEXT, project TEXT, model TEXT, mode TEXT, state TEXT NOT NULL, waiting_for TEXT, last_prompt TEXT,
+    last_message TEXT, task TEXT, tokens INTEGER, cost_usd REAL, started_at INTEGER NOT NULL, ended_at INTEGER,
+    ended_by TEXT
+);
+CREATE UNIQUE INDEX sessionrow_uid ON session (uid);
+CREATE UNIQUE INDEX sessionrow_number ON session (program, number);
+CREATE INDEX sessionrow_process ON session (pid);
+CREATE INDEX session_live ON session (id) WHERE state <> 'gone';
+CREATE TABLE activity (
+    uid TEXT NOT NULL PRIMARY KEY, last_seen INTEGER NOT NULL, busy INTEGER NOT NULL, tool TEXT, tool_since INTEGER,
+    call TEXT, background TEXT NOT NULL, request TEXT, news TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE session_name (
+    program TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, part TEXT NOT NULL,
+    PRIMARY KEY (program, session)
+) WITHOUT ROWID;
+CREATE TABLE taken_in (
+    name TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE connection (
+    agent TEXT NOT NULL, boot TEXT NOT NULL, namespace TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL,
+    opened_at INTEGER NOT NULL, closed_at INTEGER, PRIMARY KEY (agent, boot, namespace, pid, born)
+) WITHOUT ROWID;
+CREATE TABLE asker (
+    ask TEXT NOT NULL PRIMARY KEY, boot TEXT NOT NULL, namespace TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL
 ) WITHOUT ROWID;
 ALTER TABLE task ADD COLUMN checks TEXT;
 CREATE TABLE check_definition (

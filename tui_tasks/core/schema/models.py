@@ -14,6 +14,7 @@ from tui_tasks.core.engine.orm import (
     BlobField,
     CompositeKey,
     Field,
+    FloatField,
     IntegerField,
     Model,
     TextField,
@@ -196,6 +197,8 @@ class AskRow(Model):
     state = TextField()  # open | answered | withdrawn | timeout
     answer = TextField(null=True)
     answered_at = BigIntegerField(null=True)
+    request = JsonField(null=True)  # of a hook: the tool and its input, or the questions, as the program gave them
+    reason = TextField(null=True)  # why it ended without an answer
 
     class Meta:
         table_name = "ask"
@@ -238,6 +241,37 @@ class HumanMessageRow(Model):
 
     class Meta:
         table_name = "human_message"
+
+
+class SessionRow(Model):
+    """A session of an agent program, as its hooks tell of it (docs: protocol, section 10)."""
+
+    id = Id(primary_key=True)
+    uid = TextField()  # the agent's name: the program's and a number
+    program = TextField()
+    number = IntegerField()
+    session = TextField()  # the program's own id
+    boot = TextField()  # with the next three, its process: `runner.processes.ProcessIdentity`
+    namespace = TextField()
+    pid = IntegerField()  # 0: unknown
+    born = TextField()
+    cwd = TextField(null=True)
+    project = TextField(null=True)
+    model = TextField(null=True)
+    mode = TextField(null=True)
+    state = TextField()  # working | waiting | idle | interrupted | failed | gone
+    waiting_for = TextField(null=True)  # what it asked for last; it waits as long as a question of its agent is open
+    last_prompt = TextField(null=True)
+    last_message = TextField(null=True)
+    task = TextField(null=True)  # the uid of the task that stands for its last prompt
+    tokens = IntegerField(null=True)
+    cost_usd = FloatField(null=True)
+    started_at = BigIntegerField()
+    ended_at = BigIntegerField(null=True)
+    ended_by = TextField(null=True)  # told | process | replaced
+
+    class Meta:
+        table_name = "session"
 
 
 class JobRow(Model):
@@ -413,6 +447,78 @@ class RunLogRow(Model):
         primary_key = CompositeKey("run_uid", "start")
 
 
+class ActivityRow(Model):
+    """What a session is at, from one entry about it to the next. No part of the state.
+
+    `news` are columns of the session's row that the next entry writes.
+    """
+
+    uid = TextField(primary_key=True)  # the agent's name
+    last_seen = BigIntegerField()
+    busy = Flag(default=0)  # it works, though nobody has prompted it since its turn ended
+    tool = TextField(null=True)
+    tool_since = BigIntegerField(null=True)
+    call = TextField(null=True)  # the program's own id of the tool's call
+    background = JsonField(default="[]")  # the ids of subagents that run
+    request = TextField(null=True)  # the key of what it asked for last, until something else comes
+    news = JsonField(default="{}")
+
+    class Meta:
+        table_name = "activity"
+
+
+class SessionNameRow(Model):
+    """Whose a program's session id is. No part of the state."""
+
+    program = TextField()
+    session = TextField()
+    agent = TextField()
+    part = TextField()  # own | former (it has another id now) | subagent
+
+    class Meta:
+        table_name = "session_name"
+        primary_key = CompositeKey("program", "session")
+
+
+class TakenInRow(Model):
+    """The name of a payload that was taken in, until it can no longer come again. No part of the state."""
+
+    name = TextField(primary_key=True)
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "taken_in"
+
+
+class ConnectionRow(Model):
+    """A process through which an agent speaks on our own channel. It comes and goes with it: no part of the state."""
+
+    agent = TextField()
+    boot = TextField()
+    namespace = TextField()
+    pid = IntegerField()
+    born = TextField()
+    opened_at = BigIntegerField()
+    closed_at = BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "connection"
+        primary_key = CompositeKey("agent", "boot", "namespace", "pid", "born")
+
+
+class AskerRow(Model):
+    """The process that waits for the answer to a question. It comes and goes with it: no part of the state."""
+
+    ask = TextField(primary_key=True)
+    boot = TextField()
+    namespace = TextField()
+    pid = IntegerField()
+    born = TextField()
+
+    class Meta:
+        table_name = "asker"
+
+
 class ViewRow(Model):
     """What a screen remembers for the human: last looked, saved filters. No part of the state."""
 
@@ -448,6 +554,7 @@ STATE: dict[str, type[Model]] = {
         AskRow,
         AgentRow,
         HumanMessageRow,
+        SessionRow,
         StuckRow,
         JobRow,
         RunRow,
@@ -462,6 +569,11 @@ ALL: tuple[type[Model], ...] = (
     KeptReplyRow,
     HeartbeatRow,
     RunLogRow,
+    ActivityRow,
+    SessionNameRow,
+    TakenInRow,
+    ConnectionRow,
+    AskerRow,
     ViewRow,
     UnfinishedChangeRow,
 )

@@ -1,0 +1,47 @@
+"""Playing payloads of agent programs to a database, as their hooks leave them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Clock
+from tui_tasks.core.read import sessions
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import intake
+from tui_tasks.hooks.spool import Spool
+
+PAYLOADS = Path(__file__).parent / "payloads"
+
+
+class Player:
+    """Leaves payloads of one program beside a database, and takes them in."""
+
+    def __init__(self, store: Store, clock: Clock, program: str, **head: Any) -> None:
+        self.store = store
+        self.clock = clock
+        self.head = {"program": program, **head}
+
+    def leave(self, payload: Any, **head: Any) -> str:
+        """Leave a payload in the spool; bytes are left as they are."""
+        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        with Spool(self.store.path, make=True) as spool:
+            return spool.put({**self.head, "at": self.clock.now, **head}, body)
+
+    def play(self, payload: Any, **head: Any) -> None:
+        """A hook runs, and somebody has the database open."""
+        self.clock.forward(1)
+        self.leave(payload, **head)
+        intake.take_in(self.store, self.clock.now)
+
+    def seen(self, number: int = 1) -> sessions.Seen:
+        """The session of that number, as it is now."""
+        found = sessions.seen(self.store.db, f"{self.head['program']}-{number}")
+        assert found is not None
+        return found
+
+    def state(self, number: int = 1) -> tuple[str, str | None, str | None]:
+        """Its state, what it waits for, and its tool."""
+        seen = self.seen(number)
+        return seen.state, seen.waiting_for, seen.activity.tool

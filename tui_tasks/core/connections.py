@@ -1,0 +1,109 @@
+"""Who is there on our own channel: which process each agent speaks through, and which one waits for an answer.
+
+Kept out of the journal, like the processes themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.schema.models import AskerRow, AskRow
+from tui_tasks.core.schema.models import ConnectionRow as C
+
+_IS: Any = (
+    (C.agent == slot("agent"))
+    & (C.boot == slot("boot"))
+    & (C.namespace == slot("namespace"))
+    & (C.pid == slot("pid"))
+    & (C.born == slot("born"))
+)
+_ALL = Statement(
+    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at).order_by(C.opened_at, C.agent)
+)
+_PUT = Statement(
+    C.insert(
+        {
+            C.agent: slot("agent"),
+            C.boot: slot("boot"),
+            C.namespace: slot("namespace"),
+            C.pid: slot("pid"),
+            C.born: slot("born"),
+            C.opened_at: slot("opened_at"),
+        }
+    )
+)
+_DROP = Statement(C.delete().where(_IS))
+# Only when the last one ended says something.
+_DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
+_CLOSE = Statement(C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
+_ASKERS = Statement(
+    AskerRow.select(AskerRow.ask, AskerRow.boot, AskerRow.namespace, AskerRow.pid, AskerRow.born)
+    .join(AskRow, on=(AskRow.uid == AskerRow.ask))
+    .where(AskRow.state == SQL("'open'"))
+)
+_PUT_ASKER = Statement(
+    AskerRow.insert(
+        {
+            AskerRow.ask: slot("ask"),
+            AskerRow.boot: slot("boot"),
+            AskerRow.namespace: slot("namespace"),
+            AskerRow.pid: slot("pid"),
+            AskerRow.born: slot("born"),
+        }
+    )
+)
+_DROP_ASKER = Statement(AskerRow.delete().where(AskerRow.ask == slot("ask")))
+
+
+class Connection(msgspec.Struct, frozen=True, gc=False):
+    """An agent that speaks, or has spoken, through a process."""
+
+    agent: str
+    process: Process
+    opened_at: int
+    closed_at: int | None
+
+
+def everyone(db: Database) -> list[Connection]:
+    """Every connection that is there, and the last of each agent that has left, in the order in which they began."""
+    rows = db.all(_ALL)
+    return [Connection(row[0], Process(*row[1:5]), row[5], row[6]) for row in rows]
+
+
+def begin(db: Database, agent: str, process: Process, now: int) -> None:
+    """Note that an agent speaks through a process, within the write transaction that is open."""
+    db.run(_DROP_CLOSED, {"agent": agent})
+    db.run(_DROP, _by(agent, process))
+    db.run(_PUT, {**_by(agent, process), "opened_at": now})
+
+
+def end(db: Database, agent: str, process: Process, now: int) -> None:
+    """Note that it does no more, within the write transaction that is open."""
+    db.run(_DROP_CLOSED, {"agent": agent})
+    db.run(_CLOSE, {**_by(agent, process), "at": now})
+
+
+def _by(agent: str, process: Process) -> dict[str, Any]:
+    return {"agent": agent, **msgspec.structs.asdict(process)}
+
+
+def askers(db: Database) -> list[tuple[str, Process]]:
+    """The questions that are open, each with the process that waits for the answer."""
+    return [(row[0], Process(*row[1:5])) for row in db.all(_ASKERS)]
+
+
+def put_asker(db: Database, ask: str, process: Process) -> None:
+    """Note which process waits for the answer to a question, within the write transaction that has opened it."""
+    db.run(_DROP_ASKER, {"ask": ask})
+    db.run(_PUT_ASKER, {"ask": ask, **msgspec.structs.asdict(process)})
+
+
+def drop_asker(db: Database, ask: str) -> None:
+    """Forget who waited for the answer to a question, within the write transaction that is open."""
+    db.run(_DROP_ASKER, {"ask": ask})

@@ -1,0 +1,135 @@
+"""Reads of sessions of agent programs (docs: protocol, section 10)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, SessionRow
+from tui_tasks.core.snapshots import Activity, Ask, Session, reader
+
+GONE: Final = "gone"
+
+_COLUMNS: Final = tuple(models.columns(SessionRow).values())
+_ACTIVITY_COLUMNS: Final = tuple(models.columns(ActivityRow).values())
+_read = reader(Session, SessionRow)
+_read_activity = reader(Activity, ActivityRow)
+
+_FIND = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.uid == slot("uid")))
+_SINCE = Statement(
+    SessionRow.select(*_COLUMNS)
+    .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+    .order_by(SessionRow.id)
+)
+# In the words of the index.
+_IS_LIVE: Any = SessionRow.state != SQL("'gone'")
+_LIVE = Statement(SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
+_IN_PROCESS = Statement(
+    SessionRow.select(*_COLUMNS).where(_IS_LIVE & (SessionRow.pid == slot("pid"))).order_by(SessionRow.id)
+)
+_OF_PROCESS = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.pid == slot("pid")).order_by(SessionRow.id))
+_LAST_NUMBER = Statement(
+    SessionRow.select(fn.IFNULL(fn.MAX(SessionRow.number), 0)).where(SessionRow.program == slot("program"))
+)
+_ACTIVITY = Statement(ActivityRow.select(*_ACTIVITY_COLUMNS).where(ActivityRow.uid == slot("uid")))
+_ACTIVITIES = Statement(ActivityRow.select(*_ACTIVITY_COLUMNS))
+_NAMED = Statement(
+    SessionNameRow.select(SessionNameRow.agent, SessionNameRow.part).where(
+        (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
+    )
+)
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """A session as it is now: what the journal tells of it, and what it has been at since."""
+
+    session: Session
+    activity: Activity
+    state: str
+    waiting_for: str | None
+
+
+def find(db: Database, agent: str) -> Session | None:
+    """The session of an agent, as the journal tells of it."""
+    row = db.one(_FIND, uid=agent)
+    return _read(row) if row else None
+
+
+def by_session(db: Database, program: str, session: str) -> tuple[str, str] | None:
+    """Whose a program's session id is: the agent's name, and whether it is its own, a former or a subagent's."""
+    row = db.one(_NAMED, program=program, session=session)
+    return (row[0], row[1]) if row else None
+
+
+def live(db: Database) -> list[Session]:
+    """The sessions that have not ended, oldest first."""
+    return [_read(row) for row in db.all(_LIVE)]
+
+
+def in_process(db: Database, pid: int) -> list[Session]:
+    """The sessions that have not ended of a process with that number."""
+    return [_read(row) for row in db.all(_IN_PROCESS, pid=pid)]
+
+
+def of_process(db: Database, pid: int) -> list[Session]:
+    """The sessions that a process with that number has had, oldest first; none where it is unknown (0)."""
+    return [_read(row) for row in db.all(_OF_PROCESS, pid=pid)] if pid else []
+
+
+def last_number(db: Database, program: str) -> int:
+    """The number of the newest session of a program; 0 where there is none."""
+    return int(db.one(_LAST_NUMBER, program=program)[0])
+
+
+def activity(db: Database, agent: str) -> Activity | None:
+    """What a session is at."""
+    row = db.one(_ACTIVITY, uid=agent)
+    return _read_activity(row) if row else None
+
+
+def open_asks_of(db: Database, agent: str) -> list[Ask]:
+    """What an agent waits for a person to answer, oldest first."""
+    return [ask for ask in queries.open_asks(db) if ask.agent == agent]
+
+
+def seen(db: Database, agent: str) -> Seen | None:
+    """A session as it is now."""
+    row = db.one(_FIND, uid=agent)
+    return _seen(_read(row), activity(db, agent), open_asks_of(db, agent)) if row else None
+
+
+def everyone(db: Database, since: int = 0) -> list[Seen]:
+    """The sessions as they are now that have not ended before an instant, oldest first."""
+    activities = {found.uid: found for found in map(_read_activity, db.all(_ACTIVITIES))}
+    asks: dict[str, list[Ask]] = {}
+    for ask in queries.open_asks(db):
+        asks.setdefault(ask.agent, []).append(ask)
+    found = map(_read, db.all(_SINCE, since=since))
+    return [_seen(session, activities.get(session.uid), asks.get(session.uid, [])) for session in found]
+
+
+def _seen(session: Session, at: Activity | None, asks: list[Ask]) -> Seen:
+    at = at or Activity(session.uid, session.ended_at or session.started_at)
+    session = msgspec.structs.replace(session, **at.news)
+    if session.state == GONE:
+        return Seen(session, at, GONE, None)
+    if asks:
+        return Seen(session, at, "waiting", waiting_for(asks[-1]))
+    is_at_work = at.busy or at.tool is not None
+    # What it waited for was answered.
+    is_at_work |= session.state == "waiting"
+    return Seen(session, at, "working" if is_at_work else session.state, None)
+
+
+def waiting_for(ask: Ask) -> str:
+    """What an agent waits for that has asked this: `permission: TOOL`, `permission` or `question`."""
+    request = ask.request or {}
+    if request.get("kind") != "permission":
+        return "question"
+    return f"permission: {request['tool']}" if request.get("tool") else "permission"

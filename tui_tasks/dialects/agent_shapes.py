@@ -1,0 +1,113 @@
+"""Who works, as `control:agents` and `tui-tasks agents --json` tell it (docs: protocol, section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tui_tasks.core import connections
+from tui_tasks.core.connections import Connection
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import overview, sessions
+from tui_tasks.core.read.agents import first_said, working
+from tui_tasks.core.read.sessions import Seen
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import iso
+
+KEYS: Final = (
+    "agent",
+    "program",
+    "session",
+    "project",
+    "cwd",
+    "model",
+    "state",
+    "waiting_for",
+    "tool",
+    "tool_since",
+    "last_prompt",
+    "last_message",
+    "task",
+    "started_at",
+    "last_seen",
+    "ended_at",
+    "tokens",
+    "cost_usd",
+    "mode",
+)
+DAY: Final = 24 * 3600 * 1_000_000
+
+
+def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
+    """The agents of this database, oldest first; without `everyone` those that ended over a day ago are left out."""
+    since = 0 if everyone else now - DAY
+    of_sessions = sessions.everyone(db, since)
+    known = {seen.session.uid for seen in of_sessions}
+    found = [(seen.session.started_at, _of_session(seen)) for seen in of_sessions]
+    found += [
+        (began, told)
+        for began, ended, told in _of_channel(db)
+        if told["agent"] not in known and (ended is None or ended > since)
+    ]
+    return [told for _, told in sorted(found, key=lambda one: (one[0], one[1]["agent"]))]
+
+
+def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
+    """The agents of our own channel: when each began, when it ended, and what is told of it."""
+    said = {name: at for name, _, at in overview.speakers(db)}
+    there: dict[str, list[Connection]] = {}
+    for connection in connections.everyone(db):
+        there.setdefault(connection.agent, []).append(connection)
+    asks = {ask.agent for ask in queries.open_asks(db)}
+    tasks = working(db)
+    for name in said.keys() | there.keys():
+        if sessions.find(db, name) is not None:
+            continue
+        mine = there.get(name, [])
+        opened = [one.opened_at for one in mine]
+        closed = [one.closed_at for one in mine if one.closed_at is not None]
+        is_there = len(closed) < len(mine)
+        seen = max(said.get(name, 0), *opened, *closed, 0)
+        began = min([*opened, *([first_said(db, name)] if name in said else [])])
+        ended = None if is_there else seen
+        task = tasks.get(name)
+        state = "gone" if not is_there else "waiting" if name in asks else "working" if task else "idle"
+        yield (
+            began,
+            ended,
+            {
+                **dict.fromkeys(KEYS),
+                "agent": name,
+                "state": state,
+                "waiting_for": "question" if state == "waiting" else None,
+                "task": task.uid if task is not None else None,
+                "started_at": iso(began),
+                "last_seen": iso(seen),
+                "ended_at": iso(ended),
+            },
+        )
+
+
+def _of_session(seen: Seen) -> dict[str, Any]:
+    session, activity = seen.session, seen.activity
+    return {
+        "agent": session.uid,
+        "program": session.program,
+        "session": session.session,
+        "project": session.project,
+        "cwd": session.cwd,
+        "model": session.model,
+        "state": seen.state,
+        "waiting_for": seen.waiting_for,
+        "tool": activity.tool,
+        "tool_since": iso(activity.tool_since),
+        "last_prompt": session.last_prompt,
+        "last_message": session.last_message,
+        "task": session.task,
+        "started_at": iso(session.started_at),
+        "last_seen": iso(activity.last_seen),
+        "ended_at": iso(session.ended_at),
+        "tokens": session.tokens,
+        "cost_usd": session.cost_usd,
+        "mode": session.mode,
+    }

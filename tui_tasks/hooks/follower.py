@@ -1,0 +1,91 @@
+"""Following a database: what hooks leave beside it is taken in soon, and who is no more is found gone.
+
+For processes that stay: on a thread of its own, with a connection of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import departures, folder, intake
+
+_log = logging.getLogger(__name__)
+
+LOOK: Final = 0.15
+"""Seconds between looks at the folder."""
+LOOKS_A_CHECK: Final = 6
+"""Looks between checks of processes: an agent whose process has ended is gone within two seconds."""
+_STOP: Final = 2.0
+
+
+class Follower:
+    """What is to be done again and again; `run` does it until `stop`."""
+
+    def __init__(self, path: str, clock: Callable[[], int]) -> None:
+        self._path = path
+        self._payloads = os.path.join(folder.path_of(path), "payloads")
+        self._clock = clock
+        self._stopped = threading.Event()
+        self._looks = 0
+        self._store: Store | None = None
+
+    def run(self) -> None:
+        """Follow the hooks of the database until told to stop."""
+        try:
+            while not self._stopped.wait(LOOK):
+                try:
+                    self._look()
+                except Refusal as refusal:
+                    _log.warning("what hooks told is taken in later: %s", refusal.message)
+                    self._stopped.wait(1.0)
+                except Exception:  # the front end goes on
+                    _log.exception("what hooks told could not be taken in")
+                    self._stopped.wait(1.0)
+        finally:
+            if self._store is not None:
+                self._store.close()
+
+    def stop(self) -> None:
+        """End `run` soon, from any thread."""
+        self._stopped.set()
+
+    def _look(self) -> None:
+        self._looks += 1
+        if _has_some(self._payloads):
+            intake.take_in(self._opened(), self._clock())
+        if self._looks % LOOKS_A_CHECK == 0:
+            departures.end_departed(self._opened(), self._clock())
+
+    def _opened(self) -> Store:
+        self._store = self._store or Store(self._path)
+        return self._store
+
+
+def _has_some(folder: str) -> bool:
+    try:
+        return any(not name.startswith(".") for name in os.listdir(folder))
+    except OSError:
+        return False  # no hook has told of this database so far
+
+
+@contextlib.contextmanager
+def following(path: str, clock: Callable[[], int], *, wanted: bool) -> Iterator[None]:
+    """Follow the hooks of a database while the block runs, where that is wanted."""
+    if not wanted:
+        yield
+        return
+    follower = Follower(path, clock)
+    thread = threading.Thread(target=follower.run, name="hooks", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        follower.stop()
+        thread.join(_STOP)

@@ -1,0 +1,198 @@
+"""Taking in what hooks have left beside a database (docs: protocol, section 10).
+
+Each payload becomes an operation of its session's agent. Its name is kept in the same transaction, so that one whose
+file could not be removed afterwards is not taken in twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.storage_errors import is_storage_error
+from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.core.operations_sessions import Asked, Fact, Heard, HearSession, Process
+from tui_tasks.core.rules.sessions import agent_of
+from tui_tasks.core.schema.models import TakenInRow
+from tui_tasks.core.store import Store, Transaction
+from tui_tasks.hooks import programs
+from tui_tasks.hooks.spool import Payload, Spool
+
+_log = logging.getLogger(__name__)
+
+AT_ONCE: Final = 100
+"""Payloads that are taken in in one transaction: others wait for it."""
+MAX_REQUEST: Final = 1_000_000
+"""Bytes that are kept of what a program asks for; of a longer one `MAX_BEGINNING`."""
+MAX_BEGINNING: Final = 50_000
+_PATIENCE: Final = 0.3
+"""Seconds to wait for another process that takes payloads in."""
+_KEPT_FOR: Final = 24 * 3600 * 1_000_000
+_MOST_DEEP: Final = 64
+
+_FORGET = Statement(TakenInRow.delete().where(TakenInRow.at < slot("before")))
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def take_in(store: Store, now: int) -> int:
+    """Take in what is there, in order; return how many payloads.
+
+    Where another process is at it, wait for that a little: what it has not done then is done here.
+
+    Raises:
+        StorageFailed: the rest is taken in another time.
+    """
+    try:
+        spool = Spool(store.path, make=False)
+    except OSError:
+        # Nothing has been left, or not by this user.
+        return 0
+    with spool:
+        if not spool.pending():
+            return 0
+        with _turn(spool):
+            return _take_in(store, spool, now)
+
+
+@contextlib.contextmanager
+def _turn(spool: Spool) -> Iterator[None]:
+    until = time.monotonic() + _PATIENCE
+    lock = None
+    with contextlib.suppress(OSError):
+        while (lock := spool.lock_intake()) is None and time.monotonic() < until:
+            time.sleep(0.005)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _take_in(store: Store, spool: Spool, now: int) -> int:
+    count = 0
+    while names := spool.pending()[:AT_ONCE]:
+        found = [(name, heard) for name in names if (heard := _heard(spool, name)) is not None]
+        with store.transaction(now) as transaction:
+            transaction.db.run(_FORGET, {"before": now - _KEPT_FOR})
+            for name, heard in found:
+                count += take_one(transaction, name, heard)
+        for name in names:
+            spool.drop(name)
+    return count
+
+
+def _heard(spool: Spool, name: str) -> Heard | None:
+    try:
+        return read(spool.read(name))
+    except FileNotFoundError:
+        return None  # another process has taken it in
+    except (OSError, ValueError) as error:
+        _log.warning("payload %s of a hook was left out: %s", name, error)
+        return None
+
+
+def take_one(transaction: Transaction, name: str, heard: Heard) -> bool:
+    """Take in one payload; one that cannot be taken in is told of and left out, as it would be the next time, too."""
+    try:
+        with transaction.change():
+            transaction.speak(agent_of(transaction, heard))
+            transaction.run(HearSession(heard, name))
+    except StorageFailed:
+        raise
+    except Refusal as refusal:
+        _log.warning("a payload of %s was left out: %s", heard.program, refusal.message)
+        return False
+    except Exception as error:
+        if is_storage_error(error):
+            raise
+        _log.exception("a payload of %s could not be taken in", heard.program)
+        return False
+    return True
+
+
+def read(payload: Payload) -> Heard | None:
+    """What a payload tells; None where it is about no session."""
+    head = payload.head
+    program = str(head.get("program"))
+    heard = programs.read(program, _content(payload))
+    if heard is None:
+        return None
+    at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
+    return msgspec.structs.replace(
+        heard,
+        facts=tuple(map(_bounded, heard.facts)),
+        at=at,
+        process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
+        cwd=heard.cwd or _word(head, "cwd") or None,
+        project=heard.project or _word(head, "project") or None,
+        hash=hashlib.sha256(payload.body).hexdigest(),
+        answer=_word(head, "answer") or None,
+    )
+
+
+def _bounded(fact: Fact) -> Fact:
+    """A request without what is too long to be kept; nobody answers it from here."""
+    if not isinstance(fact, Asked) or len(_encode([fact.input, fact.questions, fact.suggestions])) <= MAX_REQUEST:
+        return fact
+    beginning = _encode(fact.input)[:MAX_BEGINNING].decode(errors="replace")
+    return msgspec.structs.replace(fact, input={"too long": beginning}, questions=(), suggestions=None)
+
+
+def _word(head: dict[str, Any], name: str) -> str:
+    value = head.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _content(payload: Payload) -> dict[str, Any]:
+    """The JSON object of a payload, with texts that can be kept; of one that is none, what can be told of it."""
+    try:
+        found = _decode(payload.body)
+    except (msgspec.DecodeError, RecursionError):
+        # Half a character, cut off by the program, is no JSON to a strict reader.
+        try:
+            found = json.loads(payload.body.decode(errors="replace"))
+        except (ValueError, RecursionError):
+            found = _beginning(payload.body)
+    kept = _kept(found, _MOST_DEEP)
+    return kept if isinstance(kept, dict) else {}
+
+
+_NAMED: Final = re.compile(
+    rb'"(session_id|hook_event_name|cwd|permission_mode|tool_name|tool_use_id)"\s*:\s*"([^"\\]{1,1000})"'
+)
+
+
+def _beginning(body: bytes) -> dict[str, str]:
+    """What the beginning of a payload tells that was too long to be kept whole."""
+    found: dict[str, str] = {}
+    for name, value in _NAMED.findall(body[:65_536]):
+        found.setdefault(name.decode(), value.decode(errors="replace"))
+    return found
+
+
+def _kept(value: Any, depth: int) -> Any:
+    """A JSON value as it can be stored and sent on: no half characters, no numbers beyond 64 bits, not too deep."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, bool | None):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float):
+        return value if abs(value) != float("inf") and value == value else None
+    if depth == 0:
+        return "…"
+    if isinstance(value, dict):
+        return {_kept(str(name), 1): _kept(one, depth - 1) for name, one in value.items()}
+    return [_kept(one, depth - 1) for one in value]

@@ -1,0 +1,137 @@
+"""The payloads of Claude Code's hooks (seen with 2.1.330)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks.core.operations_sessions import (
+    Asked,
+    Busy,
+    Ended,
+    Fact,
+    Heard,
+    Interrupted,
+    Prompted,
+    Rested,
+    Said,
+    Started,
+    StillAsking,
+    SubagentBegan,
+    SubagentEnded,
+    ToolBegan,
+    ToolEnded,
+    ToolsEnded,
+    TurnEnded,
+    TurnFailed,
+)
+from tui_tasks.hooks.programs.fields import is_own_prompt, tables, text
+
+_QUESTION: Final = "AskUserQuestion"
+# They come while it waits for a person, and say nothing of whether it still does.
+_BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
+
+
+def read(payload: dict[str, Any]) -> Heard | None:
+    """What a payload tells."""
+    session = text(payload, "session_id")
+    if session is None:
+        return None
+    event = text(payload, "hook_event_name") or ""
+    facts = _FACTS[event](payload) if event in _FACTS else []
+    return Heard(
+        program="claude",
+        session=session,
+        facts=tuple(facts),
+        cwd=text(payload, "cwd"),
+        model=text(payload, "model"),
+        mode=text(payload, "permission_mode"),
+        subagent=None if event in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
+        ends_waiting=event not in _BESIDE,
+    )
+
+
+def _started(payload: dict[str, Any]) -> list[Fact]:
+    return [Started(text(payload, "source") or "startup")]
+
+
+def _prompted(payload: dict[str, Any]) -> list[Fact]:
+    prompt = text(payload, "prompt") or ""
+    return [Busy()] if is_own_prompt(prompt) else [Prompted(prompt, text(payload, "prompt_id"))]
+
+
+def _tool_began(payload: dict[str, Any]) -> list[Fact]:
+    return [ToolBegan(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
+
+
+def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
+    return [ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
+
+
+def _tool_failed(payload: dict[str, Any]) -> list[Fact]:
+    error = text(payload, "error") or "it failed"
+    failed = ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id"), error)
+    return [failed, Interrupted()] if payload.get("is_interrupt") is True else [failed]
+
+
+def _permission(payload: dict[str, Any]) -> list[Fact]:
+    tool, given = text(payload, "tool_name"), payload.get("tool_input")
+    if tool == _QUESTION:
+        return [Asked("question", tool, given, questions=tuple(tables(given, "questions")))]
+    return [Asked("permission", tool, given, suggestions=payload.get("permission_suggestions"))]
+
+
+def _elicitation(payload: dict[str, Any]) -> list[Fact]:
+    return [Asked("question", text(payload, "mcp_server_name"), note=text(payload, "message") or "")]
+
+
+def _notification(payload: dict[str, Any]) -> list[Fact]:
+    kind, note = text(payload, "notification_type"), text(payload, "message") or ""
+    if kind == "permission_prompt":
+        return [StillAsking("permission", note=note)]
+    if kind == "elicitation_dialog":
+        return [StillAsking("question", note=note)]
+    return [Rested()] if kind == "idle_prompt" else []
+
+
+def _said(payload: dict[str, Any]) -> list[Fact]:
+    words = text(payload, "delta")
+    is_whole = payload.get("final") is True and payload.get("index") == 0
+    return [Said(words)] if words is not None and is_whole else []
+
+
+def _turn_ended(payload: dict[str, Any]) -> list[Fact]:
+    running = [one for one in tables(payload, "background_tasks") if one.get("status", "running") == "running"]
+    return [TurnEnded(text(payload, "last_assistant_message"), tuple(str(one.get("id")) for one in running))]
+
+
+def _turn_failed(payload: dict[str, Any]) -> list[Fact]:
+    return [TurnFailed(text(payload, "last_assistant_message") or text(payload, "error"))]
+
+
+def _subagent_began(payload: dict[str, Any]) -> list[Fact]:
+    return [SubagentBegan(text(payload, "agent_id") or "?")]
+
+
+def _subagent_ended(payload: dict[str, Any]) -> list[Fact]:
+    return [SubagentEnded(text(payload, "agent_id") or "?")]
+
+
+_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
+    "SessionStart": _started,
+    "UserPromptSubmit": _prompted,
+    "PreToolUse": _tool_began,
+    "PostToolUse": _tool_ended,
+    "PostToolUseFailure": _tool_failed,
+    "PostToolBatch": lambda _: [ToolsEnded()],
+    "PermissionRequest": _permission,
+    "Elicitation": _elicitation,
+    "Notification": _notification,
+    "MessageDisplay": _said,
+    "Stop": _turn_ended,
+    "StopFailure": _turn_failed,
+    "SubagentStart": _subagent_began,
+    "SubagentStop": _subagent_ended,
+    "SessionEnd": lambda _: [Ended()],
+}
+"""What each event tells. An event that is not here says that the session is there, and no more."""

@@ -1,0 +1,46 @@
+"""Fields of payloads: each is what it should be, or absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+# What programs send themselves in the place of a prompt begins with one of these.
+_OWN_PROMPTS: Final = (
+    "<task-notification",
+    "<system-reminder",
+    "<subagent_notification",
+    "<turn_aborted",
+    "<environment_context",
+    "<local-command-",
+)
+
+
+def text(payload: Any, name: str) -> str | None:
+    """The text of that name; None where there is none, or it is blank."""
+    value = payload.get(name) if isinstance(payload, dict) else None
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def table(payload: Any, name: str) -> dict[str, Any]:
+    """The object of that name; an empty one where there is none."""
+    value = payload.get(name) if isinstance(payload, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def tables(payload: Any, name: str) -> Iterator[dict[str, Any]]:
+    """The objects in the array of that name."""
+    value = payload.get(name) if isinstance(payload, dict) else None
+    if isinstance(value, list):
+        yield from (one for one in value if isinstance(one, dict))
+
+
+def number(payload: Any, name: str) -> float | None:
+    """The number of that name, from 0 on."""
+    value = payload.get(name) if isinstance(payload, dict) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def is_own_prompt(prompt: str) -> bool:
+    """Whether a prompt is one that the program sends itself, and no person's."""
+    return prompt.lstrip().startswith(_OWN_PROMPTS)

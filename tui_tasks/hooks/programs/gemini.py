@@ -1,0 +1,82 @@
+"""The payloads of Gemini CLI's hooks (seen with 0.61.0). Its calls of tools have no ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks.core.operations_sessions import (
+    Asked,
+    Busy,
+    Ended,
+    Fact,
+    Heard,
+    Prompted,
+    Spent,
+    Started,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+)
+from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, text
+
+
+def read(payload: dict[str, Any]) -> Heard | None:
+    """What a payload tells."""
+    session = text(payload, "session_id")
+    if session is None:
+        return None
+    event = text(payload, "hook_event_name") or ""
+    facts = _FACTS[event](payload) if event in _FACTS else []
+    return Heard(
+        program="gemini",
+        session=session,
+        facts=tuple(facts),
+        cwd=text(payload, "cwd"),
+        model=text(table(payload, "llm_request"), "model"),
+        ends_waiting=event != "Notification" or any(isinstance(fact, Asked) for fact in facts),
+    )
+
+
+def _started(payload: dict[str, Any]) -> list[Fact]:
+    return [Started(text(payload, "source") or "startup")]
+
+
+def _prompted(payload: dict[str, Any]) -> list[Fact]:
+    prompt = text(payload, "prompt") or ""
+    return [Busy()] if is_own_prompt(prompt) else [Prompted(prompt)]
+
+
+def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
+    error = table(table(payload, "tool_response"), "error")
+    failed = (text(error, "message") or "it failed") if error else None
+    return [ToolEnded(text(payload, "tool_name") or "?", error=failed)]
+
+
+def _notification(payload: dict[str, Any]) -> list[Fact]:
+    """It waits for a person; which tool it is about is told only of an MCP server's."""
+    if text(payload, "notification_type") != "ToolPermission":
+        return []
+    details, note = table(payload, "details"), text(payload, "message") or ""
+    if text(details, "type") == "ask_user":
+        return [Asked("question", input=details, note=note)]
+    return [Asked("permission", text(details, "toolName"), details, note=note)]
+
+
+def _spent(payload: dict[str, Any]) -> list[Fact]:
+    tokens = number(table(table(payload, "llm_response"), "usageMetadata"), "totalTokenCount")
+    return [Busy(), Spent(int(tokens), more=True)] if tokens else [Busy()]
+
+
+_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
+    "SessionStart": _started,
+    "BeforeAgent": _prompted,
+    "BeforeTool": lambda payload: [ToolBegan(text(payload, "tool_name") or "?")],
+    "AfterTool": _tool_ended,
+    "BeforeModel": lambda _: [Busy()],
+    "AfterModel": _spent,
+    "Notification": _notification,
+    "AfterAgent": lambda payload: [TurnEnded(text(payload, "prompt_response"))],
+    "SessionEnd": lambda _: [Ended()],
+}
+"""What each event tells. An event that is not here says that the session is there, and no more."""

@@ -1,0 +1,156 @@
+"""What a plugin of opencode is told (seen with 1.18.33): events, and the hooks around prompts and tools.
+
+An event is `{"type", "properties"}`. A hook has `input` and `output`, and is known by what is in them. Either may stand
+in an object whose `event` is the event itself or the hook's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks.core.operations_sessions import (
+    Asked,
+    Busy,
+    Ended,
+    Fact,
+    Heard,
+    Interrupted,
+    Prompted,
+    Rested,
+    Said,
+    Spent,
+    Started,
+    SubagentBegan,
+    SubagentEnded,
+    ToolBegan,
+    ToolEnded,
+    TurnFailed,
+)
+from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text
+
+# They come while it waits for a person, and say nothing of whether it still does.
+_BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
+
+
+def read(payload: dict[str, Any]) -> Heard | None:
+    """What a payload tells."""
+    for name in ("event", "stdin", "data", "payload"):
+        if isinstance(payload.get(name), dict):
+            payload = {**payload, **payload[name]}
+    if text(payload, "type") is not None:
+        return _event(payload)
+    return _hook(table(payload, "input"), table(payload, "output"), text(payload, "cwd"))
+
+
+def _event(payload: dict[str, Any]) -> Heard | None:
+    kind, properties = text(payload, "type") or "", table(payload, "properties")
+    info = table(properties, "info")
+    session = text(properties, "sessionID") or text(info, "sessionID")
+    if session is None and kind.startswith("session."):
+        session = text(info, "id")
+    if session is None:
+        return None
+    subagent = None
+    if (parent := text(info, "parentID")) is not None and kind.startswith("session."):
+        # A subagent has a session of its own; what is told of that is about its parent's subagent.
+        session, subagent = parent, session
+        facts: list[Fact] = [SubagentBegan(subagent, subagent)] if kind == "session.created" else []
+    else:
+        facts = _FACTS[kind](properties) if kind in _FACTS else []
+    return Heard(
+        program="opencode",
+        session=session,
+        facts=tuple(facts),
+        cwd=text(info, "directory") or text(table(info, "path"), "cwd"),
+        model=_model(info),
+        mode=text(info, "mode") if kind == "message.updated" else text(info, "agent"),
+        subagent=subagent,
+        ends_waiting=not kind.startswith(_BESIDE),
+    )
+
+
+def _model(info: dict[str, Any]) -> str | None:
+    named = table(info, "model")
+    return text(info, "modelID") or text(named, "modelID") or text(named, "id")
+
+
+def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Heard | None:
+    session = text(given, "sessionID")
+    if session is None:
+        return None
+    tool, call = text(given, "tool"), text(given, "callID")
+    message = table(made, "message")
+    facts: list[Fact] = []
+    if tool is not None:
+        # Only before the tool are its arguments in the output, where a plugin may change them.
+        facts = [ToolEnded(tool, call)] if "args" in given else [ToolBegan(tool, call)]
+    elif message:
+        facts = [_prompted(made)]
+    elif (words := text(made, "text")) is not None:
+        facts = [Said(words)]
+    return Heard(
+        program="opencode",
+        session=session,
+        facts=tuple(facts),
+        cwd=cwd,
+        model=_model(given) or _model(message),
+        mode=text(given, "agent"),
+        ends_waiting=tool is not None or bool(message),
+    )
+
+
+def _prompted(made: dict[str, Any]) -> Fact:
+    parts = (text(part, "text") for part in tables(made, "parts") if part.get("synthetic") is not True)
+    prompt = "\n".join(part for part in parts if part is not None)
+    return Busy() if is_own_prompt(prompt) else Prompted(prompt)
+
+
+def _status(properties: dict[str, Any]) -> list[Fact]:
+    kind = text(table(properties, "status"), "type")
+    return [Busy()] if kind in ("busy", "retry") else [Rested()] if kind == "idle" else []
+
+
+def _updated(properties: dict[str, Any]) -> list[Fact]:
+    info = table(properties, "info")
+    tokens = table(info, "tokens")
+    counted = [number(tokens, name) or 0 for name in ("input", "output", "reasoning")]
+    # Before the first reply it says 0 where nothing is known yet.
+    spent = Spent(int(sum(counted)) or None, number(info, "cost") or None)
+    return [spent] if spent.tokens else []
+
+
+def _failed(properties: dict[str, Any]) -> list[Fact]:
+    error = table(properties, "error")
+    if text(error, "name") == "MessageAbortedError":
+        return [Interrupted()]
+    return [TurnFailed(text(table(error, "data"), "message") or text(error, "name"))]
+
+
+def _permission(properties: dict[str, Any]) -> list[Fact]:
+    told = {
+        name: properties[name]
+        for name in ("patterns", "metadata")
+        if isinstance(properties.get(name), dict | list) and properties[name]
+    }
+    tool = text(properties, "permission") or text(properties, "type")
+    return [Asked("permission", tool, told, text(properties, "id"), properties.get("always"))]
+
+
+def _question(properties: dict[str, Any]) -> list[Fact]:
+    questions = tuple(tables(properties, "questions"))
+    return [Asked("question", input=properties.get("questions"), request=text(properties, "id"), questions=questions)]
+
+
+_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
+    "session.created": lambda _: [Started()],
+    "session.status": _status,
+    "session.idle": lambda properties: [Rested(), SubagentEnded(text(properties, "sessionID") or "?")],
+    "session.updated": _updated,
+    "session.error": _failed,
+    "session.deleted": lambda _: [Ended()],
+    "permission.asked": _permission,
+    "permission.updated": _permission,
+    "question.asked": _question,
+}
+"""What each event tells. An event that is not here says that the session is there, and no more."""
