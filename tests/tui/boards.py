@@ -10,7 +10,7 @@ def board_of(app):
 def columns(app) -> dict[str, list[str]]:
     """The names of the cards on screen, by column."""
     return {
-        column.plan.name: [row.name for row in column.window.rows_on_screen]
+        column.spec.name: [row.name for row in column.cards.rows_on_screen]
         for column in board_of(app).columns
         if column.display
     }

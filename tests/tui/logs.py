@@ -11,4 +11,4 @@ def log_of(app):
 
 def texts(app) -> list[str]:
     """What the entries on screen say, from the top."""
-    return [text_of(row) for row in log_of(app).window.rows_on_screen]
+    return [text_of(row) for row in log_of(app).row_list.rows_on_screen]

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.board.cards import CardContent, lines_of, wrapped
-from tui_tasks.tui.board.columns import CardsOfColumn
+from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 
 # The pages of a column
 

@@ -238,7 +238,7 @@ async def test_what_the_human_does_is_done_to_the_card_they_see_however_much_an_
             await settle(pilot)
             there = columns(app)
             for column in board_of(app).columns:
-                column.window.reload()
+                column.cards.reload()
             assert columns(app) == there, "what came in piece by piece is what there is"
 
 

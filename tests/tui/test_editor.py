@@ -118,7 +118,7 @@ async def test_quick_add_takes_its_description_from_the_editor(app, plan, monkey
         await pilot.press("n")
         await write(pilot, "Long")
         await press(app, pilot, "ctrl+e")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.description) == ("Long", "At length.")
 
 
@@ -128,5 +128,5 @@ async def test_a_title_that_is_changed_in_the_editor_is_the_title(app, plan, mon
         await pilot.press("n")
         await write(pilot, "Long")
         await press(app, pilot, "ctrl+e")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.description) == ("Longer", "At length.")

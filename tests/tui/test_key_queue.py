@@ -47,7 +47,7 @@ async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_noth
         assert queries.task(db, plan[1]).status == "failed"
         assert overview.log_page(db, plan[1], 1)[0].message == "dead"
         assert open_app.current_list.total == 9
-        assert open_app.pane.window.cursor == plan[2]
+        assert open_app.pane.row_list.cursor == plan[2]
 
 
 async def test_a_task_is_added_by_one_burst_of_keys(plan, open_app):
@@ -55,8 +55,8 @@ async def test_a_task_is_added_by_one_burst_of_keys(plan, open_app):
         await pilot.pause()
         type_at_once(open_app, "g", "n", *"duds", "enter")
         await settled(open_app, pilot)
-        assert open_app.pane.window.row.name == "duds"
-        assert open_app.place(open_app.pane.window.row) == 2
+        assert open_app.pane.row_list.row.name == "duds"
+        assert open_app.place(open_app.pane.row_list.row) == 2
 
 
 async def test_a_filter_takes_its_letters_and_what_follows_moves_in_what_it_found(plan, open_app):
@@ -64,7 +64,7 @@ async def test_a_filter_takes_its_letters_and_what_follows_moves_in_what_it_foun
         await pilot.pause()
         type_at_once(open_app, "slash", *"jwt", "enter", "j", "j")
         await settled(open_app, pilot)
-        window = open_app.pane.window
+        window = open_app.pane.row_list
         assert window.keys_on_screen == [plan[4], plan[5]]
         assert window.cursor == plan[5]
 

@@ -84,9 +84,9 @@ async def test_a_remapped_key_does_it_and_the_old_one_does_not(plan, make_app):
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         await pilot.press("j", "q")
-        assert app.pane.window.cursor == plan[1]
+        assert app.pane.row_list.cursor == plan[1]
         await pilot.press("x")
-        assert app.pane.window.cursor == plan[2]
+        assert app.pane.row_list.cursor == plan[2]
         assert app.key_of("quit") == "Q"
 
 
@@ -163,7 +163,7 @@ async def test_tab_goes_from_the_list_to_the_detail_and_back(plan, make_app):
         await settle(pilot, "tab")
         assert app.pane.detail.has_focus_within
         await settle(pilot, "tab")
-        assert app.focused is app.pane.window
+        assert app.focused is app.pane.row_list
 
 
 def test_keys_are_told_as_they_are_typed():

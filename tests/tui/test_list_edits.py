@@ -24,12 +24,12 @@ async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
         await write(pilot, "Rotate API keys #infra !high @claude-2 after #5")
         assert "after #5 Ship auth flow · claude-2 · infra · high" in shown(app)
         await press(app, pilot, "enter")
-        row = app.pane.window.row
+        row = app.pane.row_list.row
         assert (row.name, row.tags, row.priority, row.agent) == ("Rotate API keys", ("infra",), 2, "claude-2")
         assert row.depends_on == (plan[5],)
         assert app.place(row) == place
         await press(app, pilot, "escape")
-        assert app.focused is app.pane.window
+        assert app.focused is app.pane.row_list
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -51,7 +51,7 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
             "Write integration tests",
             "Migrate analytics GA to Plausible",
         ]
-        assert app.pane.window.row.name == "third"
+        assert app.pane.row_list.row.name == "third"
         assert app.focused is app.pane.focus_target()
         assert not app.query_one(AddWords).is_on_screen
 
@@ -86,7 +86,7 @@ async def test_what_could_not_be_added_stands_in_the_line_again(app, plan, monke
         assert app.query_one(AddWords).value == "Rotate keys"
         monkeypatch.undo()
         await press(app, pilot, "enter")
-        assert app.pane.window.row.name == "Rotate keys"
+        assert app.pane.row_list.row.name == "Rotate keys"
 
 
 async def test_a_task_that_the_filter_hides_is_said_to_be_there(app, plan):
@@ -151,11 +151,11 @@ async def test_several_lines_that_are_pasted_can_be_a_title_and_its_description(
         assert app.query_one(AddWords).value == "Rotate keys #infra"
         assert "description: 2 lines" in shown(app)
         await press(app, pilot, "enter")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.tags, row.description) == ("Rotate keys", ("infra",), "Every key\n  - of staging")
         await write(pilot, "next")
         await press(app, pilot, "enter")
-        assert task(app, app.pane.window.cursor).description == ""
+        assert task(app, app.pane.row_list.cursor).description == ""
 
 
 async def test_with_a_title_typed_all_that_is_pasted_can_be_the_description(app, plan):
@@ -164,7 +164,7 @@ async def test_with_a_title_typed_all_that_is_pasted_can_be_the_description(app,
         await write(pilot, "Rotate keys")
         await paste(app, pilot, "of staging\nof production", "d")
         await press(app, pilot, "enter")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.description) == ("Rotate keys", "of staging\nof production")
 
 
@@ -203,7 +203,7 @@ async def test_a_number_means_the_task_that_had_it_when_it_was_typed(app, plan, 
         agent(AddTask("pushes the others down", before=plan[1]))
         await until(pilot, lambda: app.current_list.total == 10)
         await press(app, pilot, "enter")
-        assert app.pane.window.row.depends_on == (plan[5],)
+        assert app.pane.row_list.row.depends_on == (plan[5],)
 
 
 async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
@@ -216,7 +216,7 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         await pilot.press("tab", "tab")
         await write(pilot, "About it")
         await press(app, pilot, "ctrl+s")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.tags, row.description) == ("Long one", ("x",), "About it")
         assert row.depends_on == (plan[5],)
 
@@ -276,7 +276,7 @@ async def test_quick_add_takes_and_previews_what_is_due(app):
         await pilot.pause()
         assert "estimate 1h 30m" in shown(app)
         await press(app, pilot, "enter")
-        row = task(app, app.pane.window.cursor)
+        row = task(app, app.pane.row_list.cursor)
         assert (row.name, row.due, row.estimate) == ("Ship", "2026-11-20", 90)
         await press(app, pilot, "escape")
         assert "! overdue 1d" in shown(app)
@@ -363,10 +363,10 @@ async def test_from_a_conflict_one_can_go_back_to_what_one_typed(app, plan, agen
 async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "j", "J")
-        assert app.pane.window.cursor == plan[2]
-        assert app.place(app.pane.window.row) == 3
+        assert app.pane.row_list.cursor == plan[2]
+        assert app.place(app.pane.row_list.row) == 3
         await press(app, pilot, "K", "K")
-        assert app.place(app.pane.window.row) == 1
+        assert app.place(app.pane.row_list.row) == 1
         await press(app, pilot, "u")
         assert app.place_of(plan[2]) == 2
 
@@ -375,7 +375,7 @@ async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "j", "d")
         assert task(app, plan[2]).deleted
-        assert app.pane.window.cursor == plan[3]
+        assert app.pane.row_list.cursor == plan[3]
         await press(app, pilot, "u")
         assert not task(app, plan[2]).deleted
         await press(app, pilot, "ctrl+r")
@@ -388,7 +388,7 @@ async def test_deleting_several_asks_once(app, plan):
         assert app.current_list.total == 9
         await press(app, pilot, "d", "y")
         assert app.current_list.total == 7
-        assert app.pane.window.marks == []
+        assert app.pane.row_list.marks == []
         await press(app, pilot, "u")
         assert app.current_list.total == 9
 
@@ -442,9 +442,9 @@ async def test_capital_v_marks_all_that_match_and_escape_takes_the_marks_away(ap
         await pilot.press("slash")
         await write(pilot, "status:done")
         await press(app, pilot, "enter", "V")
-        assert app.pane.window.marks == [plan[1], plan[2]]
+        assert app.pane.row_list.marks == [plan[1], plan[2]]
         await press(app, pilot, "escape")
-        assert app.pane.window.marks == []
-        assert app.pane.window.keys_on_screen == [plan[1], plan[2]]
+        assert app.pane.row_list.marks == []
+        assert app.pane.row_list.keys_on_screen == [plan[1], plan[2]]
         await press(app, pilot, "escape")
-        assert len(app.pane.window.keys_on_screen) == 9
+        assert len(app.pane.row_list.keys_on_screen) == 9

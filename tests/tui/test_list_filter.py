@@ -17,12 +17,12 @@ async def test_the_filter_shows_what_matches_as_one_types(app, plan):
         await press(app, pilot, "G", "slash")
         await write(pilot, "jwt status:open who:claude-1")
         await pilot.pause()
-        assert app.pane.window.keys_on_screen == [plan[4], plan[5]]
+        assert app.pane.row_list.keys_on_screen == [plan[4], plan[5]]
         assert "2 of 9" in shown(app)
         await press(app, pilot, "enter")
-        assert app.pane.window.cursor == plan[4]
+        assert app.pane.row_list.cursor == plan[4]
         await press(app, pilot, "escape")
-        assert len(app.pane.window.keys_on_screen) == 9
+        assert len(app.pane.row_list.keys_on_screen) == 9
 
 
 async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app, plan):
@@ -30,8 +30,8 @@ async def test_escape_while_typing_goes_back_to_the_row_that_had_the_cursor(app,
         await press(app, pilot, "G", "slash")
         await write(pilot, "jwt")
         await press(app, pilot, "escape")
-        assert app.pane.window.cursor == plan[9]
-        assert app.focused is app.pane.window
+        assert app.pane.row_list.cursor == plan[9]
+        assert app.focused is app.pane.row_list
 
 
 async def test_a_filter_that_was_left_leaves_no_count_behind(app, plan):
@@ -49,7 +49,7 @@ async def test_the_words_of_quick_add_filter_too(app, plan):
         await press(app, pilot, "slash")
         await write(pilot, "#auth @claude-1 !high")
         await press(app, pilot, "enter")
-        assert [row.uid for row in app.pane.window.rows_on_screen] == [plan[5]]
+        assert [row.uid for row in app.pane.row_list.rows_on_screen] == [plan[5]]
         assert "1 of 9" in shown(app)
 
 
@@ -81,11 +81,11 @@ async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
         await pilot.pause()
         await write(pilot, "hers")
         await press(app, pilot, "enter", "escape", "escape")
-        assert len(app.pane.window.keys_on_screen) == 9
+        assert len(app.pane.row_list.keys_on_screen) == 9
         await pilot.press("colon")
         await write(pilot, "view hers")
         await press(app, pilot, "enter")
-        assert app.pane.window.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
+        assert app.pane.row_list.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
 
 
 async def test_a_word_that_means_nothing_is_told_beside_the_filter(app):
@@ -101,9 +101,9 @@ async def test_a_task_that_comes_to_match_appears_and_one_that_no_more_does_goes
         await pilot.press("slash")
         await write(pilot, "status:failed")
         await press(app, pilot, "enter")
-        assert app.pane.window.keys_on_screen == [plan[3]]
+        assert app.pane.row_list.keys_on_screen == [plan[3]]
         agent(EditTask(plan[3], {"status": "pending"}), EditTask(plan[8], {"status": "failed"}))
-        await until(pilot, lambda: app.pane.window.keys_on_screen == [plan[8]])
+        await until(pilot, lambda: app.pane.row_list.keys_on_screen == [plan[8]])
 
 
 # Lists
@@ -221,7 +221,7 @@ async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
         await press(app, pilot, "enter")
         todo = queries.find_list(app.bridge.db, "todo")
         await until(pilot, lambda: task(app, plan[2]).list_id == todo.id)
-        assert app.pane.window.cursor == plan[3]
+        assert app.pane.row_list.cursor == plan[3]
         await press(app, pilot, "u")
         assert task(app, plan[2]).list_id == app.list_id
 
@@ -243,4 +243,4 @@ async def test_a_filter_may_name_another_list(app, plan, agent):
         await write(pilot, "list:todo else")
         await pilot.pause()
         assert app.current_list.name == "todo"
-        assert app.pane.window.row.name == "elsewhere"
+        assert app.pane.row_list.row.name == "elsewhere"

@@ -21,20 +21,20 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "G", "k", "v", "k", "n")
         await write(pilot, "half a th")
-        line = app.pane.window.cursor_line
+        line = app.pane.row_list.cursor_line
         for number in range(40):
             agent(AddTask(f"new {number}", before=plan[1]), LogTask(plan[5], f"step {number}"))
         agent(DeleteTask(plan[2]), MoveTask(plan[3], after=plan[9]))
         await until(pilot, lambda: app.current_list.total == 48 and app.place_of(plan[3]) == 48)
-        assert app.pane.window.cursor == plan[8]
-        assert app.pane.window.marks == [plan[8]]
+        assert app.pane.row_list.cursor == plan[8]
+        assert app.pane.row_list.marks == [plan[8]]
         assert app.query_one(AddWords).value == "half a th"
         assert app.focused is app.query_one(AddWords)
-        assert app.pane.window.cursor_line == line
+        assert app.pane.row_list.cursor_line == line
         await write(pilot, "ought")
         await press(app, pilot, "enter")
-        assert app.pane.window.row.name == "half a thought"
-        assert app.place(app.pane.window.row) == app.place_of(plan[8]) + 1
+        assert app.pane.row_list.row.name == "half a thought"
+        assert app.place(app.pane.row_list.row) == app.place_of(plan[8]) + 1
 
 
 async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan, agent, monkeypatch):
@@ -48,10 +48,10 @@ async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan
             number += 1
             agent(AddTask(f"new {number}", **({"after": plan[1]} if number % 2 else {"before": plan[2]})))
             await until(pilot, lambda total=9 + number: app.current_list.total == total)
-        rows = app.pane.window
+        rows = app.pane.row_list
         await until(pilot, lambda: any(row.uid == plan[2] for row in rows.rows_held))
         assert rows.rows_held == list(pages.after(app.bridge.db, app.list_id, pages.FIRST, len(rows.rows_held)))
-        assert app.pane.window.cursor == plan[3]
+        assert app.pane.row_list.cursor == plan[3]
         agent(AddTask("newest", before=plan[2]))
         await until(pilot, lambda: app.current_list.total == 10 + number)
         assert [row.name for row in rows.rows_held] == order(app)[: len(rows.rows_held)]
@@ -61,7 +61,7 @@ async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan
 async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monkeypatch):
     async with opened(app) as pilot:
         painted = set()
-        window = app.pane.window
+        window = app.pane.row_list
         refresh = window.refresh
 
         def note(*regions, **options):
@@ -132,7 +132,7 @@ async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, ma
         written, drawn = [], []
         monkeypatch.setattr(type(app._driver), "is_headless", False)
         monkeypatch.setattr(app._driver, "write", written.append)
-        painter = app.pane.window._painter
+        painter = app.pane.row_list._painter
         draw = painter._draw
         monkeypatch.setattr(painter, "_draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
         clock[0] += 1_000_000
@@ -150,7 +150,7 @@ async def test_a_write_that_has_to_wait_says_so_and_the_screen_goes_on(app, plan
             await pilot.press("s", "p")
             await until(pilot, lambda: "Waiting" in said(app))
             await pilot.press("j")
-            assert app.pane.window.cursor == plan[2]
+            assert app.pane.row_list.cursor == plan[2]
             assert task(app, plan[1]).status == "done"
         await app.workers.wait_for_complete()
         assert task(app, plan[1]).status == "pending"
@@ -162,7 +162,7 @@ async def test_a_flood_is_caught_up_with_by_reading_anew(app, plan, agent):
         agent(*(LogTask(plan[place], f"step {number}") for number in range(200) for place in (1, 2, 3, 4)))
         agent(EditTask(plan[1], {"name": "renamed at last"}))
         await until(pilot, lambda: any("renamed at last" in line for line in lines(app)))
-        assert app.pane.window.cursor == plan[9]
+        assert app.pane.row_list.cursor == plan[9]
         assert app.situation.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
 
 
@@ -189,7 +189,7 @@ async def test_the_detail_tells_the_numbers_that_tasks_have_now(plan, make_app, 
     async with opened(app) as pilot:
         await press(app, pilot, *keys)
         number = app.place_of(app.pane.target())
-        head = f"#{number} {app.pane.window.row.name}"
+        head = f"#{number} {app.pane.row_list.row.name}"
         assert head in shown(app)
         agent(AddTask("pushes the others down", before=plan[1]))
         await until(pilot, lambda: app.current_list.total == 10)

@@ -39,7 +39,7 @@ from tui_tasks.tui.widgets.frame import NowLine
 async def test_keys_move_the_cursor(app, plan, keys, place):
     async with opened(app) as pilot:
         await pilot.press(*keys)
-        assert app.pane.window.cursor == plan[place]
+        assert app.pane.row_list.cursor == plan[place]
 
 
 async def test_the_detail_follows_the_cursor(app, plan):
@@ -56,10 +56,10 @@ async def test_tab_goes_to_the_detail_and_back_and_keys_scroll_it(app, plan):
         await press(app, pilot, "j", "j", "j", "j", "tab")
         assert app.pane.detail.has_focus_within
         await press(app, pilot, "j", "j")
-        assert app.pane.window.cursor == plan[5]
+        assert app.pane.row_list.cursor == plan[5]
         assert app.pane.detail.text.first == 2
         await press(app, pilot, "escape")
-        assert app.focused is app.pane.window
+        assert app.focused is app.pane.row_list
 
 
 async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, plan):
@@ -129,7 +129,7 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
         seen = []
         for _ in range(4):
             await press(app, pilot, "exclamation_mark")
-            seen.append(app.pane.window.cursor)
+            seen.append(app.pane.row_list.cursor)
         assert seen == [plan[4], plan[7], plan[3], plan[4]]
 
 
@@ -139,7 +139,7 @@ async def test_brackets_go_round_the_lists_that_have_tasks(app, plan, agent):
         await until(pilot, lambda: any(found.total == 1 for found in app.situation.lists.values()))
         await press(app, pilot, "right_square_bracket")
         assert app.current_list.name == "todo"
-        assert app.pane.window.row.name == "elsewhere"
+        assert app.pane.row_list.row.name == "elsewhere"
         await press(app, pilot, "left_square_bracket")
         assert app.current_list.name == "Plan"
 
@@ -193,7 +193,7 @@ async def test_help_shows_keys_is_searched_and_does_what_is_chosen(app, plan):
         await pilot.pause()
         assert any(line.startswith(" > G End") and "To the last" in line for line in lines(app))
         await press(app, pilot, "enter")
-        assert app.pane.window.cursor == plan[9]
+        assert app.pane.row_list.cursor == plan[9]
 
 
 async def test_help_is_in_groups_with_the_key_beside_its_words_and_the_id(app, plan):
@@ -262,7 +262,7 @@ async def test_a_filter_stays_where_it_hides_the_task_that_the_cursor_was_on(app
         await press(app, pilot, "h", "h", "h", "h")
         assert board.target() == plan[6]
         await press(app, pilot, "1")
-        assert app.pane.window.keys_on_screen == [plan[1], plan[2]]
+        assert app.pane.row_list.keys_on_screen == [plan[1], plan[2]]
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -315,7 +315,7 @@ async def test_numbers_go_to_panes_and_back(app):
             await press(app, pilot, key)
             assert app.pane_name == name
         await press(app, pilot, "1")
-        assert app.focused is app.pane.window
+        assert app.focused is app.pane.row_list
 
 
 async def test_q_leaves(app):
@@ -331,7 +331,7 @@ async def test_q_leaves(app):
 async def test_a_click_takes_the_cursor_there_and_a_double_click_opens(app, plan):
     async with opened(app, (80, 24)) as pilot:
         await pilot.click("#tasks", offset=(10, 4))
-        assert app.pane.window.cursor == plan[5]
+        assert app.pane.row_list.cursor == plan[5]
         await pilot.double_click("#tasks", offset=(10, 6))
         await pilot.pause()
         assert app.pane.is_open
@@ -342,7 +342,7 @@ async def test_the_wheel_scrolls_and_leaves_the_cursor(app, plan):
     async with opened(app, (40, 12)) as pilot:
         from textual import events
 
-        window = app.pane.window
+        window = app.pane.row_list
         before = window.keys_on_screen
         window.post_message(events.MouseScrollDown(window, 1, 1, 0, 1, 0, False, False, False, 1, 3))
         await pilot.pause()
@@ -374,7 +374,7 @@ async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
         await pilot.click(NowLine, offset=(20, 0))
         await app.workers.wait_for_complete()
         await pilot.pause()
-        assert app.pane.window.cursor == plan[5]
+        assert app.pane.row_list.cursor == plan[5]
 
 
 # Read only, empty, hostile, small
@@ -390,7 +390,7 @@ async def test_read_only_shows_and_filters_and_says_why_it_changes_nothing(plan,
         await pilot.press("slash")
         await write(pilot, "jwt")
         await press(app, pilot, "enter")
-        assert len(app.pane.window.keys_on_screen) == 2
+        assert len(app.pane.row_list.keys_on_screen) == 2
 
 
 async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path, make_app):
@@ -402,7 +402,7 @@ async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path,
         await pilot.press("n")
         await write(pilot, "first")
         await press(app, pilot, "enter")
-        assert app.pane.window.row.name == "first"
+        assert app.pane.row_list.row.name == "first"
 
 
 async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, monkeypatch):
@@ -413,7 +413,7 @@ async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, mon
             assert "9 tasks" in shown(app)
             assert "No tasks yet." not in shown(app)
             empty = next(found.id for found in app.situation.lists.values() if not found.total)
-            app.pane.window.show(TasksOfList(app.bridge.db, app.situation, empty))
+            app.pane.row_list.show(TasksOfList(app.bridge.db, app.situation, empty))
             await until(pilot, lambda: "No tasks yet." in shown(app))
 
 
@@ -453,7 +453,7 @@ async def test_a_resize_at_any_moment_loses_nothing(app, plan):
             await pilot.resize_terminal(*size)
             await pilot.pause()
         assert app.query_one(AddWords).value == "half"
-        assert app.pane.window.cursor == plan[8]
+        assert app.pane.row_list.cursor == plan[8]
         await press(app, pilot, "enter")
         assert "half" in order(app)
 

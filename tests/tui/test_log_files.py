@@ -110,7 +110,7 @@ async def test_a_log_that_was_compacted_says_at_its_oldest_end_that_there_was_mo
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g")
         assert texts(app)[0] == "--- earlier entries were compacted away ---"
-        assert app.pane.window.row.word == EARLIER
+        assert app.pane.row_list.row.word == EARLIER
         await settle(pilot, "enter")
         assert "the journal was compacted" in shown(app)
         await settle(pilot, "escape", "slash", *"kind:log", "enter")
@@ -121,7 +121,7 @@ async def test_a_log_that_was_never_compacted_begins_with_its_first_entry(plan, 
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "g")
-        assert app.pane.window.row.seq == 1
+        assert app.pane.row_list.row.seq == 1
 
 
 async def test_nothing_is_dropped_where_the_human_thinks_better_of_it_or_nothing_is_that_old(plan, make_app):

@@ -37,7 +37,7 @@ async def test_the_newest_entry_is_last_and_has_the_cursor(plan, make_app, size)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         assert texts(app)[-1] == "running tests 14/22"
-        assert log_of(app).window.row.new["message"] == "running tests 14/22"
+        assert log_of(app).row_list.row.new["message"] == "running tests 14/22"
         last = [line for line in shown(app).splitlines() if "running tests" in line][-1]
         assert last.startswith(">20:15")
         assert "#5" in last
@@ -141,7 +141,7 @@ async def test_it_follows_what_comes_in(plan, make_app):
         for number in range(3):
             by_agent(plan, "claude-1", *(LogTask(plan[5], f"step {number}.{each}") for each in range(200)))
             await until(pilot, lambda number=number: texts(app)[-1] == f"step {number}.199")
-            assert log_of(app).window.is_on_last
+            assert log_of(app).row_list.is_on_last
         assert "following ↓ newest last" in shown(app)
 
 
@@ -149,10 +149,10 @@ async def test_scrolling_up_leaves_off_following_and_the_end_takes_it_up_again(p
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "k", "k")
-        row, before = log_of(app).window.cursor, texts(app)
+        row, before = log_of(app).row_list.cursor, texts(app)
         by_agent(plan, "claude-1", LogTask(plan[5], "one"), LogTask(plan[5], "two"))
         await until(pilot, lambda: "2 new below" in shown(app))
-        assert (log_of(app).window.cursor, texts(app)) == (row, before)
+        assert (log_of(app).row_list.cursor, texts(app)) == (row, before)
         await settle(pilot, "G")
         assert texts(app)[-1] == "two"
         assert "following" in shown(app)
@@ -164,13 +164,13 @@ async def test_the_wheel_leaves_off_following_as_keys_do(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        log_of(app).window.scroll_rows(-3)
+        log_of(app).row_list.scroll_rows(-3)
         await settle(pilot)
         before = texts(app)
         by_agent(plan, "claude-1", LogTask(plan[5], "later"))
         await until(pilot, lambda: "1 new below" in shown(app))
         assert texts(app) == before
-        log_of(app).window.scroll_rows(99)
+        log_of(app).row_list.scroll_rows(99)
         await settle(pilot)
         assert log_of(app).following
 
@@ -206,10 +206,10 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             await settle(pilot, "enter")
             detail = app.query_one(EntryDetail)
             assert "they are slow" in shown(app) or size[1] == 12
-            row = log_of(app).window.cursor
+            row = log_of(app).row_list.cursor
             by_agent(plan, "claude-2", LogTask(plan[7], "meanwhile"))
             await until(pilot, lambda app=app: log_of(app).below == 1)
-            assert log_of(app).window.cursor == row
+            assert log_of(app).row_list.cursor == row
             assert detail.display
             await settle(pilot, "escape")
             assert not log_of(app).is_open

@@ -45,7 +45,7 @@ async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan,
         await until(pilot, lambda: "3 of 9" in said(app))
         assert said(app) == "Writing  ███████░░░░░░░░░░░░░  3 of 9"
         await pilot.press("j", "j")
-        assert app.pane.window.cursor == plan[3]
+        assert app.pane.row_list.cursor == plan[3]
         assert not any(task(app, plan[place]).deleted for place in range(1, 10))
         gate.open.set()
         await app.workers.wait_for_complete()
@@ -95,7 +95,7 @@ async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, mo
         await press(app, pilot, "slash")
         await write(pilot, "t who:claude-2")
         await press(app, pilot, "enter", "V")
-        assert app.pane.window.marks == [plan[1], plan[2], plan[3], plan[7]]
+        assert app.pane.row_list.marks == [plan[1], plan[2], plan[3], plan[7]]
         assert said(app) == "4 tasks marked."
 
 
@@ -117,10 +117,10 @@ async def test_a_filter_that_changes_while_it_is_looked_for_marks_nothing(app, p
         await press(app, pilot, "slash")
         await write(pilot, "t")
         await press(app, pilot, "enter")
-        looking = app.pane.do_mark_all()
+        looking = app.pane.mark_actions.do_mark_all()
         await press(app, pilot, "escape")
         await looking
-        assert app.pane.window.marks == []
+        assert app.pane.row_list.marks == []
         assert said(app) == "The filter has changed; nothing was marked."
 
 
@@ -135,7 +135,7 @@ async def test_thousands_are_set_at_once_and_taken_back_at_once(plan, make_app):
         await press(app, pilot, "s", "d")
         found = app.current_list
         assert (found.done, found.pending) == (3_000, 0)
-        assert app.pane.window.marks == []
+        assert app.pane.row_list.marks == []
         await press(app, pilot, "u")
         assert (app.current_list.done, app.current_list.pending) == (0, 3_000)
         await pilot.press("V", "d")
@@ -145,7 +145,7 @@ async def test_thousands_are_set_at_once_and_taken_back_at_once(plan, make_app):
         assert app.current_list.total == 0
         await press(app, pilot, "u")
         assert app.current_list.total == 3_000
-        assert [row.uid for row in app.pane.window.rows_on_screen] == [task.uid for task in made[:8]]
+        assert [row.uid for row in app.pane.row_list.rows_on_screen] == [task.uid for task in made[:8]]
 
 
 async def test_attention_finds_what_failed_in_every_list_that_the_now_line_counts(app, plan):

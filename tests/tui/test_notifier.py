@@ -233,4 +233,4 @@ async def test_losing_the_focus_while_typing_loses_no_letter(plan, make_app, age
         await commit(app, pilot, agent, OpenAsk("Now?"))
         await pilot.press("c", "enter")
         await app.workers.wait_for_complete()
-        assert app.pane.window.row.name == "abc"
+        assert app.pane.row_list.row.name == "abc"

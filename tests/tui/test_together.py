@@ -96,7 +96,7 @@ class Human:
 
     async def drags(self, source, target) -> bool:
         """Drag one row to another by the mouse, with the agent writing between press, move and release."""
-        window = self.app.pane.window
+        window = self.app.pane.row_list
 
         def line_of(uid):
             return [row.uid for row in window.rows_on_screen].index(uid)
@@ -115,7 +115,7 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         human = Human(app, pilot, busy)
         busy.start()
         await human.sees(lambda: app.current_list.total > 30)
-        window = app.pane.window
+        window = app.pane.row_list
         await human.presses("G", "k")
         await human.sees(lambda: window.cursor == plan[8])
         await human.presses("n", *"half", "enter", "escape")

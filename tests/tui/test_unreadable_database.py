@@ -107,7 +107,7 @@ async def test_no_key_and_no_size_ends_the_screen_while_nothing_can_be_read(plan
         await until(pilot, lambda: not app.bridge.unread)
         await settle(pilot, "escape", "escape", "escape", "1", "escape", "g")
         assert app.pane_name == "list"
-        assert app.pane.window.row.uid == plan[1]
+        assert app.pane.row_list.row.uid == plan[1]
         assert any("Ship auth flow" in line for line in body(app))
 
 

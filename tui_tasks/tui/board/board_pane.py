@@ -2,103 +2,54 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any, ClassVar, Final, Self
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
 
-import humanize
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.core.read.tasks import board_pages
-from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU
+from tui_tasks.core.read.tasks.board_pages import Card
 from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.text.glyphs import look
-from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import ACTIONS, AppAccess, bindings
+from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.text.glyphs import sign
+from tui_tasks.tui.app.actions import ACTIONS, Action, AppAccess, bindings
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
-from tui_tasks.tui.board.board_inputs import BoardWords
+from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
+from tui_tasks.tui.board.card_counts import CardCounts
+from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.card_numbers import CardNumbers
-from tui_tasks.tui.board.columns import NARROW, STACKED, WIDE, CardsOfColumn, Column, ColumnWindow
+from tui_tasks.tui.board.cards_of_column import CardsOfColumn
+from tui_tasks.tui.board.column_marks import ColumnMarks
+from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, ColumnSpec
+from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.tasks.detail import Detail
-from tui_tasks.tui.tasks.quick_add import QuickAdd
-from tui_tasks.tui.tasks.task_actions import MOST_MARKED
-from tui_tasks.tui.widgets.frame import FrameLine, Rule
+from tui_tasks.tui.tasks.task_pane import TaskPane
+from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.painting import Focusable, PaintWhenVisible
-from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
-# Seconds after which the cards that a filter wants are counted: not with every letter.
-_COUNT_AFTER: Final = 0.15
-
-
-class BoardTabs(FrameLine):
-    """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, where there is room for one at a time."""
-
-    PARTS: ClassVar = 5  # of each column, so that a click finds it
-
-    def left(self, width: int) -> Sequence[Part]:
-        """A glyph and a number each, the one that is shown in brackets."""
-        board, ascii_only = self.board, self.host.ascii_only
-        last = len(board.plans) - 1
-        parts: list[Part] = [(" <" if board.at > 0 else "  ", "$muted")]
-        for at, plan in enumerate(board.plans):
-            here, shown = at == board.at, look(plan.state)
-            text = f"{shown.mark(ascii_only=ascii_only)} {board.count_of(plan.counts)}"
-            parts += [(" ", ""), ("[" if here else "", "bold"), (text, f"{shown.color} bold" if here else "$muted")]
-            parts += [("]" if here else "", "bold"), (" " if at < last else "", "")]
-        return [*parts, (" >" if board.at < last else "", "$muted")]
-
-    @property
-    def board(self) -> BoardPane:
-        """The board above whose cards it stands."""
-        assert isinstance(self.parent, BoardPane)
-        return self.parent
-
-    def on_click(self, event: events.Click) -> None:
-        """Go to the column that was clicked."""
-        number = self.part_number(event.x)
-        if number is not None:
-            self.board.go(min(max(number - 1, 0) // self.PARTS, len(self.board.plans) - 1))
-
-
-class BoardKeys(FrameLine):
-    """` h/l column   H → Pending   L → Done`: what a newcomer to a small screen needs."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The keys, as they are mapped."""
-        key = self.host.key_of
-        parts: list[Part] = [(f" {key('column_left')}/{key('column_right')}", "$changed"), (" column", "$muted")]
-        for action in (ACTIONS["card_left"], ACTIONS["card_right"]) if not self.host.bridge.read_only else ():
-            word = self.board.short(action)
-            parts += [(f"   {key(action.id)}", "$changed"), (f" {word}", "$muted")] if word else []
-        return parts
-
-    @property
-    def board(self) -> BoardPane:
-        """The board below whose cards it stands."""
-        assert isinstance(self.parent, BoardPane)
-        return self.parent
+_MOVES = {"card_left": -1, "card_right": 1}
 
 
 class CardArea(AppAccess, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
-    """The columns. It has the focus for all of them: to move the focus has the whole screen painted again."""
+    """The columns. It has the focus for all of them: moving the focus makes Textual paint the whole screen."""
 
     def follow_focus(self) -> None:
         """Draw the cursor stronger or weaker, as the focus is here or not."""
-        for window in self.query(ColumnWindow):
-            window.follow_focus()
+        for cards in self.query(CardRows):
+            cards.follow_focus()
 
 
-class BoardPane(BoardWords):
-    """Pane 2. `plans` are the columns of the moment, `at` the one that keys are about; `window` is its window."""
+class BoardPane(TaskPane):
+    """Pane 2. `specs` are the columns that fit, and `at` the number of the current one: `row_list` has its cards."""
 
     NAME = "board"
     SCOPES = ("rows", "tasks", "board")
@@ -116,239 +67,289 @@ class BoardPane(BoardWords):
     BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open BoardKeys { display: none; }
     """
 
-    window: VirtualList[Any]
+    row_list: VirtualList[Any]
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
-        self.plans = WIDE
+        self.specs: tuple[ColumnSpec, ...] = WIDE
         self.at = 0
-        self.moving = asyncio.Lock()
+        self.detail = Detail(context)
         self._list_id = -1
-        self._counts: dict[str, int] = {}
-        self._at_least: set[str] = set()
-        self._counting: Timer | None = None
-        self._numbers = CardNumbers(self, self._cards_again)
-        self._columns = [Column(self._numbers.of, self.count_of) for _ in WIDE]
-        self._dividers = [Divider() for _ in self._columns[1:]]
-        self.window = self._columns[0].window
+        self._counts = CardCounts(self, self._redraw_lines)
+        self._numbers = CardNumbers(self, self._redraw_cards)
+        self._columns = [Column(context, self._numbers.of, self._counts.text) for _ in WIDE]
+        self._dividers = [Divider(context) for _ in self._columns[1:]]
+        self._card_area = CardArea(id="columns")
+        self._tabs = BoardTabs(context)
+        self._keys = BoardKeys(context)
+        self.row_list = self._columns[0].cards
+        self._moves = CardMoves(self)
+        self.controllers = (self._moves, ColumnMarks(self), *self.controllers)
 
     def compose(self) -> ComposeResult:
-        """Columns with a rule between each two."""
-        yield BoardTabs()
-        yield Rule()
-        yield FilterBar(self.known_words)
-        yield QuickAdd(self.numbered)
-        with CardArea(id="columns"):
+        """Filter and quick add, the columns with a divider between each two, the detail."""
+        yield self._tabs
+        yield Rule(self.context)
+        yield self.filter_bar
+        yield self.quick_add
+        with self._card_area:
             yield self._columns[0]
             for divider, column in zip(self._dividers, self._columns[1:], strict=True):
                 yield divider
                 yield column
-        yield Detail()
-        yield BoardKeys()
+        yield self.detail
+        yield self._keys
 
     def focus_target(self) -> Widget:
-        """The cards of all columns."""
-        return self.query_one(CardArea)
+        """As `Pane.focus_target`: the cards of all columns."""
+        return self._card_area
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the focus to the cards at once, before the next key is looked at."""
-        self.screen.set_focus(self.query_one(CardArea), scroll_visible)
+        """Give the focus to the cards at once, before the next key is handled."""
+        self.screen.set_focus(self._card_area, scroll_visible)
         return self
 
     @property
     def columns(self) -> list[Column]:
-        """The columns of the moment, from the left."""
-        return self._columns[: len(self.plans)]
+        """The columns that fit, from the left."""
+        return self._columns[: len(self.specs)]
+
+    def source(self, spec: ColumnSpec) -> CardsOfColumn:
+        """Return the cards of a column that match the filter."""
+        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only)
+
+    def column_with(self, card: Card) -> int | None:
+        """Return the number of the column that a card belongs to; None where none of them holds it."""
+        return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
 
     # What is shown
 
     def on_mount(self) -> None:
-        """Arrange the columns before they are laid out."""
+        """Arrange the columns before the first layout."""
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Five columns, three, or one at a time."""
-        width = self.size.width or self.host.size.width
-        plans = WIDE if width >= 100 else STACKED if width >= 60 else NARROW
-        if plans is not self.plans or self._list_id < 0:
-            self.plans = plans
+        """Show five columns, three, or one at a time."""
+        width = self.size.width or self.app.size.width
+        specs = WIDE if width >= breakpoints.WIDE else STACKED if width >= breakpoints.NARROW else NARROW
+        if specs is not self.specs or self._list_id < 0:
+            self.specs = specs
             self._arrange()
 
     def _arrange(self) -> None:
-        """Fill the columns; the card under the cursor stays there."""
-        app = self.host
-        held = self.target() or (app.situation.active.uid if app.situation.active is not None else None)
-        self._list_id = app.list_id
+        """Fill the columns; the cursor stays on its card."""
+        state = self.context.state
+        target = self.target() or (state.active.uid if state.active is not None else None)
+        self._list_id = state.list_id
         self._numbers.clear()
-        self._count()
-        self.set_class(self.plans is NARROW, "-one")
-        for plan, column in zip(self.plans, self._columns, strict=False):
-            column.take(plan, CardsOfColumn(app.bridge.db, app.list_id, plan.parts, self.only))
-        at = min(self.at, len(self.plans) - 1)
-        self.go(at)
-        self._follow(held)
-        self._heads_again()
+        self._counts.update(self.only)
+        self.set_class(self.specs is NARROW, "-one")
+        for spec, column in zip(self.specs, self._columns, strict=False):
+            column.show(spec, self.source(spec))
+        self.go(min(self.at, len(self.specs) - 1))
+        self._follow(target)
+        self._redraw_lines()
 
-    def show_wanted(self, only: Filter) -> None:
-        """Show the cards that are wanted; marks stay, and so does the cursor where its card does."""
-        held, self.only = self.target(), only
+    def show_matching(self, only: Filter) -> None:
+        """As `TaskPane.show_matching`; marks stay, and so does the cursor where its card does."""
+        target, self.only = self.target(), only
         for column in self.columns:
-            column.refilter(CardsOfColumn(self.host.bridge.db, self._list_id, column.plan.parts, only))
-        self._follow(held)
-        self._count()
-        self._heads_again()
+            column.refilter(self.source(column.spec))
+        self._follow(target)
+        self._counts.update(only)
+        self._redraw_lines()
+
+    def refreshed(self) -> None:
+        """As `Pane.refreshed`: read again, another list if the App shows another."""
+        if self._list_id != self.context.state.list_id:
+            self._arrange()
+            return
+        target = self.target()
+        self._numbers.clear()
+        for column in self.columns:
+            column.cards.reload()
+        self._follow(target)
+        if self.is_open:
+            self.detail.refreshed()
+        self._counts.update(self.only)
+        self._redraw_lines()
+
+    def changed(self, changes: Changes) -> None:
+        """As `Pane.changed`: look at the cards that were touched; the cursor goes with its card."""
+        if changes.all:
+            self.refreshed()
+            return
+        target, uids = self.target(), changes.tasks()
+        self._numbers.forget_behind(changes, self._list_id)
+        for column in self.columns:
+            column.cards.change(uids)
+            if changes.touches("ask"):
+                column.cards.again()
+        if target in uids and self.row_list.cursor != target:
+            self._follow(target)
+        if self.is_open:
+            self.detail.changed(changes)
+        self._counts.update(self.only)
+        self._redraw_lines()
+
+    def nearby(self) -> Iterable[TaskLine]:
+        """As `TaskPane.nearby`."""
+        return (card for column in self.columns for card in column.cards.rows_held)
 
     def select(self, uid: str) -> None:
         """As `Pane.select`."""
         self._follow(uid)
 
     def go_to(self, uid: str) -> None:
-        """As `Pane.go_to`."""
+        """As `Pane.go_to`: a filter that hides the card goes."""
         if not self._follow(uid) and self.only:
-            self.query_one(FilterBar).clear()
-            self.show_wanted(ALL)
+            self.filter_bar.clear()
+            self.show_matching(ALL)
             self._follow(uid)
 
-    def refreshed(self) -> None:
-        """Look anew, at another list where the App has another."""
-        if self._list_id != self.host.list_id:
-            self._arrange()
-            return
-        held = self.target()
-        self._numbers.clear()
-        for column in self.columns:
-            column.window.reload()
-        self._follow(held)
-        if self.is_open:
-            self.detail.refreshed()
-        self._count()
-        self._heads_again()
-
-    def changed(self, changes: Changes) -> None:
-        """See to the cards that were touched; the cursor goes with its card."""
-        if changes.all:
-            self.refreshed()
-            return
-        held, uids = self.target(), changes.tasks()
-        self._numbers.forget_behind(changes, self._list_id)
-        for column in self.columns:
-            column.window.change(uids)
-            if changes.touches("ask"):
-                column.window.again()
-        if held in uids and self.window.cursor != held:
-            self._follow(held)
-        if self.is_open:
-            self.detail.changed(changes)
-        self._count()
-        self._heads_again()
+    def show_added(self, uid: str) -> None:
+        """As `TaskPane.show_added`; a new card may be in another column."""
+        self.go_to(uid)
 
     def _follow(self, uid: str | None) -> bool:
-        """Put the cursor on a card, in whatever column it is by now; False where it is in none."""
-        card = board_pages.find(self.host.bridge.db, self._list_id, [uid or ""], self.only).get(uid or "")
-        at = next((at for at, plan in enumerate(self.plans) if card is not None and card.part in plan.parts), None)
+        """Put the cursor on a card, in the column where it is by now; return False where it is in none."""
+        card = board_pages.find(self.context.db, self._list_id, [uid], self.only).get(uid) if uid else None
+        at = self.column_with(card) if card is not None else None
         if at is None or uid is None:
             return False
-        self.columns[at].window.move_to(uid)
+        self.columns[at].cards.move_to(uid)
         self.go(at)
         return True
 
-    def _heads_again(self) -> None:
+    def _redraw_lines(self) -> None:
         for column in self.columns:
             column.head.again()
-        self.query_one(BoardTabs).again()
-        self.keys_again()
+        self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)
+        self._show_keys()
 
-    def keys_again(self) -> None:
-        """Say where a card would go now."""
-        self.query_one(BoardKeys).again()
-        self.host.frame_again()
-
-    # Numbers
-
-    def _count(self) -> None:
-        """How many cards each part has: kept for the list, counted soon where there is a filter."""
-        found = self.host.current_list
-        if self.only:
-            self._counting = self._counting or self.set_timer(_COUNT_AFTER, self._count_wanted)
-        elif found is not None:
-            asked = board_pages.asked(self.host.bridge.db, found.id)
-            kept = {part: getattr(found, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
-            self._counts, self._at_least = kept | {NEEDS_YOU: sum(asked.values())}, set()
-
-    def _count_wanted(self) -> None:
-        self._counting = None
-        for part in board_pages.PARTS:
-            number, more = board_pages.count(self.host.bridge.db, self._list_id, part, self.only)
-            self._counts[part] = number
-            (self._at_least.add if more else self._at_least.discard)(part)
-        self._heads_again()
-
-    def count_of(self, parts: Sequence[str]) -> str:
-        """How many cards some parts have, as text; with a plus where there may be more."""
-        number = humanize.intcomma(sum(self._counts.get(part, 0) for part in parts))
-        return number if self._at_least.isdisjoint(parts) else f"{number}+"
-
-    def _cards_again(self) -> None:
+    def _redraw_cards(self) -> None:
         for column in self.columns:
-            column.window.again()
+            column.cards.again()
+
+    def _show_keys(self) -> None:
+        """Say where a card would go now."""
+        words = [] if self.context.link.read_only else [(each, self.short(ACTIONS[each])) for each in _MOVES]
+        self._keys.show([(action, word) for action, word in words if word])
+        self.context.redraw_frame()
+
+    def short(self, action: Action) -> str:
+        """As `Pane.short`; of the keys that move a card, the column it would go to."""
+        if action.id not in _MOVES:
+            return super().short(action)
+        into = self._moves.column_for_cursor(_MOVES[action.id])
+        return f"{sign('status', ascii_only=self.context.ascii_only)} {into.name}" if into is not None else ""
 
     # The current column
 
     def go(self, at: int) -> None:
-        """Go to a column."""
-        self.at, self.window = at, self.columns[at].window
-        one = self.plans is NARROW
+        """Make a column the current one."""
+        self.at, self.row_list = at, self.columns[at].cards
+        one = self.specs is NARROW
         for number, column in enumerate(self._columns):
-            _display(column, number == at if one else number < len(self.plans))
-            column.window.set_current(number == at)
+            _display(column, number == at if one else number < len(self.specs))
+            column.cards.set_current(number == at)
         for number, divider in enumerate(self._dividers, 1):
-            _display(divider, not one and number < len(self.plans))
-        self._heads_again()
-        self.show_detail()
-
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A column that is clicked is gone to."""
-        for at, column in enumerate(self.columns):
-            if column.display and column.region.contains_point(event.screen_offset) and at != self.at:
-                self.go(at)
+            _display(divider, not one and number < len(self.specs))
+        self._redraw_lines()
+        self._show_detail()
 
     def do_column_left(self) -> None:
-        """The column to the left."""
+        """Go to the column to the left."""
         if self.at > 0:
             self.go(self.at - 1)
 
     def do_column_right(self) -> None:
-        """The column to the right."""
-        if self.at < len(self.plans) - 1:
+        """Go to the column to the right."""
+        if self.at < len(self.specs) - 1:
             self.go(self.at + 1)
 
-    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
-        """Mark all cards of the column; where some are marked, none."""
-        if self.window.marks:
-            self.window.clear_marks()
-            return None
-        return self._mark_all(self.columns[self.at])
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go to the column that is pressed."""
+        for at, column in enumerate(self.columns):
+            if column.display and column.region.contains_point(event.screen_offset) and at != self.at:
+                self.go(at)
 
-    async def _mark_all(self, column: Column) -> None:
-        """Look a stretch at a time, so that keys come through; then mark them at once."""
-        only = self.only
-        source = CardsOfColumn(self.host.bridge.db, self._list_id, column.plan.parts, only)
-        read = source.first(MOST_MARKED)
-        cards = list(read)
-        while read.cut and len(cards) < MOST_MARKED:
-            self.host.say(f"Looking for all that match…  {count(len(cards), 'card')}")
-            await asyncio.sleep(0.005)
-            if self.only != only or self.host.list_id != source.list_id:
-                self.host.say("The filter has changed; nothing was marked.")
-                return
-            rest = MOST_MARKED - len(cards)
-            read = source.after(cards[-1], rest) if cards else source.first(rest)
-            cards += read
-        column.window.mark((card.uid for card in cards), on=True)
-        self.host.say(f"{count(len(cards), 'card')} marked.")
+    def on_board_tabs_chosen(self, event: BoardTabs.Chosen) -> None:
+        """Go to the column whose tab was clicked."""
+        event.stop()
+        self.go(event.number)
+
+    def on_column_head_clicked(self, event: ColumnHead.Clicked) -> None:
+        """Go back to the cards."""
+        event.stop()
+        self.focus_rows()
+
+    # Moving by mouse
+
+    def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
+        """Show where the card would be dropped."""
+        event.stop()
+        self._moves.drag(event)
+
+    def on_virtual_list_dropped(self, event: VirtualList.Dropped) -> None:
+        """Move the card that was dragged."""
+        event.stop()
+        self._moves.drop(event)
+
+    # The filter
+
+    def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
+        """Show all cards."""
+        event.stop()
+        self.show_matching(ALL)
+        self.focus_rows()
+
+    # The detail, below the columns or on a small screen in their place
+
+    def do_open(self) -> None:
+        """Show the detail; where it is shown, go into it."""
+        was_open = self.is_open
+        self.add_class("-open")
+        if was_open or breakpoints.is_compact(self.app.size):
+            self.detail.focus_text()
+        self.detail.show(self.target())
+        self.context.redraw_frame()
+
+    def do_back(self) -> None:
+        """Leave one layer: a drag, the detail's text, the detail, marks, the filter."""
+        if any(column.cards.let_go() for column in self.columns):
+            self._moves.end_drag()
+        elif self.detail.has_focus_within and not breakpoints.is_compact(self.app.size):
+            self.focus_rows()
+        elif self.is_open:
+            self.remove_class("-open")
+            self.focus_rows()
+        elif self.row_list.marks:
+            self.row_list.clear_marks()
+        elif self.filter_bar.is_open:
+            self.filter_bar.clear()
+
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
+        """Let the detail and the keys that move a card follow the cursor."""
+        event.stop()
+        self._show_detail()
+        self._show_keys()
+
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
+        """Open with a double click."""
+        event.stop()
+        self.do_open()
+
+    def _show_detail(self) -> None:
+        if self.is_open:
+            self.detail.show(self.target())
+
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """As `Pane.footer`; the detail has keys of its own."""
+        return ("edit", "status", "note", "back") if self.is_open else super().footer(small)
 
 
 def _display(widget: Widget, display: bool) -> None:
-    """Show or hide a widget; to set what is set already has everything laid out and painted again."""
+    """Show or hide a widget. Setting what is set already would lay out and paint everything again."""
     if widget.display != display:
         widget.display = display

@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.read.tasks import pages
+from tui_tasks.tui.app.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.tasks.task_inputs import TaskWords
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.list.list_pane import ListPane
 
 
-class ListMoves(TaskWords):
-    """What the keys J K and the mouse do to rows."""
+class ListMoves(Controller):
+    """Moves the cursor's task, or the one that was dragged, in the list of a pane."""
+
+    def __init__(self, pane: ListPane) -> None:
+        self._rows = pane.row_list
+        self._context = pane.context
 
     async def do_move_down(self) -> None:
-        """One place down."""
-        below = self.window.neighbour(1)
-        if below is not None and self.window.cursor is not None:
-            await self.host.bridge.commit(MoveTask(self.window.cursor, after=below.uid))
+        """Move the task one place down."""
+        below = self._rows.neighbour(1)
+        if below is not None and self._rows.cursor is not None:
+            await self._move(MoveTask(self._rows.cursor, after=below.uid))
 
     async def do_move_up(self) -> None:
-        """One place up."""
-        above = self.window.neighbour(-1)
-        if above is not None and self.window.cursor is not None:
-            await self.host.bridge.commit(MoveTask(self.window.cursor, before=above.uid))
+        """Move the task one place up."""
+        above = self._rows.neighbour(-1)
+        if above is not None and self._rows.cursor is not None:
+            await self._move(MoveTask(self._rows.cursor, before=above.uid))
 
-    def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
-        """The window shows it."""
-        event.stop()
-
-    def on_virtual_list_dropped(self, event: VirtualList.Dropped) -> None:
-        """Put the dragged row where it was let go of."""
-        event.stop()
-        region = self.window.region
-        over = self.window.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
-        dragged = pages.line(self.host.bridge.db, event.key)
+    def drop(self, event: VirtualList.Dropped) -> None:
+        """Put the dragged task where it was let go of."""
+        region = self._rows.region
+        over = self._rows.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
+        dragged = pages.line(self._context.db, event.key)
         if over is None or dragged is None or over.uid == dragged.uid:
             return
-        move = (
-            MoveTask(dragged.uid, after=over.uid)
-            if over.rank > dragged.rank
-            else MoveTask(dragged.uid, before=over.uid)
-        )
-        if self.host.bridge.read_only:
-            self.host.say("Moving a task: read only")
+        if self._context.link.read_only:
+            self._context.say("Moving a task: read only")
+        elif over.rank > dragged.rank:
+            self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
         else:
-            self.host.flow(self._move(move))
+            self._context.run(self._move(MoveTask(dragged.uid, before=over.uid)))
 
     async def _move(self, move: MoveTask) -> None:
-        await self.host.bridge.commit(move)
+        await self._context.link.commit(move)

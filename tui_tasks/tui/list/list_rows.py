@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from textual.geometry import Size
 
 from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
@@ -14,42 +16,40 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.tasks.task_note import field_parts, notes
+from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
 
-if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
-
-# More lists than this are not counted.
+# Other lists are counted up to this number.
 _MOST_OTHERS = 99
-# A name has so many cells to itself before anything else is told on its line, which takes so many at least.
+# In cells: a name has so many to itself before notes are shown beside it, and the notes have no fewer than these.
 NAME = 44
 LEAST_NOTE = 12
-# Of the width, where list and detail stand side by side.
+# The share of the width that the detail has beside the list.
 SIDE = 5 / 12
 
 
-def side_width(app: TaskApp, width: int) -> int:
-    """How wide the detail is where it stands beside the list; 0 where it does not."""
-    found = app.current_list
-    return round(width * SIDE) if app.is_wide and found is not None and found.total else 0
+def side_width(shown: TaskList | None, size: Size) -> int:
+    """Return how many cells the detail has beside the list that is shown; 0 where it is not beside it."""
+    return round(size.width * SIDE) if breakpoints.is_wide(size) and shown is not None and shown.total else 0
 
 
-class TaskWindow(VirtualList[TaskLine]):
+class TaskRows(VirtualList[TaskLine]):
     """Tasks, a line each."""
 
-    filtered = False
+    is_filtered = False
+    """Whether a filter is why there are no rows."""
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>•◐  5  Ship auth flow                    claude-1  40s`."""
-        host, width = self.host, look_.width
-        now, ascii_only, seen = host.now(), host.ascii_only, host.situation
-        state = look(seen.status_of(row))
-        place = look_.place or host.place(row)
+        context, width = self.context, look_.width
+        now, ascii_only, state = context.clock.now(), context.ascii_only, context.state
+        status = look(state.status_of(row))
+        number = look_.place or context.numbers.number(row)
         self.lasts(age_lasts(row.updated_at, now))
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
-        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in seen.new else " "
-        head = f"{place:>3}  "
+        flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
+        head = f"{number:>3}  "
         tail = f" {age(row.updated_at, now):>4} "
         if width >= 50:
             tail = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}{tail}"
@@ -59,21 +59,21 @@ class TaskWindow(VirtualList[TaskLine]):
         return (
             (cursor, "$primary bold" if look_.focused else "$muted"),
             (flag, "$changed"),
-            (state.mark(ascii_only=ascii_only), state.color),
+            (status.mark(ascii_only=ascii_only), status.color),
             (head, "$muted"),
             *self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under),
             (tail, "$muted"),
         )
 
     def _titled(self, row: TaskLine, room: int, ink: str) -> list[Part]:
-        """The name, and behind it, where that leaves room, what else there is to tell: one below the other."""
-        ascii_only = self.host.ascii_only
+        """Return the name and, as far as there is room, notes: those of all rows begin in one column."""
+        ascii_only = self.context.ascii_only
         column = min(NAME, room // 2)
         name = safe_line(row.name, room, ascii_only=ascii_only)
         left = room - max(column, cell_len(name)) - 2
-        for _, lasts in field_parts(self.host, row):
+        for _, lasts in field_parts(self.context, row):
             self.lasts(lasts)
-        found = notes(self.host, row, self.host.situation.status_of(row)) if left >= LEAST_NOTE else []
+        found = notes(self.context, row, self.context.state.status_of(row)) if left >= LEAST_NOTE else []
         if not found:
             return [(fit(row.name, room, ascii_only=ascii_only), ink)]
         parts: list[Part] = [(fit(row.name, room - left - 2, ascii_only=ascii_only), ink)]
@@ -88,40 +88,41 @@ class TaskWindow(VirtualList[TaskLine]):
 
     def _who(self, row: TaskLine) -> str:
         if row.blocked and row.depends_on:
-            number = next((number for uid in row.depends_on if (number := self.host.number_here(uid))), 0)
+            numbers, list_id = self.context.numbers, self.context.state.list_id
+            number = next((number for uid in row.depends_on if (number := numbers.number_of(uid, list_id))), 0)
             return f"after {number}" if number else "blocked"
         return agent_text.who(row.who)
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """What to do next."""
-        if self.filtered:
+        """Say what to do next."""
+        if self.is_filtered:
             return [("   Nothing matches.", "$muted")] if line == 1 else ()
-        host = self.host
-        new, palette = host.key_of("new"), host.key_of("palette")
+        context = self.context
+        new, palette = context.keymap.key_of("new"), context.keymap.key_of("palette")
         ways = [
             (new, "add one"),
             (f"{palette} list", "another list"),
             ("tui-tasks demo", "look around"),
             ("tui-tasks setup claude", "let agents in"),
         ]
-        if host.bridge.read_only:
+        if context.link.read_only:
             ways = [(f"{palette} list", "another list")]
         lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
         lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
-        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(host.bridge.path), 60), "$muted")]]
+        lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(context.link.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()
 
 
 class ListRule(Rule):
-    """The rule above the list, with a tee where the detail begins."""
+    """The rule above the list, with a tee where the divider to the detail meets it."""
 
     def left(self, width: int) -> Sequence[Part]:
         """The rule."""
-        rule = sign("rule", ascii_only=self.host.ascii_only)
-        side = side_width(self.host, width)
+        rule = sign("rule", ascii_only=self.context.ascii_only)
+        side = side_width(self.context.state.current_list, self.app.size)
         if not side:
             return [(rule * width, "$rule")]
-        tee = sign("tee", ascii_only=self.host.ascii_only)
+        tee = sign("tee", ascii_only=self.context.ascii_only)
         return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
 
 
@@ -129,29 +130,29 @@ class ListHead(FrameLine):
     """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
 
     def left(self, width: int) -> Sequence[Part]:
-        """Name and number of tasks, and where there is room that there are other lists, with the keys to them."""
-        host = self.host
-        found = host.current_list
+        """Name, number of tasks and, where there is room, how many other lists there are and the keys to them."""
+        context = self.context
+        found = context.state.current_list
         if found is None:
             return ()
         name = safe_line(found.name, max(8, width - 44))
         archived = "   archived" if found.archived else ""
         parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
-        others = host.situation.others(host.list_id, _MOST_OTHERS + 1)
+        others = context.state.others(context.state.list_id, _MOST_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
-            told = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")
-            keys = f"{host.key_of('previous_list')} {host.key_of('next_list')}"
-            parts += [(f"   {keys}", "$changed"), (f" {told}", "$muted")]
+            number = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")
+            keys = f"{context.keymap.key_of('previous_list')} {context.keymap.key_of('next_list')}"
+            parts += [(f"   {keys}", "$changed"), (f" {number}", "$muted")]
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
         """What is new to the human."""
-        host = self.host
-        new = host.situation.new_in(host.list_id)
-        mark = sign("changed", ascii_only=host.ascii_only)
-        # At midnight it is told with its day.
+        context = self.context
+        new = context.state.new_in(context.state.list_id)
+        mark = sign("changed", ascii_only=context.ascii_only)
+        # At midnight, "since 19:58" needs its day.
         self.lasts(DAY)
-        since = f" since {host.time_of(host.situation.looked.at)}" if new and width >= 50 else ""
+        since = f" since {context.clock.time_of(context.state.looked.at)}" if new and width >= 50 else ""
         return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
 
 
@@ -160,10 +161,10 @@ class ListFoot(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """` progress ███████░░░░░  2/9 done · 1 failed`."""
-        found, ascii_only = self.host.current_list, self.host.ascii_only
+        found, ascii_only = self.context.state.current_list, self.context.ascii_only
         if found is None or not found.total:
             return ()
-        if self.host.is_compact:
+        if breakpoints.is_compact(self.app.size):
             return [(f" {count(found.total, 'task')}", "$muted")]
         ended = found.done + found.skipped + found.cancelled
         parts: list[Part] = [
@@ -174,9 +175,9 @@ class ListFoot(FrameLine):
         return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
 
     def right(self, width: int) -> Sequence[Part]:
-        """What is new, where there is no head to tell."""
-        new = self.host.situation.new_in(self.host.list_id)
-        return [(f"{new} changed ", "$changed")] if new and self.host.is_compact else ()
+        """What is new to the human, on a small screen: it has no head."""
+        new = self.context.state.new_in(self.context.state.list_id)
+        return [(f"{new} changed ", "$changed")] if new and breakpoints.is_compact(self.app.size) else ()
 
 
 class SideFoot(FrameLine):
@@ -184,7 +185,7 @@ class SideFoot(FrameLine):
 
     def left(self, width: int) -> Sequence[Part]:
         """`┴─────`."""
-        ascii_only = self.host.ascii_only
+        ascii_only = self.context.ascii_only
         return [(sign("foot", ascii_only=ascii_only) + sign("rule", ascii_only=ascii_only) * (width - 1), "$rule")]
 
 

@@ -1,10 +1,10 @@
-"""One journal entry in full: what it says, what was and what became, and why the agent did it."""
+"""One journal entry in full: what it says, the old and the new values, and the agent's reasons."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -22,15 +22,19 @@ from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.scrolling import KeyScrolling
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
-# The parts of an agent's reasoning, in the order in which they are told (docs: protocol, section 2).
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
+# The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")
 _SAYS: Final = ("message", "question", "answer", "text")
-# What stands beside what was meant, or is told otherwise.
-_KEPT: Final = frozenset(
+# Fields whose change is shown otherwise, or means nothing to a human.
+_HIDDEN: Final = frozenset(
     {"status", "priority", "agent", "domain", "deleted", "enabled", "outcome", "state", "rank", "list_id", "name_key"}
     | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
 )
@@ -45,17 +49,17 @@ class EntryText(TextLines):
     run: Sequence[tuple[int, str]] = ()
 
     def lines(self, width: int) -> list[Drawn]:
-        """Head, text, fields, reasoning."""
+        """Return head, text, changed fields and reasoning."""
         line, entry = self.line, self.entry
         if line is None:
             return []
-        ascii_only, zone = self.host.ascii_only, self.host.zone
+        ascii_only, zone = self.context.ascii_only, self.context.clock.zone
         assert zone is not None
         mark, ink = mark_of(line, ascii_only=ascii_only)
         name = f"  {safe_line(line.name, max(8, width - 34))}" if line.task is not None and line.name else ""
-        told = moment(line.at, zone) if width >= 60 else self.host.time_of(line.at)
+        when = moment(line.at, zone) if width >= 60 else self.context.clock.time_of(line.at)
         head: list[Part] = [(f" {mark} {line.word} ", ink), (safe_line(who_of(line), 30), "bold"), (name, "bold")]
-        shown: list[Drawn] = [[*head, (f"  {told}", "$muted")]]
+        shown: list[Drawn] = [[*head, (f"  {when}", "$muted")]]
         if line.word == SEEN:
             return [*shown, [(" What is below has happened since.", "")]]
         if line.word == EARLIER:
@@ -73,25 +77,25 @@ class EntryText(TextLines):
         return shown[:_MOST_LINES]
 
     def _run_of_words(self, width: int) -> list[Drawn]:
-        """Each word of progress with its time, the newest first."""
-        zone = self.host.zone
+        """Return each entry that is folded into this line with its time, the newest first."""
+        zone = self.context.clock.zone
         shown: list[Drawn] = []
         for at, text in self.run:
             when = time_of_day(at, zone, seconds=True)
-            first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.host.ascii_only) or [""]
+            first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.context.ascii_only) or [""]
             shown.append([(f" {when}  ", "$muted"), (first, "")])
             shown += [[(" " * 11 + line, "")] for line in rest]
         return shown[:_MOST_LINES]
 
     def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
         room = width - indent - 1
-        return [[(" " * indent + line, ink)] for line in wrapped(text, room, ascii_only=self.host.ascii_only)]
+        return [[(" " * indent + line, ink)] for line in wrapped(text, room, ascii_only=self.context.ascii_only)]
 
     def _changes(self, entry: Entry, width: int) -> list[Drawn]:
-        """What each field was and what it became, where the head has not said it all."""
+        """Return the old and the new value of each field."""
         shown: list[Drawn] = []
         for name, (was, became) in entry.changes.items():
-            if name in _KEPT:
+            if name in _HIDDEN:
                 continue
             shown += [[], [(f" {name.replace('_', ' ')}", "$muted")]]
             shown += self._block(_plain(became), width, indent=3)
@@ -100,7 +104,7 @@ class EntryText(TextLines):
         return shown
 
     def _why(self, why: Mapping[str, Any], width: int) -> list[Drawn]:
-        """The agent's reasoning."""
+        """Return the agent's reasoning."""
         shown: list[Drawn] = []
         for name in [*(each for each in _WHY if each in why), *(each for each in why if each not in _WHY)]:
             shown += [[], [(f" {safe_line(name, 30)}", "$muted")]]
@@ -118,7 +122,7 @@ def _items(value: Any) -> Iterable[str]:
 
 
 class EntryDetail(KeyScrolling, Actor, Horizontal):
-    """The entry under the cursor, and where there is room beside it the task that it is about."""
+    """The cursor's entry and, where there is room beside it, its task."""
 
     SCOPES = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
@@ -128,48 +132,53 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
     EntryDetail Detail { height: 1fr; width: 5fr; border-left: solid $rule; }
     """
 
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+        self._text = EntryText(context)
+        self._scroll = VerticalScroll(self._text, id="entry-scroll")
+        self._task_detail = Detail(context)
+
     def compose(self) -> ComposeResult:
         """Entry, task."""
-        with VerticalScroll(id="entry-scroll"):
-            yield EntryText()
-        yield Detail()
+        yield self._scroll
+        yield self._task_detail
 
     def show(self, line: LogLine | None) -> None:
         """Show another entry."""
-        text = self.query_one(EntryText)
+        text = self._text
         if text.line == line and line is not None:
             return
         text.line, text.entry = line, self._read(line)
-        text.run = log_pages.run_of(self.host.bridge.db, line) if line is not None and line.words > 1 else ()
+        text.run = log_pages.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
         text.again()
-        self.query_one("#entry-scroll").scroll_home(animate=False)
-        detail = self.query_one(Detail)
+        self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
-        detail.display = has_task and self.host.is_wide
-        detail.show(line.task if line is not None else None)
+        self._task_detail.display = has_task and breakpoints.is_wide(self.app.size)
+        self._task_detail.show(line.task if line is not None else None)
 
     def changed(self, changes: Changes) -> None:
-        """See to the task, where it was touched."""
-        self.query_one(Detail).changed(changes)
+        """Draw the task again if it was touched."""
+        self._task_detail.changed(changes)
 
     def _read(self, line: LogLine | None) -> Entry | None:
         if line is None or line.word in MARKS:
             return None
         try:
-            found = journal.since(self.host.bridge.db, line.seq - 1, 1)
+            found = journal.since(self.context.db, line.seq - 1, 1)
         except CursorExpired:
             return None
         return found[0] if found and found[0].seq == line.seq else None
 
     def focus_text(self) -> None:
-        """Give the keys to the text, to scroll it."""
-        self.screen.set_focus(self.query_one("#entry-scroll"))
+        """Give the keys to the entry, to scroll it."""
+        self.screen.set_focus(self._scroll)
 
     @property
     def page_rows(self) -> int:
-        """Two lines of the page before stay in sight."""
+        """As `KeyScrolling.page_rows`: two lines stay on screen."""
         return self.size.height - 2
 
     def scroll_rows(self, by: int) -> None:
         """Scroll the entry's text."""
-        self.query_one("#entry-scroll").scroll_relative(y=by, animate=False)
+        self._scroll.scroll_relative(y=by, animate=False)

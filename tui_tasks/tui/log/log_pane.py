@@ -1,4 +1,4 @@
-"""The log: all that has happened, newest last, whoever did it."""
+"""The log: every entry of the journal, whoever wrote it, newest last."""
 
 from __future__ import annotations
 
@@ -21,45 +21,59 @@ from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language
+from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
-from tui_tasks.tui.log.log_files import Exports, compact
-from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogWindow
+from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.pane import Pane, RowActions
+from tui_tasks.tui.widgets.pane import Pane
 from tui_tasks.tui.widgets.styles import Part
 
 OF_LOG: Final = Language(("who", "kind", "list"), {"kind": tuple(KINDS)})
+# The newest lists are offered for `list:`, no more than these.
+_MOST_LISTS: Final = 200
 
 
 class LogRule(FrameLine):
     """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
 
+    _is_filtered = False
+    _is_following = True
+    _below = 0
+
+    def show(self, *, is_filtered: bool, is_following: bool, below: int) -> None:
+        """Show whether there is a filter, whether the log follows, and how many entries came in below the screen."""
+        self._is_filtered, self._is_following, self._below = is_filtered, is_following, below
+        self.again()
+
     def left(self, width: int) -> Sequence[Part]:
-        """What is shown at the left, whether the newest is at the right."""
-        pane = self.parent
-        assert isinstance(pane, LogPane)
-        ascii_only = self.host.ascii_only
+        """Return the rule, with what is shown at its left and whether the newest is on screen at its right."""
+        ascii_only = self.context.ascii_only
         rule = sign("rule", ascii_only=ascii_only)
-        what = "" if pane.only or width < 60 else " all agents · all kinds "
+        what = "" if self._is_filtered or width < breakpoints.NARROW else " all agents · all kinds "
         what = what.replace(" · ", " - ") if ascii_only else what
-        state, ink = self._state(pane, width)
+        state, ink = self._state(width)
         dashes = width - cell_len(what) - cell_len(state) - 2
         return [(rule, "$rule"), (what, "$muted"), (rule * max(0, dashes), "$rule"), (state, ink), (rule, "$rule")]
 
-    def _state(self, pane: LogPane, width: int) -> tuple[str, str]:
-        down = "v" if self.host.ascii_only else "↓"
-        if pane.following:
-            return (f" following {down} newest last " if width >= 60 else f" following {down} "), "$muted"
-        new = f"{pane.below:,} new below" if pane.below and not pane.only else "new below" if pane.below else ""
-        key = f"{self.host.key_of('log_follow')} follows"
-        words = ", ".join(part for part in (new, key if width >= 60 or not new else "") if part)
+    def _state(self, width: int) -> Part:
+        is_narrow = width < breakpoints.NARROW
+        down = "v" if self.context.ascii_only else "↓"
+        if self._is_following:
+            return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
+        # With a filter, entries that do not match are among them.
+        number = f"{self._below:,} " if not self._is_filtered else ""
+        new = f"{number}new below" if self._below else ""
+        key = f"{self.context.keymap.key_of('log_follow')} follows"
+        words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
         return f" {words} ", "$changed" if new else "$muted"
 
 
-class LogPane(RowActions, Pane):
-    """Pane 3. It is `following` while the newest entry has the cursor; `below` are the entries that came since."""
+class LogPane(Pane):
+    """Pane 3. It follows while the cursor is on the newest entry."""
 
     NAME = "log"
     SCOPES = ("rows", "log")
@@ -69,243 +83,235 @@ class LogPane(RowActions, Pane):
     DEFAULT_CSS = """
     LogPane EntryDetail { display: none; border-top: solid $rule; }
     LogPane.-open EntryDetail { display: block; }
-    Screen.-narrow LogPane.-open LogWindow, Screen.-short LogPane.-open LogWindow { display: none; }
+    Screen.-narrow LogPane.-open LogRows, Screen.-short LogPane.-open LogRows { display: none; }
     Screen.-narrow LogPane.-open EntryDetail, Screen.-short LogPane.-open EntryDetail { border-top: none; }
     """
-
-    window: LogWindow
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.only: Filter = ALL
         self.following = True
         self.below = 0
-        self._told_until = 0
-        self._exports = Exports(self.host)
+        """How many entries came in below the screen since it stopped following."""
+        self._counted_until = 0
+        self.row_list = LogRows(context, id="entries")
+        self.filter_bar = FilterBar(self._completions, OF_LOG)
+        self._rule = LogRule(context)
+        self._entry = EntryDetail(context)
+        self._actions = LogActions(context, lambda: self.only, lambda: self._show(self.only))
+        self.controllers = (RowMoves(lambda: self.row_list), self._actions)
 
     def compose(self) -> ComposeResult:
-        """Rule, filter, entries, the entry that was opened."""
-        yield LogRule()
-        yield FilterBar(self._known, OF_LOG)
-        self.window = LogWindow(id="entries")
-        yield self.window
-        yield EntryDetail()
+        """Rule, filter, entries, the entry that is open."""
+        yield self._rule
+        yield self.filter_bar
+        yield self.row_list
+        yield self._entry
 
     def on_mount(self) -> None:
-        """Show the newest."""
-        self._told_until = self.host.bridge.seq
+        """Show the newest entries."""
+        self._counted_until = self.context.link.seq
         self._number()
-        self.window.show(self._source(), from_end=True)
+        self.row_list.show(self._source(), from_end=True)
 
     def on_unmount(self) -> None:
         """Leave no half of a file."""
-        self._exports.end()
+        self._actions.end_export()
 
     def _source(self) -> EntriesOfJournal:
-        return EntriesOfJournal(self.host.bridge.db, self.host.situation, self.only)
+        return EntriesOfJournal(self.context.db, self.context.state, self.only)
 
     def _number(self) -> None:
-        """Numbers are as wide as the longest list's."""
-        seen = self.host.situation
-        self.window.label = len(str(max((found.total for found in seen.lists.values()), default=0))) + 3
-        self.window.number_jobs([job.uid for job in queries_jobs.jobs(self.host.bridge.db)])
+        """Number the jobs, and make room for the number of the longest list's last task."""
+        lists = self.context.state.lists.values()
+        self.row_list.label_width = len(str(max((found.total for found in lists), default=0))) + 3
+        self.row_list.number_jobs([job.uid for job in queries_jobs.jobs(self.context.db)])
 
     def focus_target(self) -> Widget:
-        """The entries."""
-        return self.window
+        """As `Pane.focus_target`: the entries."""
+        return self.row_list
 
     def target(self) -> str | None:
-        """The task that the entry under the cursor is about."""
-        row = self.window.row
+        """Return the uid of the task that the cursor's entry is about."""
+        row = self.row_list.row
         return row.task if row is not None else None
 
     @property
     def is_busy(self) -> bool:
         """As `Pane.is_busy`."""
-        return self.query_one(FilterBar).is_open
+        return self.filter_bar.is_open
 
     def why_not(self, action: Action) -> str | None:
-        """As `Pane.why_not`."""
-        return "no entry here" if action.needs == "entry" and self.window.row is None else super().why_not(action)
+        """As `Pane.why_not`; some actions need an entry."""
+        return "no entry here" if action.needs == "entry" and self.row_list.row is None else super().why_not(action)
 
     def footer(self, small: bool) -> tuple[str, ...]:
-        """As `Pane.footer`; for an entry that is open there are other things to tell."""
+        """As `Pane.footer`; an entry that is open has keys of its own."""
         return ("log_open", "log_copy", "back") if self.is_open else super().footer(small)
 
-    # What comes in
+    # Changes
 
     def changed(self, changes: Changes) -> None:
-        """Show what is new, or tell that there is something."""
-        window = self.window
+        """As `Pane.changed`: show what is new, or that there is something new."""
+        rows = self.row_list
         if changes.touches("job"):
             self._number()
         if changes.all:
-            window.reload()
-        window.grow()
-        window.change([*MARKS, *(window.folded_by(changes) if self.following else ())])
-        if self.following:
-            window.move_last()
-        self._note_below()
+            rows.reload()
+        self._take_new(rows.folded_by(changes) if self.following else ())
         if self.is_open:
-            self.query_one(EntryDetail).changed(changes)
+            self._entry.changed(changes)
         if changes.touches("task"):
-            # Numbers are places in the list, which others may have changed.
-            window.again()
+            # The number of any task may be another.
+            rows.again()
 
     def refreshed(self) -> None:
-        """Look anew."""
+        """As `Pane.refreshed`."""
         self._number()
-        self.window.reload()
-        self.window.grow()
-        self.window.change(MARKS)
-        if self.following:
-            self.window.move_last()
-        self._note_below()
+        self.row_list.reload()
+        self._take_new()
 
-    def _note_below(self) -> None:
-        """Count what has come in below the screen."""
-        newest = self.host.bridge.seq
-        self.below = 0 if self.following else self.below + newest - self._told_until
-        self._told_until = newest
-        self.query_one(LogRule).again()
+    def _take_new(self, folded: Sequence[str] = ()) -> None:
+        """Read the entries that are new; `folded` are the keys of lines that they may be folded with."""
+        self.row_list.grow()
+        self.row_list.change([*MARKS, *folded])
+        if self.following:
+            self.row_list.move_last()
+        newest = self.context.link.seq
+        self.below = 0 if self.following else self.below + newest - self._counted_until
+        self._counted_until = newest
+        self._redraw_rule()
+
+    def _redraw_rule(self) -> None:
+        self._rule.show(is_filtered=bool(self.only), is_following=self.following, below=self.below)
 
     # Following
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Off the newest entry the log stands still; back on it, it follows again."""
+        """Follow while the cursor is on the newest entry."""
         event.stop()
-        self._follow(self.window.is_on_last and not self.is_open)
+        self._follow(self.row_list.is_on_last and not self.is_open)
         if self.is_open:
-            self.query_one(EntryDetail).show(self.window.row)
+            self._entry.show(self.row_list.row)
 
-    def on_log_window_scrolled(self, event: LogWindow.Scrolled) -> None:
-        """As with the cursor."""
+    def on_log_rows_scrolled(self, event: LogRows.Scrolled) -> None:
+        """Follow while the newest entry is on screen."""
         event.stop()
-        self._follow(self.window.at_end and not self.is_open)
+        self._follow(self.row_list.at_end and not self.is_open)
 
     def _follow(self, following: bool) -> None:
         if following:
-            self.window.fold_again()
+            self.row_list.fold_again()
         else:
-            # What is being looked at stays where it is.
-            self.window.hold_still(self.host.bridge.seq)
+            # The line that is being read stays where it is.
+            self.row_list.hold_still(self.context.link.seq)
         self.following = following
         self.below = 0 if following else self.below
-        self.query_one(LogRule).again()
+        self._redraw_rule()
 
     def do_log_follow(self) -> None:
-        """Go to the newest entry and stay there, or stand still."""
+        """Go to the newest entry and stay there, or stop following."""
         self._follow(not self.following)
         if self.following:
-            self.window.move_last()
+            self.row_list.move_last()
 
     # One entry
 
     def do_log_open(self) -> None:
         """Open the entry; where it is open, go to its task."""
-        row, detail = self.window.row, self.query_one(EntryDetail)
+        row = self.row_list.row
         if self.is_open and row is not None and row.task is not None:
-            self.host.go_to(row.task)
+            self.context.navigation.go_to(row.task)
             return
         self.add_class("-open")
-        # What is being read stays, whatever comes in.
+        # The entry that is being read stays, whatever comes in.
         self._follow(False)
-        detail.show(row)
-        if self.host.is_compact:
-            detail.focus_text()
-        self.host.frame_again()
+        self._entry.show(row)
+        if breakpoints.is_compact(self.app.size):
+            self._entry.focus_text()
+        self.context.redraw_frame()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """A double click opens."""
+        """Open with a double click."""
         event.stop()
         self.do_log_open()
 
     def do_back(self) -> None:
-        """One layer: an export, the entry, the filter."""
-        if self._exports.is_writing:
-            self._exports.end()
+        """Leave one layer: an export, the entry, the filter."""
+        if self._actions.is_exporting:
+            self._actions.end_export()
         elif self.is_open:
             self.remove_class("-open")
-            self._follow(self.window.is_on_last)
-            self.window.focus()
-            self.host.frame_again()
-        elif self.query_one(FilterBar).is_open:
-            self.query_one(FilterBar).clear()
+            self._follow(self.row_list.is_on_last)
+            self.row_list.focus()
+            self.context.redraw_frame()
+        elif self.filter_bar.is_open:
+            self.filter_bar.clear()
 
     def do_log_copy(self) -> None:
         """Copy the entry as a line of text."""
-        row = self.window.row
+        row = self.row_list.row
         if row is not None:
             text = safe_copy(self._as_text(row), one_line=True)
-            self.host.copy_to_clipboard(text)
-            self.host.say(f"Copied {count(len(text), 'character')}.")
+            self.context.copy(text)
+            self.context.say(f"Copied {count(len(text), 'character')}.")
 
     def _as_text(self, row: LogLine) -> str:
-        assert self.host.zone is not None
+        assert self.context.clock.zone is not None
         name = f"  {row.name}" if row.task is not None and row.name else ""
-        return f"{moment(row.at, self.host.zone)}  {row.word}  {who_of(row)}{name}: {text_of(row)}"
+        return f"{moment(row.at, self.context.clock.zone)}  {row.word}  {who_of(row)}{name}: {text_of(row)}"
 
     # The filter
 
     def do_log_filter(self) -> None:
-        """Begin to filter, or go on."""
-        self.query_one(FilterBar).open()
+        """Begin to filter, or go on typing."""
+        self.filter_bar.open()
 
     def filter_by(self, text: str) -> None:
         """As `Pane.filter_by`."""
-        self.query_one(FilterBar).open(text, kept=True)
+        self.filter_bar.open(text, kept=True)
 
-    def _known(self) -> Mapping[str, Sequence[str]]:
-        """What Tab completes to."""
-        seen = self.host.situation
-        names = [found.name for found in list(seen.lists.values())[-200:]]
-        return {"who": [*sorted(seen.spoke), "you"], "list": names}
+    def _completions(self) -> Mapping[str, Sequence[str]]:
+        """Return the values that Tab completes to, by the filter's word."""
+        state = self.context.state
+        lists = [found.name for found in list(state.lists.values())[-_MOST_LISTS:]]
+        return {"who": [*sorted(state.spoke), "you"], "list": lists}
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches, the newest last."""
+        """Show what matches."""
         event.stop()
         self._show(Filter(event.parsed.terms))
 
     def _show(self, only: Filter) -> None:
-        cursor = None if self.following else self.window.cursor
+        """Show the entries that match a filter; the cursor stays on its entry unless the log follows."""
+        cursor = None if self.following else self.row_list.cursor
         self.only = only
-        self.window.show(self._source(), cursor, from_end=True)
-        self._searched()
-        self.query_one(LogRule).again()
+        self.row_list.show(self._source(), cursor, from_end=True)
+        self._show_search()
+        self._redraw_rule()
 
-    def on_log_window_searched(self, event: LogWindow.Searched) -> None:
-        """Tell how far back was looked."""
+    def on_log_rows_searched(self, event: LogRows.Searched) -> None:
+        """Show how far back the search has come."""
         event.stop()
-        self._searched()
+        self._show_search()
 
-    def _searched(self) -> None:
-        """Tell how much of the journal was gone through, while what is wanted is looked for."""
-        reached = self.window.reached
+    def _show_search(self) -> None:
+        """Show which share of the journal was searched for matching entries, as long as the search lasts."""
+        reached = self.row_list.reached
         if reached is None:
-            self.query_one(FilterBar).say("")
+            self.filter_bar.say("")
             return
-        oldest, newest = log_pages.edges(self.host.bridge.db)
-        gone = (newest - reached) / max(1, newest - oldest)
-        self.query_one(FilterBar).say(f"searched {gone:.0%}")
+        oldest, newest = log_pages.edges(self.context.db)
+        searched = (newest - reached) / max(1, newest - oldest)
+        self.filter_bar.say(f"searched {searched:.0%}")
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
-        """Back to the entries, with the filter."""
+        """Go back to the entries, with the filter."""
         event.stop()
-        self.window.focus()
+        self.row_list.focus()
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
-        """All entries again."""
+        """Show all entries."""
         event.stop()
         self._show(ALL)
-        self.window.focus()
-
-    # The whole log
-
-    async def do_log_compact(self) -> None:
-        """Drop the journal's oldest entries, once the human has seen how many."""
-        if await compact(self.host):
-            self._show(self.only)
-
-    async def do_log_export(self) -> None:
-        """Write what is shown into a file."""
-        await self._exports.ask(self.only)
+        self.row_list.focus()

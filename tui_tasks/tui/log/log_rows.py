@@ -1,11 +1,11 @@
-"""The lines of the log: where they come from, and the window that shows them, newest last."""
+"""The lines of the log: where they come from and how they are drawn, newest last."""
 
 from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 
@@ -27,25 +27,29 @@ from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.widgets.styles import Part
 
-# The most cells that the name of a task has, and about how many stand before it.
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
+# In cells: the longest name of a task, and about how much stands before it.
 _NAME: Final = 28
 _BEFORE_NAME: Final = 36
-# So many numbers are kept.
+# The most numbers of tasks that are kept.
 _MOST_NUMBERS: Final = 10_000
 
 
 class EntriesOfJournal:
-    """The entries that are wanted, with marks: where the human last looked, and that there was more once.
+    """A `Source` of the entries that match a filter, and of `MARKS` between them.
 
-    A `Source` of rows.
+    A read ends early where nothing matches for long; repeated, it goes on from there.
     """
 
-    def __init__(self, db: Database, seen: AppState, only: Filter = ALL) -> None:
+    def __init__(self, db: Database, state: AppState, only: Filter = ALL) -> None:
         self._db = db
-        self._seen = seen
+        self._state = state
         self.only = only
-        # Up to this entry, an agent's progress on a task is one line; None: each word is one, as a filter shows them.
+        # Up to this entry, an agent's progress on a task is folded into one line; None: nothing is folded.
         self.fold = None if only else LAST
+        # How far the read from an entry in a direction has come, where it ended early.
         self._reached: dict[tuple[int, bool], int] = {}
 
     def first(self, limit: int) -> RowPage[LogLine]:
@@ -65,14 +69,14 @@ class EntriesOfJournal:
         return self._read(self.order(row), limit, backwards=True)
 
     def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> RowPage[LogLine]:
-        """Read on from a place: the number of an entry, and whether it is the mark behind that entry."""
+        """Read on from a place: the number of an entry, and whether it is the mark after that entry."""
         start = place[0] + (backwards and place[1])
         begin = self._reached.pop((start, backwards), start)
         found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
         page: RowPage[LogLine] = RowPage(found)
         edge = found[0 if backwards else -1].seq if found else start
         if found.reached is not None:
-            # Asked again from the last entry that was found, it goes on from where it was broken off.
+            # The caller reads on from the last entry that it was given.
             self._reached[edge, backwards] = edge = found.reached
             page.cut = True
         elif len(found) < limit:
@@ -84,17 +88,17 @@ class EntriesOfJournal:
         return page
 
     def marks(self) -> Iterator[LogLine]:
-        """Where the human last looked, once something has happened since; and where entries were compacted away."""
-        looked = self._seen.looked
+        """Yield the mark of where the human last looked, and that of entries that were compacted away."""
+        looked = self._state.looked
         if FIRST < looked.seq < journal.newest(self._db):
             yield _mark(SEEN, looked.seq, looked.at)
         if not self.only and journal.oldest(self._db) > FIRST + 1:
             kept = log_pages.page(self._db, FIRST, 1)
-            yield _mark(EARLIER, FIRST, kept[0].at if kept else self._seen.looked.at)
+            yield _mark(EARLIER, FIRST, kept[0].at if kept else self._state.looked.at)
 
     @property
     def reached(self) -> int | None:
-        """How far back was looked for what is wanted, where that was broken off."""
+        """How far back the search for matching entries has come, where it ended early."""
         return min((reached for (_, backwards), reached in self._reached.items() if backwards), default=None)
 
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
@@ -114,7 +118,7 @@ class EntriesOfJournal:
         return row.seq, row.word in MARKS
 
     def place(self, row: LogLine) -> int:
-        """See `Source`; it would have to be counted."""
+        """See `Source`; entries would have to be counted."""
         return -1
 
     def total(self) -> int:
@@ -123,37 +127,38 @@ class EntriesOfJournal:
 
 
 def _mark(word: str, seq: int, at: int) -> LogLine:
-    """The line that stands behind the entry of a number and is none itself."""
+    """Return the line of a mark after the entry of a number."""
     return LogLine(
         seq=seq, at=at, actor=HUMAN, kind=word, word=word, entity="", uid="", task=None, undoes=None,
         old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
     )  # fmt: skip
 
 
-class LogWindow(VirtualList[LogLine]):
-    """Entries, a line each. While it is `following`, the newest has the cursor."""
+class LogRows(VirtualList[LogLine]):
+    """Entries of the journal, a line each."""
 
     class Scrolled(Message):
-        """What is on screen was moved by the human."""
+        """The human scrolled."""
 
     class Searched(Message):
-        """What is wanted was looked for a little further."""
+        """The search for matching entries went on."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.label = 4
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
+        self.label_width = 4
+        """How many cells the number of a task or job has, with what separates it from the next column."""
         self._numbers: dict[str, int] = {}
         self._then: dict[int, int | None] = {}
         self._places_then: PlacesThen | None = None
 
     def scroll_rows(self, by: int) -> None:
-        """As ever; the pane is told."""
+        """As `VirtualList.scroll_rows`; the pane is told."""
         super().scroll_rows(by)
         self.post_message(self.Scrolled())
 
     @property
     def reached(self) -> int | None:
-        """The number of the entry that was reached in looking for what is wanted; None where nothing is looked for."""
+        """The entry that the search for matching entries has come to; None while there is no search."""
         source = self.source
         return source.reached if self.is_searching and isinstance(source, EntriesOfJournal) else None
 
@@ -162,44 +167,44 @@ class LogWindow(VirtualList[LogLine]):
         self.post_message(self.Searched())
 
     def hold_still(self, until: int) -> None:
-        """Fold no line that is shown into one that comes in after the entry `until`."""
+        """Fold no line on screen into one that comes after the entry `until`."""
         if isinstance(self.source, EntriesOfJournal) and self.source.fold == LAST:
             self.source.fold = until
 
     def fold_again(self) -> None:
-        """Fold all that there is."""
+        """Fold entries up to the newest again."""
         if isinstance(self.source, EntriesOfJournal) and self.source.fold not in (None, LAST):
             self.source.fold = LAST
             self.reload()
 
     def folded_by(self, changes: Changes) -> list[str]:
-        """The keys of the lines that may be folded into what came in."""
+        """Return the keys of the lines that new entries may be folded with."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
         rows = self.rows_held if said else ()
         return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
 
     def number_jobs(self, uids: Sequence[str]) -> None:
-        """Take the jobs in their order: their numbers are their places in it."""
+        """Number the jobs by their places in this order."""
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`20:15:02  · log    claude-1   #5 Ship auth flow   running tests 14/22`."""
-        ascii_only, width = self.host.ascii_only, look_.width
+        ascii_only, width = self.context.ascii_only, look_.width
         mark, ink = mark_of(row, ascii_only=ascii_only)
         strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
-        told = strong if row.word in MARKS else ""
+        text_ink = strong if row.word in MARKS else ""
         cursor = ">" if look_.cursor else " "
         parts: list[Part] = [(cursor, "$primary bold" if look_.focused else "$muted")]
         if width < 60:
-            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
             parts += [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink), (label, "$muted")]
         else:
             who = fit(who_of(row), 10, ascii_only=ascii_only)
-            label = fit(self._label(row), self.label, ascii_only=ascii_only)
+            label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
             parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
             parts += [(f"{who} ", "$muted"), (label, "$muted")]
             if names_task(row):
-                # A column of its own, so that what happened stands below what happened.
+                # A column of its own, so that texts begin below each other.
                 name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
                 parts += [(name, ""), ("  ", "")]
         where = self._where(row) if width >= 80 else ""
@@ -209,80 +214,78 @@ class LogWindow(VirtualList[LogLine]):
                 parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
             where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
-        return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), told), (where, "$muted")]
+        return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), text_ink), (where, "$muted")]
 
     def _label(self, row: LogLine) -> str:
-        """`#5` or `S2`: a task by the number that it had then, a job by its own."""
+        """Return `#5` or `S2`: a task by the number that it had then, a job by its own."""
         if row.job is not None:
             number = self._numbers.get(row.job, 0)
             return f"S{number}" if number else "S"
         if row.list_id is None or row.rank is None or row.task is None:
             return ""
-        places = self.host.situation.places
-        if not places.is_quick(row.list_id):
-            self.call_later(self._go_through, row.list_id)
+        if not self.context.numbers.is_quick(row.list_id):
+            self.call_later(self._count, row.list_id)
             return "#"
         then = self._number_then(row.seq, row.task, row.list_id, row.rank)
         return "" if then is None else f"#{then}"
 
     def _number_then(self, seq: int, task: str, list_id: int, rank: str) -> int | None:
-        """The number that a task had after an entry: it never changes, so it is reckoned once."""
+        """Return the number that a task had after an entry. It never changes, so it is worked out once."""
         if seq in self._then:
             return self._then[seq]
-        bridge = self.host.bridge
-        with bridge.db.transaction(write=False):
-            newest = journal.newest(bridge.db)
+        link = self.context.link
+        with link.db.transaction(write=False):
+            newest = journal.newest(link.db)
             if self._places_then is None or self._places_then.newest != newest:
-                self._places_then = PlacesThen(bridge.db, newest)
-            number = self._places_then.number(self.host.situation.places.ahead, seq, task, list_id, rank)
-        # What the screen has not taken in yet is not in its counts of long lists either.
-        if newest == bridge.seq:
+                self._places_then = PlacesThen(link.db, newest)
+            number = self._places_then.number(self.context.numbers.ahead, seq, task, list_id, rank)
+        # Entries that the screen has not taken in yet are missing in its counts of long lists.
+        if newest == link.seq:
             if len(self._then) >= _MOST_NUMBERS:
                 self._then.clear()
             self._then[seq] = number
         return number
 
-    def _go_through(self, list_id: int) -> None:
-        """Go through a long list, once, so that its numbers are at hand."""
-        if not self.host.situation.places.is_quick(list_id):
-            self.host.situation.places.go_through(list_id)
+    def _count(self, list_id: int) -> None:
+        """Count a long list once, so that its numbers are known."""
+        if not self.context.numbers.is_quick(list_id):
+            self.context.numbers.go_through(list_id)
             self.again()
 
     def _where(self, row: LogLine) -> str:
-        """The name of the list, where that is not the one that the list and the board show."""
-        if row.list_id in (None, self.host.list_id):
+        """Return the name of the entry's list, where the list pane shows another."""
+        if row.list_id in (None, self.context.state.list_id):
             return ""
-        found = self.host.situation.lists.get(row.list_id or 0)
-        return f"  {safe_line(found.name, 14, ascii_only=self.host.ascii_only)}" if found is not None else ""
+        found = self.context.state.lists.get(row.list_id or 0)
+        return f"  {safe_line(found.name, 14, ascii_only=self.context.ascii_only)}" if found is not None else ""
 
     def _when(self, row: LogLine, cells: int) -> str:
-        zone = self.host.zone
+        zone = self.context.clock.zone
         assert zone is not None
-        # At midnight it is told with its day.
+        # At midnight, a time of day needs its day.
         self.lasts(DAY)
-        return when(row.at, self.host.now(), zone, cells)
+        return when(row.at, self.context.clock.now(), zone, cells)
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Say so."""
+        """Say why there are no entries."""
         source = self.source
-        searching = self.is_searching
         if isinstance(source, EntriesOfJournal) and source.only:
-            words = "   Looking further back..." if searching else "   Nothing matches."
+            words = "   Looking further back..." if self.is_searching else "   Nothing matches."
         else:
             words = "   Nothing has happened yet."
         return [(words, "$muted")] if line == 1 else ()
 
 
 def when(at: int, now: int, zone: tzinfo, cells: int) -> str:
-    """When it was, in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`)."""
-    told, today = moment(at, zone), moment(now, zone)
-    day = told[:-6]
+    """Return an instant in 9 cells (`20:15:02`, `Fri 20:15`, `14 Nov`) or in 5 (`20:15`, `Fri`, `14Nov`)."""
+    shown, today = moment(at, zone), moment(now, zone)
+    day = shown[:-6]
     if day == today[:-6] and abs(now - at) < 2 * DAY:
         return time_of_day(at, zone, seconds=cells >= 9)
     if 0 <= now - at < 6 * DAY:
-        return f"{day[:3]} {told[-5:]}" if cells >= 9 else day[:3]
+        return f"{day[:3]} {shown[-5:]}" if cells >= 9 else day[:3]
     date = day[4:]
     if cells >= 9:
-        year = datetime.fromtimestamp(at // SECOND, zone).year if told != "--" else 0
+        year = datetime.fromtimestamp(at // SECOND, zone).year if shown != "--" else 0
         return date if year == datetime.fromtimestamp(now // SECOND, zone).year else f"{date} {year % 100:02}"
     return date.replace(" ", "")

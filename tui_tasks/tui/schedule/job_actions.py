@@ -1,134 +1,138 @@
-"""What the human does to jobs: start, switch on and off, make, change, delete, end a run."""
+"""What the human does to jobs: start, switch on and off, create, change, delete, end a run."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations_jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.tui.app.actions import Action
+from tui_tasks.tui.app.actions import Action, Controller
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt, confirm
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.widgets.pane import Pane, RowActions
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.schedule.job_rows import JobRows
 
 
-class JobActions(RowActions, Pane):
-    """A pane with a current job."""
+class JobActions(Controller):
+    """Acts on the job that `job` returns: the cursor's in `rows`."""
 
-    @property
-    def line(self) -> JobLine | None:
-        """The job that keys are about."""
-        raise NotImplementedError
-
-    def number(self, uid: str) -> int:
-        """The number of a job."""
-        raise NotImplementedError
+    def __init__(self, context: Context, rows: JobRows, job: Callable[[], JobLine | None]) -> None:
+        self._context = context
+        self._rows = rows
+        self._job = job
 
     def _named(self, line: JobLine) -> str:
-        return f"S{self.number(line.job.uid)} {safe_line(line.job.name, 40)}"
+        return f"S{self._rows.number(line.job.uid)} {safe_line(line.job.name, 40)}"
 
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; a run can be ended only where there is one, a job started only where there is none."""
-        line = self.line
-        if action.needs in ("job", "run") and line is None:
-            return "no job here"
-        if action.needs == "run" and line is not None and line.running is None:
+        """As `Controller.why_not`: a run is ended where there is one, and started where there is none."""
+        line, key_of = self._job(), self._context.keymap.key_of
+        if line is None:
+            return "no job here" if action.needs in ("job", "run") else None
+        if action.needs == "run" and line.running is None:
             return f"{self._named(line)} does not run"
-        if action.id in ("job_run", "job_run_with") and line is not None:
+        if action.id in ("job_run", "job_run_with"):
             if not line.job.enabled:
-                return f"{self._named(line)} is off; {self.host.key_of('job_toggle')} switches it on"
+                return f"{self._named(line)} is off; {key_of('job_toggle')} switches it on"
             if line.running is not None:
-                return f"{self._named(line)} runs already; {self.host.key_of('job_stop')} ends that run"
+                return f"{self._named(line)} runs already; {key_of('job_stop')} ends that run"
         return super().why_not(action)
 
     async def do_job_run(self) -> None:
-        """Run it now, whatever its schedule says: the human may (rule S3)."""
-        if self.line is not None:
-            await self._run(self.line)
+        """Run the job now, whatever its schedule says."""
+        line = self._job()
+        if line is not None:
+            await self._run(line)
 
     async def do_job_run_with(self) -> None:
-        """Run it now with input for this run alone."""
-        line = self.line
+        """Run the job now, with input for this run alone."""
+        line = self._job()
         if line is None:
             return
-        context = await self.host.push_screen_wait(
-            Prompt(self.context, f"Input for this run of {self._named(line)}", done="Run")
-        )
-        if context is not None:
-            await self._run(line, context)
+        prompt = Prompt(self._context, f"Input for this run of {self._named(line)}", done="Run")
+        given = await self._context.ask(prompt)
+        if given is not None:
+            await self._run(line, given)
 
-    async def _run(self, line: JobLine, context: str = "") -> None:
-        await self.host.bridge.commit(RunJob(line.job.uid, context, force=True))
-        runs = self.host.key_of("job_runs")
-        self.host.say(f"{self._named(line)} is to run now; {runs} shows its output.")
+    async def _run(self, line: JobLine, given: str = "") -> None:
+        # Rule S3 lets the human start a job at any time.
+        await self._context.link.commit(RunJob(line.job.uid, given, force=True))
+        runs = self._context.keymap.key_of("job_runs")
+        self._context.say(f"{self._named(line)} is to run now; {runs} shows its output.")
 
     async def do_job_toggle(self) -> None:
-        """Switch it on or off."""
-        line = self.line
+        """Switch the job on or off."""
+        line, context = self._job(), self._context
         if line is None:
             return
         if line.job.enabled:
-            await self.host.bridge.commit(DisableJob(line.job.uid))
+            await context.link.commit(DisableJob(line.job.uid))
             goes_on = " What runs goes on." if line.running is not None else ""
-            self.host.say(f"{self._named(line)} is off.{goes_on}")
+            context.say(f"{self._named(line)} is off.{goes_on}")
         else:
-            (job,) = await self.host.bridge.commit(EnableJob(line.job.uid))
-            next_ = f"; next {job_text.next_(job, self.host.now())}" if job.next_run is not None else ""
-            self.host.say(f"{self._named(line)} is on{next_}.")
+            (job,) = await context.link.commit(EnableJob(line.job.uid))
+            next_ = f"; next {job_text.next_(job, context.clock.now())}" if job.next_run is not None else ""
+            context.say(f"{self._named(line)} is on{next_}.")
 
     async def do_job_delete(self) -> None:
-        """Delete it; where it runs, ask first, for that cannot be taken back."""
-        line = self.line
+        """Delete the job; where it runs, ask first, as the end of a run cannot be undone."""
+        line, context = self._job(), self._context
         if line is None:
             return
         if line.running is not None:
             question = f"{self._named(line)} is running. Delete it, and end its run?"
-            if not await confirm(self.context, question, "end the run and delete"):
+            if not await confirm(context, question, "end the run and delete"):
                 return
         named = self._named(line)
-        await self.host.bridge.commit(DeleteJob(line.job.uid))
-        self.host.say(f"Deleted {named}. {self.host.key_of('undo')} brings it back.")
+        await context.link.commit(DeleteJob(line.job.uid))
+        context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")
 
     async def do_job_stop(self) -> None:
-        """End what runs, once asked."""
-        line = self.line
+        """End the run, once asked."""
+        line, context = self._job(), self._context
         if line is None or line.running is None:
             return
-        if await confirm(self.context, f"End the run of {self._named(line)}?", "end it"):
-            await self.host.bridge.commit(StopRun(line.running.uid))
-            self.host.say(f"The run of {self._named(line)} is being ended.")
+        if await confirm(context, f"End the run of {self._named(line)}?", "end it"):
+            await context.link.commit(StopRun(line.running.uid))
+            context.say(f"The run of {self._named(line)} is being ended.")
 
     async def do_job_new(self) -> None:
-        """Make a job."""
+        """Create a job."""
         from tui_tasks.tui.schedule.job_form import JobForm
 
-        made = await self.host.push_screen_wait(JobForm())
+        made = await self._context.ask(JobForm(self._context))
         if made is not None:
-            self.window.move_to(made)
+            self._rows.move_to(made)
 
     async def do_job_edit(self) -> None:
         """Change the job."""
         from tui_tasks.tui.schedule.job_form import JobForm
 
-        if self.line is not None:
-            await self.host.push_screen_wait(JobForm(self.line.job))
+        line = self._job()
+        if line is not None:
+            await self._context.ask(JobForm(self._context, line.job))
 
     async def do_job_copy(self) -> None:
-        """Copy its id, its name or its prompt."""
-        line = self.line
+        """Copy the job's id, name or prompt."""
+        line, context = self._job(), self._context
         if line is None:
             return
         choices = [Choice("i", "id"), Choice("n", "name"), Choice("p", "prompt")]
-        key = await self.host.push_screen_wait(Menu(self.context, f"Copy of {self._named(line)}", choices))
+        key = await context.ask(Menu(context, f"Copy of {self._named(line)}", choices))
         if key is not None:
             job = line.job
-            text = {"i": job.uid, "n": safe_copy(job.name, one_line=True), "p": job.prompt}[key]
-            self.host.copy_to_clipboard(text)
-            self.host.say("Copied.")
+            context.copy({"i": job.uid, "n": safe_copy(job.name, one_line=True), "p": job.prompt}[key])
+            context.say("Copied.")
 
     def do_job_runs(self) -> None:
-        """Show its runs, and what they print."""
+        """Show the job's runs and what they print."""
         from tui_tasks.tui.screens.runs import RunView
 
-        if self.line is not None:
-            self.host.bridge.check()
-            self.host.push_screen(RunView(self.context, self.line.job.uid))
+        line = self._job()
+        if line is not None:
+            self._context.link.check()
+            self._context.push(RunView(self._context, line.job.uid))

@@ -1,44 +1,51 @@
-"""The job under the cursor: how it is with it, when it runs next, what it asks for."""
+"""The cursor's job: how it went last, when it runs next, what it asks for."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
-_LABEL = 9
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
+# Cells of the name of a field, with the space after it.
+_LABEL: Final = 9
 
 
 class JobDetail(TextLines):
-    """As much as there is room for: on a small screen one line."""
+    """As much of a job as there is room for: on a small screen one line."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self._job: JobLine | None = None
         self._number = 0
 
     def put(self, line: JobLine | None, number: int) -> None:
-        """Show a job."""
+        """Show a job, None: nothing."""
         self._job, self._number = line, number
         self.again()
 
     def lines(self, width: int) -> list[Drawn]:
-        """From the most important to the least."""
+        """Return the lines, the most important first."""
         if self._job is None:
             return []
-        line, now = self._job, self.host.now()
+        line, now = self._job, self.context.clock.now()
         self.lasts(job_text.lasts(line, now))
         if self.size.height <= 1:
             return [self._short(line, now, width)]
-        titled = not self.host.is_wide
+        titled = not breakpoints.is_wide(self.app.size)
         lines = self._story(line, now, width, titled)
         lines += self._times(line, now, width, brief=titled)
         lines += self._field("prompt", line.job.prompt, width, 2)
         lines += self._field("system", line.job.system_prompt, width, 1)
-        told = " · ".join(part for part in (job_text.who_runs(line.job), job_text.settings(line.job)) if part)
-        lines.append([(f" {safe_line(told, width - 2)}", "$muted")])
+        settings = " · ".join(part for part in (job_text.who_runs(line.job), job_text.settings(line.job)) if part)
+        lines.append([(f" {safe_line(settings, width - 2)}", "$muted")])
         return lines[: self.size.height]
 
     def _short(self, line: JobLine, now: int, width: int) -> Drawn:
@@ -52,10 +59,10 @@ class JobDetail(TextLines):
         story, state = job_text.story(line, now)
         look = job_text.job_look(state)
         head: list[Part] = [(f" S{self._number} " if titled else " ", "bold")]
-        head.append((f"{look.mark(ascii_only=self.host.ascii_only)} ", look.color))
+        head.append((f"{look.mark(ascii_only=self.context.ascii_only)} ", look.color))
         indent = sum(len(text) for text, _ in head)
-        told = wrapped(story, width - indent - 1, 1_000)[:2]
-        return [[*(head if at == 0 else [(" " * indent, "")]), (text, look.color)] for at, text in enumerate(told)]
+        lines = wrapped(story, width - indent - 1, 1_000)[:2]
+        return [[*(head if at == 0 else [(" " * indent, "")]), (text, look.color)] for at, text in enumerate(lines)]
 
     def _times(self, line: JobLine, now: int, width: int, *, brief: bool) -> list[Drawn]:
         job = line.job
@@ -66,9 +73,10 @@ class JobDetail(TextLines):
     def _field(self, name: str, text: str, width: int, most: int) -> list[Drawn]:
         if not text.strip():
             return []
-        told = wrapped(" ".join(text.split()), max(8, width - _LABEL - 2), 2_000)
-        if len(told) > most:
-            told = [*told[: most - 1], safe_line(" ".join(told[most - 1 :]), max(8, width - _LABEL - 2))]
+        lines = wrapped(" ".join(text.split()), max(8, width - _LABEL - 2), 2_000)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], safe_line(" ".join(lines[most - 1 :]), max(8, width - _LABEL - 2))]
         return [
-            [(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")] for at, line in enumerate(told[:most])
+            [(f" {name if at == 0 else '':<{_LABEL - 1}}", "$muted"), (line, "")]
+            for at, line in enumerate(lines[:most])
         ]

@@ -1,10 +1,10 @@
-"""The form of a job: one line for its times, with what was understood and the next five of them as one types."""
+"""The form of a job: one line holds its times, and shows as one types how they are understood."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -29,6 +29,9 @@ from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
 _LABELS: Final = {
     "name": "Name",
     "times": "When",
@@ -42,8 +45,8 @@ _HINTS: Final = {
     "times": "0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "such as timeout=600 retries=2 overlap=queue",
 }
-# Told in place of the preview while the field has the cursor.
-_TOLD: Final = {
+# Shown in place of the preview while the field has the focus.
+_EXPLAINED: Final = {
     "runs": "runner: a process of its own, by the command of the configuration\n"
     "conversation: the agents that listen are asked (run.requested)",
     "settings": f"of these, at their default where they are left out: {', '.join(job_syntax.SETTINGS)}",
@@ -54,7 +57,7 @@ RUNNER, CONVERSATION = "runner", "conversation"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What stands in the form."""
+    """What is typed in the form."""
 
     name: str = ""
     times: str = ""
@@ -66,7 +69,7 @@ class Typed:
 
 
 def form_of(job: Job) -> Typed:
-    """The form of a job as it is. Controls are pictures in its lines; the long texts only show them so."""
+    """Return the form of a job. In its lines control characters are replaced by pictures; long texts keep them."""
     return Typed(
         name=safe_line(job.name, None),
         times=job_syntax.written(job),
@@ -79,17 +82,17 @@ def form_of(job: Job) -> Typed:
 
 
 class Preview(TextLines):
-    """What was understood of the times, and the next five."""
+    """How the times are understood, and the next five of them."""
 
     DEFAULT_CSS = "Preview { height: 3; }"
     text = ""
     wrong = False
 
     def lines(self, width: int) -> list[Drawn]:
-        """Words, then dates."""
+        """Return words, then dates."""
         ink = "$state-failed" if self.wrong else "$changed"
-        told = wrapped(self.text, max(8, width - 2))
-        lines: list[Drawn] = [[(f" {line}", ink)] for line in told]
+        wrapped_lines = wrapped(self.text, max(8, width - 2))
+        lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped_lines]
         return lines[: max(1, self.size.height)]
 
     def say(self, text: str, *, wrong: bool = False) -> None:
@@ -102,14 +105,14 @@ class FormLine(WordLine):
     """A field of one line."""
 
     def does(self, key: str) -> Callable[[], object] | None:
-        """Tab and Enter go on to the next field."""
+        """Return what a key does: Tab and Enter go on to the next field."""
         screen = self.screen
         onwards, back = screen.focus_next, screen.focus_previous
         return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
 
 
 class JobForm(FormScreen[str]):
-    """Makes a job, or changes the one that it is given. Result: the job's uid once it is saved; None: left."""
+    """Creates a job, or changes one. Result: the job's uid once it is saved; None: left without saving."""
 
     AUTO_FOCUS = "FormLine"
     DEFAULT_CSS = """
@@ -123,8 +126,8 @@ class JobForm(FormScreen[str]):
     JobForm.-narrow Preview, JobForm.-short Preview { height: 2; }
     """
 
-    def __init__(self, job: Job | None = None) -> None:
-        super().__init__()
+    def __init__(self, context: Context, job: Job | None = None) -> None:
+        super().__init__(context)
         self._job = job
         self._was = form_of(job) if job is not None else Typed()
 
@@ -132,16 +135,16 @@ class JobForm(FormScreen[str]):
         """A line for each field, the prompts below, then the preview."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._title}", "bold"), id="job-head")
-            yield Rule()
+            yield Rule(self.context)
             with VerticalScroll(id="job-fields", can_focus=False):
                 for name, label in _LABELS.items():
                     kind = "long main" if name == "prompt" else "long" if name in _LONG else "field"
                     with Horizontal(classes=kind):
                         yield Static(plain(f" {label:<9}", "$muted"))
                         yield self._field(name)
-            yield Rule()
-            yield Preview(id="preview")
-            yield FootLine(id="foot")
+            yield Rule(self.context)
+            yield Preview(self.context, id="preview")
+            yield FootLine(self.context, id="foot")
 
     def _field(self, name: str) -> FormLine | LongText:
         value = getattr(self._was, name)
@@ -154,9 +157,9 @@ class JobForm(FormScreen[str]):
         return f"Edit {safe_line(self._job.name, 60)}" if self._job is not None else "New job"
 
     def on_mount(self) -> None:
-        """Fill in where one is, and say what the keys are."""
+        """Fill in the zone, and say what the keys are."""
         if self._job is None:
-            zone = getattr(self.host.zone, "key", None) or system_zone()
+            zone = getattr(self.context.clock.zone, "key", None) or system_zone()
             self.query_one("#timezone", FormLine).value = zone
             self._was = Typed(timezone=zone)
         self.set_focus(self.query_one("#name"))
@@ -177,21 +180,21 @@ class JobForm(FormScreen[str]):
     # The preview
 
     def on_input_changed(self) -> None:
-        """Show at once what it means."""
+        """Show how it is understood."""
         self._preview()
 
     def on_descendant_focus(self) -> None:
-        """Some fields have something to tell."""
+        """Explain the field, where it needs that."""
         self._preview()
 
     def _preview(self) -> None:
         preview = self.query_one(Preview)
         focused = self.focused.id if self.focused is not None else None
-        if focused in _TOLD:
-            preview.say(_TOLD[focused])
+        if focused in _EXPLAINED:
+            preview.say(_EXPLAINED[focused])
             return
         zone = self._value("timezone").strip()
-        now = self.host.now()
+        now = self.context.clock.now()
         try:
             words, instants = job_syntax.preview(self._times(), zone, now)
         except ScheduleError as wrong:
@@ -208,17 +211,17 @@ class JobForm(FormScreen[str]):
         return " ".join(self._value("times").split())
 
     def _times(self) -> Times:
-        kind = self._job.type if self._job is not None else ""
-        return job_syntax.read_times(self._value("times"), self._value("timezone").strip(), self.host.now(), kind)
+        kind, now = self._job.type if self._job is not None else "", self.context.clock.now()
+        return job_syntax.read_times(self._value("times"), self._value("timezone").strip(), now, kind)
 
     # What happens meanwhile
 
     def changed(self, changes: Changes) -> None:
-        """Say so when the job is changed by somebody else meanwhile; what is typed stays."""
+        """Say when somebody else changes the job; what is typed stays."""
         job = self._job
         if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
             return
-        now = queries_jobs.any_job(self.host.bridge.db, job.uid)
+        now = queries_jobs.any_job(self.context.db, job.uid)
         if now is None or now.deleted:
             self._warn("deleted meanwhile")
         elif form_of(now) != form_of(job):
@@ -231,8 +234,8 @@ class JobForm(FormScreen[str]):
     # Ends
 
     def action_save(self) -> None:
-        """Save what was changed; what is wrong is told, and the form stays."""
-        self.host.flow(self._save())
+        """Save what was changed. If it cannot be saved, say why; the form stays."""
+        self.context.run(self._save())
 
     async def _save(self) -> None:
         typed = self.typed
@@ -240,9 +243,9 @@ class JobForm(FormScreen[str]):
             uid = await (self._make(typed) if self._job is None else self._change(self._job, typed))
         except ScheduleError as wrong:
             self.query_one("#times", FormLine).focus()
-            self.host.say(str(wrong))
+            self.context.say(str(wrong))
         except Refusal as refusal:
-            self.host.say(refusal.message)
+            self.context.say(refusal.message)
         else:
             if uid is not None:
                 self.dismiss(uid)
@@ -251,7 +254,7 @@ class JobForm(FormScreen[str]):
         if self._wrong(typed):
             return None
         times = self._times()
-        (job,) = await self.host.bridge.commit(
+        (job,) = await self.context.link.commit(
             CreateJob(
                 typed.name.strip(),
                 times.kind,
@@ -268,15 +271,15 @@ class JobForm(FormScreen[str]):
         return uid
 
     def _wrong(self, typed: Typed) -> bool:
-        """Tell what is missing, with the cursor there."""
+        """Say what is missing and put the focus there; return False where nothing is."""
         for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt: what is to be done")):
             if not getattr(typed, name).strip():
                 self.set_focus(self.query_one(f"#{name}"))
-                self.host.say(text)
+                self.context.say(text)
                 return True
         if typed.runs.strip() not in (RUNNER, CONVERSATION):
             self.query_one("#runs").focus()
-            self.host.say(f"it runs in the {RUNNER} or in the {CONVERSATION}")
+            self.context.say(f"it runs in the {RUNNER} or in the {CONVERSATION}")
             return True
         return False
 
@@ -285,10 +288,10 @@ class JobForm(FormScreen[str]):
         if self._wrong(typed):
             return None
         names = [each.name for each in fields(Typed) if getattr(typed, each.name) != getattr(self._was, each.name)]
-        settled = await self._settled(base, typed, names)
-        if settled is None:
+        names_to_save = await self._names_to_save(base, typed, names)
+        if names_to_save is None:
             return None
-        names = settled
+        names = names_to_save
         changes: dict[str, Any] = {name: getattr(typed, name) for name in ("system_prompt", "prompt") if name in names}
         changes |= {name: getattr(typed, name).strip() for name in ("name", "timezone") if name in names}
         if "times" in names:
@@ -300,12 +303,12 @@ class JobForm(FormScreen[str]):
         if "settings" in names:
             settings = job_syntax.changed_settings(base, job_syntax.read_settings(typed.settings))
         if changes or settings:
-            await self.host.bridge.commit(EditJob(base.uid, changes, settings))
+            await self.context.link.commit(EditJob(base.uid, changes, settings))
         return base.uid
 
-    async def _settled(self, base: Job, typed: Typed, names: list[str]) -> list[str] | None:
-        """Of the changed fields those to save: where somebody else has changed one too, the human chooses."""
-        now = queries_jobs.any_job(self.host.bridge.db, base.uid)
+    async def _names_to_save(self, base: Job, typed: Typed, names: list[str]) -> list[str] | None:
+        """Return which of the changed fields to save: where somebody else changed one too, the human chooses."""
+        now = queries_jobs.any_job(self.context.db, base.uid)
         if now is None or now.deleted:
             raise NotFound("job", base.uid)
         theirs = form_of(now)
@@ -315,13 +318,13 @@ class JobForm(FormScreen[str]):
         title = f"{safe_line(base.name, 40)} was changed while you were typing"
         mine = {_LABELS[name]: getattr(typed, name) or "—" for name in both}
         other = {_LABELS[name]: getattr(theirs, name) or "—" for name in both}
-        choice = await self.app.push_screen_wait(ConflictScreen(title, "Somebody else", mine, other))
+        choice = await self.context.ask(ConflictScreen(self.context, title, "Somebody else", mine, other))
         if choice is None:
             return None
         return names if choice == "mine" else [name for name in names if name not in both]
 
     def action_outside(self) -> None:
-        """Write the prompt that has the cursor elsewhere, else the prompt."""
+        """Write the prompt that has the focus, else the job's prompt, in $EDITOR."""
         focused = self.focused
         area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
         text = editor.edit(self.context, area.value)

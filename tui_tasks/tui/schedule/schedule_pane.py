@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -12,121 +12,30 @@ from textual.widget import Widget
 from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.schedule.schedule import system_zone
-from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import Action, bindings
+from tui_tasks.tui.app.actions import bindings
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_list import RowMessage
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_detail import JobDetail
+from tui_tasks.tui.schedule.job_rows import JobHead, JobRows, TitledRule
 from tui_tasks.tui.schedule.timeline import ScheduleStrip
-from tui_tasks.tui.widgets.frame import FrameLine, Rule
-from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets.frame import Rule
+from tui_tasks.tui.widgets.pane import Pane
 
 OF_JOBS: Final = Language(("who",), {})
-# So many touched jobs are read one by one; beyond that all are.
-_FEW = 50
+# Up to this number, jobs that changed are read one by one; beyond it, all jobs are read.
+_FEW: Final = 50
 
 
-def columns(width: int) -> tuple[int, int, int, int, int]:
-    """How wide task, when, last run, next and history are."""
-    if width >= 100:
-        rest = width - 7 - 19 - 14 - job_rows.HISTORY - 1
-        return rest * 9 // 20, rest - rest * 9 // 20, 19, 14, job_rows.HISTORY + 1
-    rest = width - 7 - 18 - 12 - 1
-    return rest // 2, rest - rest // 2, 18, 12, 0
-
-
-class JobWindow(VirtualList[JobLine]):
-    """Jobs, a line each."""
-
-    numbers: dict[str, int]
-
-    def draw(self, row: JobLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>✗ S4  Digest mail   08:00 daily    failed 4h ago   in 11h   ✓✓✓✗✗`."""
-        host, width = self.host, look_.width
-        now, ascii_only, job = host.now(), host.ascii_only, row.job
-        state = job_text.state(row, now)
-        shown = job_text.job_look(state)
-        self.lasts(job_text.lasts(row, now))
-        number = f" S{self.numbers.get(job.uid, 0):<3}"
-        next_ = job_text.next_(job, now, ascii_only=ascii_only)
-        head = (
-            (
-                sign("cursor", ascii_only=ascii_only) if look_.cursor else " ",
-                "$primary bold" if look_.focused else "$muted",
-            ),
-            (shown.mark(ascii_only=ascii_only), shown.color),
-            (number, "$muted"),
-        )
-        quiet = "$muted" if not job.enabled else ""
-        urgent = shown.color if state == "overdue" else quiet
-        if width < 60:
-            room = max(1, width - 2 - len(number) - cell_len(next_) - 2)
-            return (*head, (fit(job.name, room), quiet), (f" {next_} ", urgent or "$muted"))
-        task, when, last, next_wide, history = columns(width)
-        last_ink = "$state-failed" if row.failing else "$state-in-progress" if row.running is not None else "$muted"
-        return (
-            *head,
-            (fit(job.name, task - 1) + " ", quiet),
-            (fit(job_text.when(job), when - 1) + " ", "$muted"),
-            (fit(job_text.last(row, now), last - 1) + " ", last_ink),
-            (fit(next_, next_wide - 1) + " ", urgent),
-            *(self._history(row) if history else ()),
-        )
-
-    def _history(self, row: JobLine) -> list[Part]:
-        ascii_only = self.host.ascii_only
-        if not row.history:
-            return [(sign("log", ascii_only=ascii_only), "$muted")]
-        looks = (look(outcome) for outcome in row.history)
-        return [(each.mark(ascii_only=ascii_only), each.color) for each in looks]
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """What to do next."""
-        new = self.host.key_of("job_new")
-        more = ": by a cron schedule, by dates, or run by hand" if self.size.width >= 60 else ""
-        text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
-        return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
-
-
-class JobHead(FrameLine):
-    """The titles of the columns; at the right what is wrong."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """`       task    when    last run    next    history`."""
-        task, when, last, next_, history = columns(width)
-        words = f"{'task':<{task}}{'when':<{when}}{'last run' if width >= 100 else 'last':<{last}}{'next':<{next_}}"
-        return [(f"       {words}{'history' if history else ''}", "$muted")]
-
-
-class Titled(FrameLine):
-    """A rule with a title in it: `─ next 24 h ──────`."""
-
-    title = ""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The title within the rule."""
-        rule = sign("rule", ascii_only=self.host.ascii_only)
-        if not self.title:
-            return [(rule * width, "$rule")]
-        told = fit(self.title, min(cell_len(self.title), max(1, width - 4)))
-        return [(f"{rule} ", "$rule"), (told, "$muted"), (f" {rule * max(0, width - 3 - cell_len(told))}", "$rule")]
-
-    def say(self, title: str) -> None:
-        """Have another title; it has been made safe, or is here."""
-        self.title = title
-        self.again()
-
-
-class SchedulePane(JobActions):
+class SchedulePane(Pane):
     """Pane 4."""
 
     NAME = "schedule"
@@ -134,7 +43,7 @@ class SchedulePane(JobActions):
     FOOTER = ("help", "job_filter", "job_new", "job_run", "job_toggle", "job_edit", "job_runs", "undo")
     FOOTER_SMALL = ("help", "job_run", "job_toggle", "job_new")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    # The screen's breakpoints are above the pane.
+    # The screen, whose classes tell its size, is above the pane.
     SCOPED_CSS = False
     DEFAULT_CSS = """
     SchedulePane #jobs { height: 1fr; min-height: 3; }
@@ -148,144 +57,143 @@ class SchedulePane(JobActions):
     SchedulePane.-filtering JobHead { display: none; }
     """
 
-    window: JobWindow
-
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
-        self._all: list[JobLine] = []
-        self._wanted = Parsed()
+        """The jobs that match the filter."""
+        self.row_list = JobRows(context, id="jobs")
+        self.filter_bar = FilterBar(self._completions, OF_JOBS, id="job-filter")
+        self._strip_title = TitledRule(context, id="strip-title")
+        self._strip = ScheduleStrip(context, id="strip")
+        self._detail_title = TitledRule(context, id="job-title")
+        self._detail = JobDetail(context, id="job-detail")
+        self.controllers = (
+            RowMoves(lambda: self.row_list),
+            JobActions(context, self.row_list, lambda: self.line),
+        )
+        self._all: Sequence[JobLine] = ()
+        self._filter = Parsed()
 
     def compose(self) -> ComposeResult:
         """Titles, jobs, the next 24 hours, one job."""
-        yield Rule()
-        yield FilterBar(lambda: {"who": sorted({line.job.created_by for line in self._all})}, OF_JOBS, id="job-filter")
-        yield JobHead()
-        self.window = JobWindow(id="jobs")
-        self.window.numbers = {}
-        yield self.window
-        yield Titled(id="strip-title")
-        yield ScheduleStrip(id="strip")
-        yield Titled(id="job-title")
-        yield JobDetail(id="job-detail")
+        yield Rule(self.context)
+        yield self.filter_bar
+        yield JobHead(self.context)
+        yield self.row_list
+        yield self._strip_title
+        yield self._strip
+        yield self._detail_title
+        yield self._detail
 
     def on_mount(self) -> None:
         """Read the jobs."""
-        zone = getattr(self.host.zone, "key", None) or system_zone()
-        self.query_one("#strip-title", Titled).say(f"next 24 h (local, {zone})")
+        zone = getattr(self.context.clock.zone, "key", None) or system_zone()
+        self._strip_title.say(f"next 24 h (local, {zone})")
         self._read(None)
-        self.window.show(self.listed)
+        self.row_list.show(self.listed)
         self._show()
 
     def focus_target(self) -> Widget:
-        """The rows."""
-        return self.window
+        """As `Pane.focus_target`: the rows."""
+        return self.row_list
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being typed."""
-        return self.query_one(FilterBar).has_focus_within
+        """As `Pane.is_busy`."""
+        return self.filter_bar.has_focus_within
 
-    # What is there
+    # What is shown
 
     @property
     def line(self) -> JobLine | None:
-        """The job that keys are about."""
-        return self.listed.get(self.window.cursor)
-
-    def number(self, uid: str) -> int:
-        """The number of a job: its place among all jobs."""
-        return self.window.numbers.get(uid, 0)
+        """The cursor's job."""
+        return self.listed.get(self.row_list.cursor)
 
     def changed(self, changes: Changes) -> None:
-        """Read the jobs that were touched."""
+        """As `Pane.changed`: read the jobs that were touched."""
         if not changes.touches("job", "run"):
             return
-        touched = job_rows.touched(self.host.bridge.db, changes.entries) if not changes.all else None
-        self.window.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
+        touched = job_rows.touched(self.context.db, changes.entries) if not changes.all else None
+        self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
         self._show()
 
     def refreshed(self) -> None:
-        """Look anew."""
-        self.window.change(self._read(None))
-        self.window.again()
+        """As `Pane.refreshed`."""
+        self.row_list.change(self._read(None))
+        self.row_list.again()
         self._show()
 
     def _read(self, touched: set[str] | None) -> set[str]:
-        """Read the touched jobs again, all where it is not known which; return the keys of rows that differ."""
+        """Read the touched jobs again, None: all of them; return the keys of rows that differ."""
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
-        self._all = job_rows.lines(self.host.bridge.db, known)
-        numbers = {line.job.uid: place for place, line in enumerate(self._all, 1)}
-        renumbered = {uid for uid, number in numbers.items() if self.window.numbers.get(uid) != number}
-        self.window.numbers = numbers
-        changed = self.listed.take(line for line in self._all if self._is_wanted(line))
+        self._all = job_rows.lines(self.context.db, known)
+        renumbered = self.row_list.renumber(line.job.uid for line in self._all)
+        changed = self.listed.take(line for line in self._all if self._matches(line))
         if renumbered - changed:
-            self.window.again()
+            self.row_list.again()
         return changed
 
     def on_virtual_list_moved(self) -> None:
-        """Another job."""
+        """Show another job."""
         self._show()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """A double click does as Enter."""
+        """Show the job's runs with a double click, as Enter does."""
         self.action_act("job_runs")
 
     def on_resize(self) -> None:
-        """There is more to tell, or less."""
+        """Show more of the job, or less."""
         self._show()
 
     def _show(self) -> None:
-        line = self.line
-        number = self.number(line.job.uid) if line is not None else 0
-        title = f"S{number} {line.job.name}" if line is not None and self.host.is_wide else ""
-        self.query_one("#job-title", Titled).say(title)
-        self.query_one(JobDetail).put(line, number)
-        self.query_one(ScheduleStrip).put([(self.number(each.job.uid), each) for each in self._all])
-        self.set_class(self.query_one(FilterBar).is_open, "-filtering")
+        line, number = self.line, self.row_list.number
+        of_line = number(line.job.uid) if line is not None else 0
+        is_titled = line is not None and breakpoints.is_wide(self.app.size)
+        self._detail_title.say(f"S{of_line} {line.job.name}" if line is not None and is_titled else "")
+        self._detail.put(line, of_line)
+        self._strip.put([(number(each.job.uid), each) for each in self._all])
+        self.set_class(self.filter_bar.is_open, "-filtering")
 
     # The filter
 
     def do_job_filter(self) -> None:
-        """Begin to filter, or go on."""
-        self.query_one(FilterBar).open()
+        """Begin to filter, or go on typing."""
+        self.filter_bar.open()
         self._show()
+
+    def _completions(self) -> Mapping[str, Sequence[str]]:
+        """Return the values that Tab completes to, by the filter's word."""
+        return {"who": sorted({line.job.created_by for line in self._all})}
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
         """Show what matches."""
-        self._filter(event.parsed)
+        self._show_matching(event.parsed)
 
     def on_filter_bar_kept(self) -> None:
-        """Back to the rows."""
-        self.window.focus()
+        """Go back to the rows."""
+        self.row_list.focus()
 
     def on_filter_bar_cleared(self) -> None:
-        """Show all again."""
-        self._filter(Parsed())
-        self.window.focus()
+        """Show all jobs."""
+        self._show_matching(Parsed())
+        self.row_list.focus()
 
-    def _filter(self, wanted: Parsed) -> None:
-        self._wanted = wanted
-        cursor = self.window.cursor
-        self.listed.take(line for line in self._all if self._is_wanted(line))
-        self.window.refilter(self.listed, cursor if self.listed.get(cursor) is not None else None)
-        self.query_one(FilterBar).say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
+    def _show_matching(self, parsed: Parsed) -> None:
+        self._filter = parsed
+        cursor = self.row_list.cursor
+        self.listed.take(line for line in self._all if self._matches(line))
+        self.row_list.refilter(self.listed, cursor if self.listed.get(cursor) is not None else None)
+        self.filter_bar.say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
         self._show()
 
-    def _is_wanted(self, line: JobLine) -> bool:
-        """Whether every word is in the name, the prompt or the schedule's words, and `who:` made it."""
+    def _matches(self, line: JobLine) -> bool:
+        """Whether every word is in the name, the prompt, the type or the schedule, and `who:` created the job."""
         job = line.job
         text = f"{job.name}\n{job.prompt}\n{job_text.when(job)}\n{job.type}".casefold()
-        for term in self._wanted.terms:
+        for term in self._filter.terms:
             value = term.value.casefold()
             maker = job.created_by.casefold()
             found = maker.startswith(value) if term.field == "who" and term.prefix else value == maker
             if (found if term.field == "who" else value in text) == term.negated:
                 return False
         return True
-
-    def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; what needs a job needs one here."""
-        if action.needs in ("job", "run") and self.line is None:
-            return "no job here"
-        return super().why_not(action)

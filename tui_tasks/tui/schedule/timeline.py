@@ -1,10 +1,10 @@
-"""The next 24 hours as a strip: a line a job, a tick where it is due."""
+"""The next 24 hours: a line for each job, with a tick where it is due."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.read.jobs.queries_jobs import MAX_UPCOMING
@@ -14,40 +14,43 @@ from tui_tasks.text.times import HOUR, SECOND, clock, count
 from tui_tasks.tui.widgets import charts
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
 HOURS: Final = 24
 _LABEL: Final = 5
-# With so few ticks on a line there is room for their times.
-_TOLD: Final = 3
+# Up to this number of ticks, each has its time of day.
+_TIMED: Final = 3
 
 
 def first_hour(now: int, zone: tzinfo) -> int:
-    """The instant at which the hour that it is began, by the clock of a zone."""
+    """Return the instant at which the current hour began, by the clock of a zone."""
     local = datetime.fromtimestamp(now // SECOND, zone)
     return (now // SECOND - local.minute * 60 - local.second) * SECOND
 
 
 def cells_an_hour(width: int) -> int:
-    """How many cells an hour has: more than two, so that its number fits."""
+    """Return how many cells an hour has: more than two, so that its number fits."""
     return max(3, min(12, (width - _LABEL - 10) // HOURS))
 
 
 def hours(start: int, zone: tzinfo, cells: int) -> str:
-    """The hours by the clock of a zone: `20  21  22 ...`."""
-    told = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(HOURS))
-    return "".join(f"{hour:02}".ljust(cells) for hour in told)
+    """Return the hours by the clock of a zone: `20  21  22 ...`."""
+    numbers = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(HOURS))
+    return "".join(f"{hour:02}".ljust(cells) for hour in numbers)
 
 
 def line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_only: bool = False) -> str:
-    """Ticks in 24 hours of `cells` cells each; where they are few, each with its time behind it if there is room."""
+    """Return ticks in 24 hours of `cells` cells each; a few of them have their time of day where there is room."""
     at = [(instant - start) * cells // HOUR for instant in times]
     ticks = charts.ticks(at, HOURS * cells, ascii_only=ascii_only)
-    if len(times) > _TOLD:
+    if len(times) > _TIMED:
         return ticks
     for place, instant in zip(at, times, strict=True):
-        told = clock(instant, zone)
-        room = ticks[place + 1 : place + 2 + len(told)]
-        if len(room) > len(told) and not room.strip():
-            ticks = ticks[: place + 1] + told + ticks[place + 1 + len(told) :]
+        time = clock(instant, zone)
+        room = ticks[place + 1 : place + 2 + len(time)]
+        if len(room) > len(time) and not room.strip():
+            ticks = ticks[: place + 1] + time + ticks[place + 1 + len(time) :]
     return ticks
 
 
@@ -56,10 +59,10 @@ def _may_be_due(line: JobLine, until: int) -> bool:
 
 
 class ScheduleStrip(TextLines):
-    """The jobs that are due next, as many as there is room for; `jobs` with the number of each."""
+    """The jobs that are due next, as many as there is room for."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
         self._jobs: Sequence[tuple[int, JobLine]] = ()
         self._times: dict[tuple[object, ...], list[int]] = {}
 
@@ -69,8 +72,8 @@ class ScheduleStrip(TextLines):
         self.again()
 
     def lines(self, width: int) -> list[Drawn]:
-        """The hours, and a line for each job that is due in them."""
-        now, zone, ascii_only = self.host.now(), self.host.zone, self.host.ascii_only
+        """Return the hours, and a line for each job that is due in them."""
+        now, zone, ascii_only = self.context.clock.now(), self.context.clock.zone, self.context.ascii_only
         assert zone is not None
         start, cells = first_hour(now, zone), cells_an_hour(width)
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
@@ -88,8 +91,8 @@ class ScheduleStrip(TextLines):
         for number, job, times in rows:
             ink = "$state-failed" if job.failing else "$primary"
             ticks = line(times, start, cells, zone, ascii_only=ascii_only)
-            told = f" {count(len(times), 'run')}" if len(times) > _TOLD else ""
-            lines.append([(f" S{number:<{_LABEL - 2}}", "$muted"), (ticks, ink), (told, "$muted")])
+            runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
+            lines.append([(f" S{number:<{_LABEL - 2}}", "$muted"), (ticks, ink), (runs, "$muted")])
         if due_then:
             lines.append([(" " * _LABEL + f"and {count(len(due_then), 'more job')}", "$muted")])
         elif not rows:
@@ -97,7 +100,7 @@ class ScheduleStrip(TextLines):
         return lines
 
     def _due(self, line: JobLine, now: int, start: int) -> list[int]:
-        """The times of a job from now on; those of a schedule are worked out once an hour."""
+        """Return the times of a job from now on. The times of a schedule are worked out once an hour."""
         job = line.job
         key = (job.uid, tuple((job.schedule or {}).values()), job.plan, job.timezone, start)
         if key not in self._times:

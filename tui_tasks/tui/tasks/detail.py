@@ -1,4 +1,4 @@
-"""All there is to know of one task: beside the list, below it, or on a small screen in its place."""
+"""All of one task: beside the list, below it, or on a small screen in its place."""
 
 from __future__ import annotations
 
@@ -28,113 +28,116 @@ from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
+# The newest entries of the log that are shown, and the characters of each; the log pane has all of them.
 MOST_LOG = 100
-# Of a long entry of the log so many characters are shown here; the log pane has all of it.
 MOST_OF_ENTRY = 500
-# So many lines and tags are shown of a task that has more: what else there is to know must not be out of reach.
+# The lines of a title and the tags that are shown, so that what follows them stays in reach.
 TITLE_LINES = 4
 MOST_TAGS = 20
 
 
-class Sheet:
-    """A task with what stands beside it, as it was read at one moment."""
+class TaskDetails:
+    """A task with its log, questions and neighbours, as they were at one moment."""
 
-    def __init__(self, app: TaskApp, task: Task, line: TaskLine) -> None:
-        db = app.bridge.db
+    def __init__(self, context: Context, task: Task, line: TaskLine) -> None:
+        db = context.db
         self.task = task
         self.line = line
-        self.place = app.place(line)
-        self.state = app.situation.status_of(line)
+        self.number = context.numbers.number(line)
+        self.state = context.state.status_of(line)
         self.log: list[LogEntry] = overview.log_page(db, task.uid, MOST_LOG)
         self.log_count = len(self.log) if len(self.log) < MOST_LOG else overview.log_count(db, task.uid)
         self.after = [found for uid in task.depends_on if (found := pages.line(db, uid)) and not found.deleted]
         self.blocks = overview.dependents(db, task.uid)
-        self.asks: list[Ask] = [ask for ask in app.situation.asks if ask.task_uid == task.uid]
+        self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
 
-    def tells_of(self, changes: Changes) -> bool:
-        """Whether it says something else after these changes: about its tasks, or by the numbers that they have."""
-        told = (self.line, *self.after, *self.blocks)
-        if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in told):
+    def is_outdated_by(self, changes: Changes) -> bool:
+        """Whether changes touch a task that is shown here, or the number of one."""
+        shown = (self.line, *self.after, *self.blocks)
+        if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown):
             return True
-        return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in told)
+        return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in shown)
 
 
 class DetailHead(FrameLine):
     """` #5 Ship auth flow                ◐ in progress`; below the list the rest of the facts are here too."""
 
-    sheet: Sheet | None = None
+    details: TaskDetails | None = None
     brief = False
 
     def left(self, width: int) -> Sequence[Part]:
         """Number and title."""
-        sheet = self.sheet
-        if sheet is None:
+        details = self.details
+        if details is None:
             return ()
-        facts = self._facts(sheet) if self.brief else ""
+        facts = self._facts(details) if self.brief else ""
         room = width - sum(cell_len(text) for text, _ in self.right(width)) - cell_len(facts) - 2
-        title = safe_line(f"#{sheet.place} {sheet.task.name}", max(8, room))
+        title = safe_line(f"#{details.number} {details.task.name}", max(8, room))
         return [(f" {title}", "bold"), (facts, "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
         """The state."""
-        if self.sheet is None:
+        if self.details is None:
             return ()
-        shown = look(self.sheet.state)
-        return [(f" {shown.mark(ascii_only=self.host.ascii_only)} {shown.word} ", shown.color)]
+        shown = look(self.details.state)
+        return [(f" {shown.mark(ascii_only=self.context.ascii_only)} {shown.word} ", shown.color)]
 
-    def _facts(self, sheet: Sheet) -> str:
-        facts = [agent_text.who(sheet.line.who)] if sheet.line.who else []
-        if sheet.task.started_at is not None and sheet.task.status == "in_progress":
-            now = self.host.now()
-            self.lasts(age_lasts(sheet.task.started_at, now))
-            facts.append(f"started {ago(sheet.task.started_at, now)}")
+    def _facts(self, details: TaskDetails) -> str:
+        facts = [agent_text.who(details.line.who)] if details.line.who else []
+        if details.task.started_at is not None and details.task.status == "in_progress":
+            now = self.context.clock.now()
+            self.lasts(age_lasts(details.task.started_at, now))
+            facts.append(f"started {ago(details.task.started_at, now)}")
         return "".join(f" · {safe_line(fact, 24)}" for fact in facts)
 
 
 class DetailText(ScrollLines):
-    """What is below the head. `brief`: the newest of the log, for a place of a few lines."""
+    """What is below the head. `brief`: the newest of the log alone, for a place of a few lines."""
 
-    sheet: Sheet | None = None
+    details: TaskDetails | None = None
     brief = False
 
     def lines(self, width: int) -> list[Drawn]:
-        """From who has it to what it blocks."""
-        sheet, room = self.sheet, max(8, width - 2)
-        if sheet is None:
+        """Return the lines, from who has the task to what it blocks."""
+        details, room = self.details, max(8, width - 2)
+        if details is None:
             return []
         if self.brief:
-            lines = self._log(sheet, sheet.log[:8], room)
-            return lines if len(lines) > 2 else lines + _block(sheet.task.description, room, "")[:8]
+            lines = self._log(details, details.log[:8], room)
+            return lines if len(lines) > 2 else lines + _block(details.task.description, room, "")[:8]
         lines = []
-        if cell_len(f"#{sheet.place} {safe_line(sheet.task.name)}") > room - cell_len(look(sheet.state).word) - 4:
-            title = _block(sheet.task.name, room, "bold")
+        if (
+            cell_len(f"#{details.number} {safe_line(details.task.name)}")
+            > room - cell_len(look(details.state).word) - 4
+        ):
+            title = _block(details.task.name, room, "bold")
             lines += title[:TITLE_LINES]
             if len(title) > TITLE_LINES:
-                lines.append(_line(f"… of {len(sheet.task.name):,} characters", "$muted"))
-        lines += [_line(self._facts(sheet, room), "$muted"), *self._fields(sheet.task, room)]
-        lines += self._more_facts(sheet.task, room)
-        if sheet.task.description:
-            lines += [(), *_block(sheet.task.description, room, "")]
-        for ask in sheet.asks:
+                lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
+        lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
+        lines += self._more_facts(details.task, room)
+        if details.task.description:
+            lines += [(), *_block(details.task.description, room, "")]
+        for ask in details.asks:
             lines += [(), *_block(f"{safe_line(ask.agent, 40)} asks: {ask.question}", room, "$state-needs-you")]
-        if sheet.task.result is not None:
-            lines += [(), _line("Result", "$muted"), *_block(_as_text(sheet.task.result), room, "")]
-        lines += self._neighbours("After", sheet.after, room)
-        if sheet.log:
-            lines += [(), _line(f"Log ({sheet.log_count:,})  newest first", "$muted")]
-            lines += self._log(sheet, sheet.log, room)
-        return lines + self._neighbours("Blocks", sheet.blocks, room)
+        if details.task.result is not None:
+            lines += [(), _line("Result", "$muted"), *_block(_as_text(details.task.result), room, "")]
+        lines += self._neighbours("After", details.after, room)
+        if details.log:
+            lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
+            lines += self._log(details, details.log, room)
+        return lines + self._neighbours("Blocks", details.blocks, room)
 
     def _age(self, instant: int, *, short: bool) -> str:
-        now = self.host.now()
+        now = self.context.clock.now()
         self.lasts(age_lasts(instant, now))
         return age(instant, now) if short else ago(instant, now)
 
-    def _facts(self, sheet: Sheet, room: int) -> str:
-        task, small = sheet.task, room < 44
-        facts = [agent_text.who(sheet.line.who)] if sheet.line.who else []
+    def _facts(self, details: TaskDetails, room: int) -> str:
+        task, small = details.task, room < 44
+        facts = [agent_text.who(details.line.who)] if details.line.who else []
         if task.started_at is not None and task.status == "in_progress":
             started = self._age(task.started_at, short=small)
             facts.append(f"{started} in" if small else f"started {started}")
@@ -144,7 +147,7 @@ class DetailText(ScrollLines):
 
     def _fields(self, task: Task, room: int) -> list[Drawn]:
         lines: list[Drawn] = []
-        for (text, ink), lasts in field_parts(self.host, task, long=True):
+        for (text, ink), lasts in field_parts(self.context, task, long=True):
             self.lasts(lasts)
             lines += _block(text, room, ink)
         return lines
@@ -161,18 +164,19 @@ class DetailText(ScrollLines):
     def _neighbours(self, title: str, tasks: list[TaskLine], room: int) -> list[Drawn]:
         lines: list[Drawn] = [()] if tasks else []
         for task in tasks[:10]:
-            shown = look(self.host.situation.status_of(task))
-            mark = f"  {shown.mark(ascii_only=self.host.ascii_only)} {shown.word}"
-            name = safe_line(f"{title}  #{self.host.place(task)} {task.name}", max(8, room - cell_len(mark)))
+            shown = look(self.context.state.status_of(task))
+            mark = f"  {shown.mark(ascii_only=self.context.ascii_only)} {shown.word}"
+            number = self.context.numbers.number(task)
+            name = safe_line(f"{title}  #{number} {task.name}", max(8, room - cell_len(mark)))
             lines.append([(f" {name}", ""), (mark, shown.color)])
         return lines
 
-    def _log(self, sheet: Sheet, entries: list[LogEntry], room: int) -> list[Drawn]:
+    def _log(self, details: TaskDetails, entries: list[LogEntry], room: int) -> list[Drawn]:
         lines: list[Drawn] = []
         for entry in entries:
-            known = entry.agent in (sheet.task.agent, sheet.task.updated_by)
+            known = entry.agent in (details.task.agent, details.task.updated_by)
             who = "" if known else f"{agent_text.who(entry.agent)}: "
-            when = f"{self.host.time_of(entry.at)}  "
+            when = f"{self.context.clock.time_of(entry.at)}  "
             first, *rest = wrapped(f"{who}{entry.message}"[:MOST_OF_ENTRY], max(8, room - cell_len(when)))
             lines.append([(f" {when}", "$muted"), (first, "")])
             lines += [[(f" {' ' * cell_len(when)}{line}", "")] for line in rest]
@@ -180,51 +184,49 @@ class DetailText(ScrollLines):
 
 
 class Detail(AppAccess, Vertical, NoRelayout):
-    """Shows the task that it is given. `brief`: a few lines, for below a list."""
+    """Shows one task. `brief`: in a few lines, for below a list."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.context = context
+        self.head = DetailHead(context, id="detail-head")
+        self.text = DetailText(context, id="detail-text")
         self.brief = False
-        self._sheet: Sheet | None = None
-        self._wanted: str | None = None
-        self._coming = False
+        self._details: TaskDetails | None = None
+        self._uid: str | None = None
+        self._is_reading = False
 
     def compose(self) -> ComposeResult:
         """Head and text."""
-        yield DetailHead(id="detail-head")
-        yield DetailText(id="detail-text")
+        yield self.head
+        yield self.text
 
     @property
     def uid(self) -> str | None:
-        """The task that it shows, or is about to."""
-        return self._wanted
-
-    @property
-    def text(self) -> DetailText:
-        """What is below the head."""
-        return self.query_one(DetailText)
+        """The task that is shown, or about to be read."""
+        return self._uid
 
     def show(self, uid: str | None) -> None:
-        """Show another task; of several that the cursor runs past, the last."""
-        if uid == self._wanted:
+        """Show another task soon; of several in a row, only the last is read."""
+        if uid == self._uid:
             return
-        self._wanted = uid
-        if not self._coming:
-            self._coming = self.call_later(self._read)
+        self._uid = uid
+        if not self._is_reading:
+            self._is_reading = self.call_later(self._read)
 
     def changed(self, changes: Changes) -> None:
-        """Read again what it tells of, where that has changed."""
-        if self._sheet is None or self._sheet.tells_of(changes):
+        """Read again if the changes touch what is shown."""
+        if self._details is None or self._details.is_outdated_by(changes):
             self._read()
 
     def refreshed(self) -> None:
-        """Read again: much may have changed while it was not shown."""
+        """Read again: anything may have changed while it was not on screen."""
         self._read()
 
     def again(self) -> None:
-        """Lay it out again: what it has room for has changed."""
-        for part in (self.query_one(DetailHead), self.text):
-            part.brief, part.sheet = self.brief, self._sheet
+        """Draw again."""
+        for part in (self.head, self.text):
+            part.brief, part.details = self.brief, self._details
             part.again()
 
     def focus_text(self) -> None:
@@ -232,26 +234,25 @@ class Detail(AppAccess, Vertical, NoRelayout):
         self.screen.set_focus(self.text)
 
     def _read(self) -> None:
-        self._coming = False
+        self._is_reading = False
         if self.size.width:
-            self.show_now(self._wanted)
+            self.show_now(self._uid)
 
     def show_now(self, uid: str | None) -> None:
-        """Show a task before anything is painted, the part not being on screen yet too."""
-        self._wanted = uid
-        app = self.host
-        was = self._sheet.task.uid if self._sheet else None
-        task = queries.any_task(app.bridge.db, self._wanted) if self._wanted else None
-        line = pages.line(app.bridge.db, task.uid) if task is not None else None
+        """Read and show a task now, even before the first layout."""
+        self._uid = uid
+        was = self._details.task.uid if self._details else None
+        task = queries.any_task(self.context.db, self._uid) if self._uid else None
+        line = pages.line(self.context.db, task.uid) if task is not None else None
         there = task is not None and line is not None and not task.deleted
-        self._sheet = Sheet(app, task, line) if there and task and line else None
-        if (self._sheet.task.uid if self._sheet else None) != was:
+        self._details = TaskDetails(self.context, task, line) if there and task and line else None
+        if (self._details.task.uid if self._details else None) != was:
             self.text.first = 0
         self.again()
 
     def on_resize(self) -> None:
-        """Read what was not worth reading while it was not shown."""
-        if self._sheet is None or self._sheet.task.uid != self._wanted:
+        """Read the task if it was not read while there was no room, and draw."""
+        if self._details is None or self._details.task.uid != self._uid:
             self._read()
         else:
             self.again()

@@ -1,44 +1,43 @@
-"""How many tasks a filter matches, counted a stretch at a time, so that keys come through."""
+"""How many tasks a filter matches, counted a stretch at a time so that keys are handled meanwhile."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.text.times import count
-from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.tasks.mark_actions import PAUSE
 
-# Seconds between two stretches.
-_PAUSE: Final = 0.005
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.task_pane import TaskPane
 
 
 class MatchCounter:
-    """Tells in a pane's filter bar how many tasks of the App's list match."""
+    """Shows in the filter bar of a pane how many tasks of the list match."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
-        self._going_on: Timer | None = None
+        self._next: Timer | None = None
 
     def count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
-        """Count anew, from a rank on where the tasks before it were counted: `so_far`."""
+        """Count from a rank on; `so_far` match before it."""
         self.stop()
-        host, bar = self._pane.host, self._pane.query_one(FilterBar)
-        found = host.current_list
+        context, bar = self._pane.context, self._pane.filter_bar
+        found = context.state.current_list
         if not only or found is None:
             bar.say(f"{count(found.total, 'task')}" if found is not None else "")
             return
-        more, end = pages.count_on(host.bridge.db, host.list_id, rank, only)
+        more, end = pages.count_on(context.db, context.state.list_id, rank, only)
         so_far += more
         bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
         if end is not None:
-            self._going_on = self._pane.set_timer(_PAUSE, lambda: self.count(only, end, so_far))
+            self._next = self._pane.set_timer(PAUSE, lambda: self.count(only, end, so_far))
 
     def stop(self) -> None:
-        """Count no further."""
-        if self._going_on is not None:
-            self._going_on.stop()
-        self._going_on = None
+        """Stop counting."""
+        if self._next is not None:
+            self._next.stop()
+        self._next = None

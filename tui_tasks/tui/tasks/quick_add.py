@@ -24,18 +24,19 @@ from tui_tasks.tui.widgets.styles import Part
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.inputs.text_line import AddWords
 
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 
 
-# So many lines are made a task each at once.
+# The most pasted lines that become a task each.
 MOST_LINES: Final = 10_000
 
 
 @dataclass(slots=True)
 class Place:
-    """Where the next task goes: below or above another, None: at the end of the list. What was added moves it on."""
+    """Where the next task goes: below or above the task `beside`, None: to the end of the list."""
 
     beside: str | None = None
     above: bool = False
@@ -43,7 +44,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """A task to be added: what was typed, and the uids of the tasks it comes after."""
+    """A task to be added: what was typed, and the uids of the tasks that it waits for."""
 
     draft: Draft
     depends_on: tuple[str, ...] = ()
@@ -51,36 +52,37 @@ class NewTask:
 
 
 class AddPreview(FrameLine):
-    """What was understood."""
+    """How the typed line is understood."""
 
     parts: Sequence[Part] = ()
 
     def left(self, width: int) -> Sequence[Part]:
-        """What was understood."""
+        """Return the parts, indented."""
         return [("   ", ""), *self.parts]
 
 
 class QuickAdd(AppAccess, Vertical):
-    """Opened by `n` and `N`, for one task after another until Esc. Posts `Add`, and `Closed` when it is gone."""
+    """A line for one task after another, until Esc."""
 
     class Add(Message):
-        """Add these at a place; `describe` with a text from $EDITOR, `more` by the form with all fields.
+        """Tasks are to be added at a place.
 
-        `text` is what was typed, for the line to have it again where nothing could be added.
+        `describe`: with a description from $EDITOR; `more`: after the form with all fields. `text` is what was typed:
+        the line gets it back where nothing could be added.
         """
 
         def __init__(
-            self, wishes: Sequence[NewTask], place: Place, text: str, *, describe: bool = False, more: bool = False
+            self, tasks: Sequence[NewTask], place: Place, text: str, *, describe: bool = False, more: bool = False
         ) -> None:
             super().__init__()
-            self.wishes = wishes
+            self.tasks = tasks
             self.place = place
             self.text = text
             self.describe = describe
             self.more = more
 
     class Closed(Message):
-        """The line is gone."""
+        """The line was closed."""
 
     DEFAULT_CSS = """
     QuickAdd { height: 2; display: none; }
@@ -90,13 +92,17 @@ class QuickAdd(AppAccess, Vertical):
     QuickAdd AddWords { width: 1fr; }
     """
 
-    def __init__(self, find: Callable[[int], TaskLine | None], *, id: str | None = None) -> None:
+    def __init__(self, context: Context, find: Callable[[int], TaskLine | None], *, id: str | None = None) -> None:
+        """`find` returns the task of the list that has a number."""
         super().__init__(id=id)
+        self.context = context
         self._find = find
-        # A number means the task that had it when it was typed, whatever comes in since.
-        self._meant: dict[int, TaskLine | None] = {}
+        # A number means the task that had it when it was typed, whatever changes since.
+        self._numbered: dict[int, TaskLine | None] = {}
         self._place = Place()
         self._description = ""
+        self._preview_line = AddPreview(context)
+        # Made when the line is first opened: `Input` takes long to import.
         self._words: AddWords | None = None
 
     @property
@@ -105,11 +111,11 @@ class QuickAdd(AppAccess, Vertical):
         return self.has_class("-open")
 
     def open(self, beside: str | None, *, above: bool) -> None:
-        """Begin a task below or above another, or at the end of the list. The first time it takes a moment."""
+        """Begin a task below or above another, None: at the end of the list. The first time, the line is made."""
         if self._words is not None:
             self._begin(Place(beside, above))
         else:
-            self.host.opening(self._make(Place(beside, above)))
+            self.context.open_in_turn(self._make(Place(beside, above)))
 
     async def _make(self, place: Place) -> None:
         from tui_tasks.tui.inputs.text_line import AddWords
@@ -117,7 +123,7 @@ class QuickAdd(AppAccess, Vertical):
         if self._words is None:
             keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._take_lines)
-            await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), AddPreview())
+            await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), self._preview_line)
             self._words = words
         self._begin(place)
 
@@ -129,26 +135,26 @@ class QuickAdd(AppAccess, Vertical):
         self._words.focus()
 
     def _write(self, text: str, description: str = "") -> None:
-        """Have this in the line."""
+        """Put text in the line."""
         assert self._words is not None
-        self._meant.clear()
+        self._numbered.clear()
         self._description = description
         self._words.value = text
         self._words.action_end()
         self._preview()
 
     def give_back(self, event: Add) -> None:
-        """Have in the line again what could not be added, unless something else is being typed."""
+        """Put what could not be added back in the line, unless something else is being typed."""
         if self.is_open and self._words is not None and not self._words.value:
-            self._write(event.text, event.wishes[0].description if len(event.wishes) == 1 else "")
+            self._write(event.text, event.tasks[0].description if len(event.tasks) == 1 else "")
 
     def close(self) -> None:
-        """Forget it."""
+        """Close the line; what was typed is dropped."""
         self.remove_class("-open")
         self.post_message(self.Closed())
 
     def add(self) -> None:
-        """Add it."""
+        """Add the task."""
         self._add()
 
     def more(self) -> None:
@@ -160,25 +166,25 @@ class QuickAdd(AppAccess, Vertical):
         self._add(describe=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what is understood."""
+        """Show how the line is understood."""
         event.stop()
         self._preview()
 
     def on_descendant_focus(self) -> None:
-        """The footer tells of the keys here."""
-        self.host.hint(*HINTS)
+        """Show the keys of this line in the footer."""
+        self.context.hint(*HINTS)
 
     def on_descendant_blur(self) -> None:
-        """The footer tells of the pane's keys again."""
-        self.host.hint()
+        """Show the pane's keys in the footer again."""
+        self.context.hint()
 
-    def _mean(self, number: int) -> TaskLine | None:
-        if number not in self._meant:
-            self._meant[number] = self._find(number)
-        return self._meant[number]
+    def _task_of(self, number: int) -> TaskLine | None:
+        if number not in self._numbered:
+            self._numbered[number] = self._find(number)
+        return self._numbered[number]
 
     def _parsed(self, text: str) -> Draft:
-        return parse(text, local_time(self.host.now(), self.host.zone))
+        return parse(text, local_time(self.context.clock.now(), self.context.clock.zone))
 
     def _add(self, *, describe: bool = False, more: bool = False) -> None:
         assert self._words is not None
@@ -186,25 +192,25 @@ class QuickAdd(AppAccess, Vertical):
         draft = self._parsed(text)
         wrong = self._wrong(draft)
         if wrong and not more:
-            self.host.say(wrong)
+            self.context.say(wrong)
             return
-        wish = NewTask(draft, self._depends_on(draft), self._description)
-        self.post_message(self.Add([wish], self._place, text, describe=describe, more=more))
+        task = NewTask(draft, self._depends_on(draft), self._description)
+        self.post_message(self.Add([task], self._place, text, describe=describe, more=more))
         if describe or more:
             self.close()
         else:
             self._write("")
 
     def _depends_on(self, draft: Draft) -> tuple[str, ...]:
-        return tuple(task.uid for number in draft.after if (task := self._mean(number)))
+        return tuple(task.uid for number in draft.after if (task := self._task_of(number)))
 
     # Several lines
 
     def _take_lines(self, text: str) -> None:
-        self.host.flow(self._ask_of_lines(text))
+        self.context.run(self._ask_of_lines(text))
 
     async def _ask_of_lines(self, text: str) -> None:
-        """Ask what several lines that were pasted are, and do it; nothing at all where the human goes back."""
+        """Ask whether pasted lines are tasks or a description, and do that; nothing where the human goes back."""
         from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
         assert self._words is not None
@@ -214,21 +220,21 @@ class QuickAdd(AppAccess, Vertical):
         whole = "the description of this task" if typed.strip() else "one task: first its title, then its description"
         choices = [Choice("t", f"a task a line: {count(len(items), 'task')}", "", too_many), Choice("d", whole)]
         title = f"{count(len(text.splitlines()), 'line')} were pasted"
-        key = await self.host.push_screen_wait(Menu(self.context, title, choices))
+        key = await self.context.ask(Menu(self.context, title, choices))
         if key == "t":
-            self.post_message(self.Add([self._wish_of(item) for item in items], self._place, typed))
+            self.post_message(self.Add([self._task_from(item) for item in items], self._place, typed))
             self._write("")
         elif key == "d":
             name, _, rest = text.strip().partition("\n") if not typed.strip() else (typed, "", text.strip("\n"))
             self._write(name.strip(), rest.strip("\n"))
 
-    def _wish_of(self, item: str) -> NewTask:
-        """What a line asks for; one that is not understood is a title as it stands."""
+    def _task_from(self, item: str) -> NewTask:
+        """Return the task of a pasted line; a line with a mistake in it is a title as it stands."""
         draft = self._parsed(item)
         return NewTask(Draft(item)) if self._wrong(draft) else NewTask(draft, self._depends_on(draft))
 
     def _wrong(self, draft: Draft) -> str:
-        missing = [number for number in draft.after if self._mean(number) is None]
+        missing = [number for number in draft.after if self._task_of(number) is None]
         if missing:
             return f"there is no #{missing[0]} in this list"
         return draft.problem or ("" if draft.name else "a task needs a title")
@@ -237,19 +243,19 @@ class QuickAdd(AppAccess, Vertical):
         draft = self._parsed(self._words.value if self._words is not None else "")
         parts: list[Part] = []
         for number in draft.after:
-            task = self._mean(number)
+            task = self._task_of(number)
             name = safe_line(task.name, 24) if task is not None else "is not there"
             parts.append((f"after #{number} {name}", "" if task is not None else "$state-failed"))
         parts += [(safe_line(draft.agent, 24), "$state-in-progress")] if draft.agent else []
         parts += [(safe_line(tag, 24), "") for tag in draft.tags]
         parts += [(vocab.priority_word(draft.priority), "$state-overdue")] if draft.priority is not None else []
-        now = local_time(self.host.now(), self.host.zone)
+        now = local_time(self.context.clock.now(), self.context.clock.zone)
         for name, value in draft.fields.items():
             parts.append((f"no {name}" if value is None else FIELDS[name].long(value, now), ""))
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []
-        preview = self.query_one(AddPreview)
+        preview = self._preview_line
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
         preview.parts = joined[1:] or [(SIGNS_HELP, "$muted")]
         preview.again()

@@ -33,7 +33,7 @@ from tui_tasks.tui.widgets.content import block, plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 FIELDS: dict[str, str] = {
     "name": "Title",
@@ -57,27 +57,34 @@ class Form:
 
 
 class EditScreen(FormScreen[Form]):
-    """Title, fields and description. Result: what was typed, once `check` has nothing against it; None: left."""
+    """A task's fields to type in. Result: what was typed, once `check` has no objection; None: left without saving."""
 
     AUTO_FOCUS = "WordLine"
 
     def __init__(
-        self, title: str, form: Form, check: Callable[[Form], str], *, task: Task | None = None, focus: str = "name"
+        self,
+        context: Context,
+        title: str,
+        form: Form,
+        check: Callable[[Form], str],
+        *,
+        task: Task | None = None,
+        focus: str = "name",
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         self._head = title
         self._form = form
-        # What the fields make of it: an end of line of another sort was not typed.
+        # The form as its widgets return it before anything is typed: they may turn one end of line into another.
         self._shown = form
         self._check = check
         self._editing = task
         self._first = focus
 
     def compose(self) -> ComposeResult:
-        """The fields, each a line but the description; those that few tasks have are last."""
+        """The fields, each a line but the description; fields that few tasks have come last."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
-            yield Rule()
+            yield Rule(self.context)
             with Horizontal(classes="field"):
                 yield Static(plain(" Title  "))
                 yield WordLine(self._form.name, id="name")
@@ -90,7 +97,7 @@ class EditScreen(FormScreen[Form]):
                 with Horizontal(classes="field"):
                     yield Static(plain(f" {FIELDS[field.name]:<9}"))
                     yield WordLine(text, id=f"field-{field.name}", placeholder=field.example)
-            yield FootLine(id="foot")
+            yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
         """Say what the keys are."""
@@ -102,7 +109,7 @@ class EditScreen(FormScreen[Form]):
 
     @property
     def form(self) -> Form:
-        """What is typed now; what nobody has touched is as it was given."""
+        """What is typed now; a field that nobody touched is exactly as it was given."""
         typed = self._read()
         untouched = {
             each.name: getattr(self._form, each.name)
@@ -123,7 +130,7 @@ class EditScreen(FormScreen[Form]):
         """Say so when the task is changed by somebody else meanwhile; what is typed stays."""
         if self._editing is None or self._editing.uid not in changes.tasks():
             return
-        now = queries.any_task(self.host.bridge.db, self._editing.uid)
+        now = queries.any_task(self.context.db, self._editing.uid)
         if now is None or now.deleted:
             self._warn("deleted meanwhile")
         elif any(getattr(now, name) != getattr(self._editing, name) for name in FIELDS):
@@ -139,15 +146,15 @@ class EditScreen(FormScreen[Form]):
         self.focus_next()
 
     def action_save(self) -> None:
-        """Take it, where nothing is against it."""
+        """Save, unless `check` objects."""
         wrong = self._check(self.form)
         if wrong:
-            self.host.say(wrong)
+            self.context.say(wrong)
         else:
             self.dismiss(self.form)
 
     def action_outside(self) -> None:
-        """Write the description elsewhere."""
+        """Write the description in $EDITOR."""
         from tui_tasks.tui.inputs import editor
 
         text = editor.edit(self.context, self.query_one(LongText).value)
@@ -170,8 +177,11 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
         Binding("escape,e", "choose(None)", "Back to the form", show=False),
     ]
 
-    def __init__(self, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    def __init__(
+        self, context: Context, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]
+    ) -> None:
         super().__init__()
+        self.context = context
         self._head = title
         self._who = who
         self._mine = mine
@@ -181,11 +191,11 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
         """The fields that both changed."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"))
-            yield Rule()
+            yield Rule(self.context)
             with Horizontal(id="sides"):
                 yield from self._side("Yours", self._mine)
                 yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)
-            yield FootLine(id="foot")
+            yield FootLine(self.context, id="foot")
 
     @staticmethod
     def _side(title: str, texts: Mapping[str, str]) -> ComposeResult:
@@ -205,14 +215,14 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
 
 
 class TaskForm:
-    """Opens the form on a task or a draft, and turns what was typed into fields."""
+    """Turns a task into the form and what was typed in the form into fields."""
 
-    def __init__(self, app: TaskApp) -> None:
-        self.app = app
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._numbers: dict[int, str | None] = {}
 
     def read(self, form: Form, name: str = "") -> Draft:
-        """What the line of fields says, with a title."""
+        """Return what the line of fields and the other lines say, with a title."""
         draft = parse(form.fields, self._now())
         typed: dict[str, Any] = {}
         problem = draft.problem
@@ -224,25 +234,25 @@ class TaskForm:
         return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields, problem=problem)
 
     def _now(self) -> datetime:
-        return task_fields.local_time(self.app.now(), self.app.zone)
+        return task_fields.local_time(self._context.clock.now(), self._context.clock.zone)
 
     def written(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """The lines of `task_fields.FIELDS` for these values."""
+        """Return the lines of `task_fields.FIELDS` for these values."""
         now, each = self._now(), [(field, values.get(name)) for name, field in task_fields.FIELDS.items()]
         return tuple("" if value is None else field.write(value, now) for field, value in each)
 
     def remember(self, number: int, uid: str) -> None:
-        """Let a number mean this task."""
+        """Make a number mean this task."""
         self._numbers[number] = uid
 
     def uid_of(self, number: int) -> str | None:
-        """The task that had a number when it was first asked for."""
+        """Return the task that had a number when it was first typed."""
         if number not in self._numbers:
-            self._numbers[number] = self.app.uid_at(number)
+            self._numbers[number] = self._context.numbers.at(self._context.state.list_id, number)
         return self._numbers[number]
 
     def wrong(self, form: Form) -> str:
-        """What keeps the form from being saved, or nothing."""
+        """Return what keeps the form from being saved; empty where nothing does."""
         draft = self.read(form)
         if not form.name.strip():
             return "a task needs a title"
@@ -254,7 +264,7 @@ class TaskForm:
         return draft.problem or (f"there is no #{missing[0]} in this list" if missing else "")
 
     def values(self, form: Form) -> dict[str, Any]:
-        """The fields of a task as the state has them."""
+        """Return the fields of a task with the values that operations take."""
         draft = self.read(form)
         return {
             "name": form.name.strip(),
@@ -267,10 +277,10 @@ class TaskForm:
         }
 
     def of(self, task: Task) -> Form:
-        """The form of a task as it is, less what has no place in it: tasks of other lists, tags of several lines."""
+        """Return the form of a task, without dependencies on other lists and tags that quick add cannot write."""
         after = []
         for uid in task.depends_on:
-            number = self.app.number_here(uid)
+            number = self._context.numbers.number_of(uid, self._context.state.list_id)
             if number:
                 self._numbers[number] = uid
                 after.append(number)
@@ -282,53 +292,53 @@ class TaskForm:
         """Let the human edit a task; save what they changed and nothing else."""
         asked = form = self.of(task)
         while True:
-            screen = EditScreen(f"Edit #{self.app.place_of(task.uid)}", form, self.wrong, task=task)
-            typed = await self.app.push_screen_wait(screen)
+            title = f"Edit #{self._context.numbers.number_of(task.uid)}"
+            typed = await self._context.ask(EditScreen(self._context, title, form, self.wrong, task=task))
             if typed is None:
                 return
             changes = self._changes(task, asked, typed)
-            if await save(self.app, task, changes):
+            if await save(self._context, task, changes):
                 return
             form = typed
 
     def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
-        """The fields that the human changed: of the line of fields only what differs from what it said."""
+        """Return the fields that the human changed. Values that the form could not hold are kept."""
         was, now = self.values(asked), self.values(typed)
         changes = {name: value for name, value in now.items() if value != was[name]}
         for name in ("depends_on", "tags"):
             if name in changes:
-                out_of_form = (each for each in getattr(base, name) if each not in was[name])
-                changes[name] = tuple(dict.fromkeys((*changes[name], *out_of_form)))
+                not_in_form = (each for each in getattr(base, name) if each not in was[name])
+                changes[name] = tuple(dict.fromkeys((*changes[name], *not_in_form)))
         return changes
 
 
-async def save(app: TaskApp, base: Task, changes: dict[str, Any]) -> bool:
-    """Save what the human changed of a task as they read it. False: they want to go on typing.
+async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
+    """Save what the human changed of the task `base`; return False where they want to go on typing.
 
-    Where somebody else has changed other fields meanwhile, both changes hold. Where it is the same field, the human
-    sees both texts and chooses; the one that gives way stays in the journal.
+    Where somebody else changed other fields meanwhile, both changes hold. Where it is the same field, the human sees
+    both texts and chooses; the one that gives way stays in the journal.
     """
     if not changes:
         return True
     version = base.version
     while True:
         try:
-            await app.bridge.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
+            await context.link.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
             return True
         except Conflict as conflict:
             if "version" not in conflict.data:
                 raise
-        now = queries.any_task(app.bridge.db, base.uid)
+        now = queries.any_task(context.db, base.uid)
         if now is None or now.deleted:
             raise NotFound("task", base.uid)
         both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
         version = now.version
         if not both:
             continue
-        mine = {name: _shown(app, name, changes[name]) for name in both}
-        theirs = {name: _shown(app, name, getattr(now, name)) for name in both}
-        title = f"#{app.place_of(base.uid)} was changed by {now.updated_by} while you were typing"
-        choice = await app.push_screen_wait(ConflictScreen(title, now.updated_by, mine, theirs))
+        mine = {name: _text_of(context, name, changes[name]) for name in both}
+        theirs = {name: _text_of(context, name, getattr(now, name)) for name in both}
+        title = f"#{context.numbers.number_of(base.uid)} was changed by {now.updated_by} while you were typing"
+        choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
         if choice is None:
             return False
         if choice == "theirs":
@@ -337,30 +347,30 @@ async def save(app: TaskApp, base: Task, changes: dict[str, Any]) -> bool:
                 return True
 
 
-async def edit_outside(app: TaskApp, task: Task) -> None:
+async def edit_outside(context: Context, task: Task) -> None:
     """Let the human edit title and description in their own editor, until what they wrote can be saved."""
     from tui_tasks.tui.inputs import editor
 
-    text = editor.edit(app.context, editor.as_document(task.name, task.description))
+    text = editor.edit(context, editor.as_document(task.name, task.description))
     while text is not None:
         name, description = editor.from_document(text, task.description)
         changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
         if description != task.description:
             changes["description"] = description
         if not name:
-            app.say("A task needs a title; nothing was saved.")
-        if not name or await save(app, task, changes):
+            context.say("A task needs a title; nothing was saved.")
+        if not name or await save(context, task, changes):
             return
-        text = editor.edit(app.context, text) or text
+        text = editor.edit(context, text) or text
 
 
-def _shown(app: TaskApp, name: str, value: Any) -> str:
+def _text_of(context: Context, name: str, value: Any) -> str:
     if name == "priority":
         return vocab.priority_word(value)
     if name == "depends_on":
-        return ", ".join(f"#{app.place_of(uid)}" for uid in value) or "—"
+        return ", ".join(f"#{context.numbers.number_of(uid)}" for uid in value) or "—"
     if name == "tags":
         return " ".join(f"#{tag}" for tag in value) or "—"
     if name in task_fields.FIELDS and value is not None:
-        return task_fields.FIELDS[name].long(value, task_fields.local_time(app.now(), app.zone))
+        return task_fields.FIELDS[name].long(value, task_fields.local_time(context.clock.now(), context.clock.zone))
     return value or "—"

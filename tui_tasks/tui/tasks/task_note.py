@@ -1,4 +1,4 @@
-"""What a task tells beside its name, alike in list and board: how urgent it is, who asks what, what was said last."""
+"""What list and board show of a task beside its name: due date, priority, questions, what was said last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.app.context import Context
 
 _NOTE_CHARS: Final = 400
 _PRIORITIES: Final[dict[int, Part]] = {
@@ -25,52 +25,52 @@ _PRIORITIES: Final[dict[int, Part]] = {
 }
 
 
-def ask_of(app: TaskApp, task: TaskLine) -> Ask | None:
-    """The oldest open question about a task."""
-    return next((ask for ask in app.situation.asks if ask.task_uid == task.uid), None)
+def ask_of(context: Context, task: TaskLine) -> Ask | None:
+    """Return the oldest open question about a task."""
+    return next((ask for ask in context.state.asks if ask.task_uid == task.uid), None)
 
 
-def last_word(app: TaskApp, task: TaskLine, state: str) -> str:
-    """The newest entry of the log of a task in progress, quoted, or of one that failed or was left, as the reason."""
+def last_word(context: Context, task: TaskLine, state: str) -> str:
+    """Return the newest log entry: quoted for a task in progress, the reason for one that failed or was given up."""
     if state not in ("in_progress", "failed", "skipped", "cancelled"):
         return ""
-    log = overview.log_page(app.bridge.db, task.uid, 1)
+    log = overview.log_page(context.db, task.uid, 1)
     if not log:
         return ""
     return quoted(log[0].message) if state == "in_progress" else safe_line(log[0].message, _NOTE_CHARS)
 
 
 def quoted(text: str) -> str:
-    """What somebody said, as one safe line."""
+    """Return what somebody said as one safe line in quotes."""
     return f'"{safe_line(text, _NOTE_CHARS)}"'
 
 
-def field_parts(app: TaskApp, task: Any, *, long: bool = False) -> Iterator[tuple[Part, int]]:
-    """What to tell of `task_fields.FIELDS`, each with the microseconds for which it stays true; what is late is marked.
+def field_parts(context: Context, task: Any, *, long: bool = False) -> Iterator[tuple[Part, int]]:
+    """Return a part for each of `task_fields.FIELDS` with a value, and for how many microseconds it stays true.
 
-    `task`: a `Task`, or a line of a page, which has some of the fields.
+    A value that is late is marked. `task`: a `Task`, or a `TaskLine`, which has some of the fields.
     """
     values = task_fields.of(task)
     if not values:
         return
-    now = task_fields.local_time(app.now(), app.zone)
+    now = task_fields.local_time(context.clock.now(), context.clock.zone)
     late = look("overdue")
     for name, value in values.items():
         field = task_fields.FIELDS[name]
         words = (field.long if long else field.short)(value, now)
         is_late = not task.finished_at and field.is_late(value, now)
-        mark = f"{late.mark(ascii_only=app.ascii_only)} " if is_late else ""
+        mark = f"{late.mark(ascii_only=context.ascii_only)} " if is_late else ""
         yield (f"{mark}{words}", late.color if is_late else "$muted"), field.lasts(value, now)
 
 
-def notes(app: TaskApp, task: TaskLine, state: str) -> list[Part]:
-    """Priority, what it is due, tags, and what was asked or said last, for one line; the first matter most."""
-    found = [] if task.finished_at else [part for part, _ in field_parts(app, task)]
+def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
+    """Return due date, priority, tags, and what was asked or said last, the most important first."""
+    found = [] if task.finished_at else [part for part, _ in field_parts(context, task)]
     found += [_PRIORITIES[task.priority]] if task.priority in _PRIORITIES and not task.finished_at else []
     found += [(f"#{safe_line(tag, 20)}", "$muted") for tag in task.tags]
-    ask = ask_of(app, task) if state == "needs_you" else None
+    ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
         found.append((f"{safe_line(ask.agent, 16)} asks: {quoted(ask.question)}", "$state-needs-you"))
-    elif word := last_word(app, task, state):
+    elif word := last_word(context, task, state):
         found.append((word, "$muted"))
     return found

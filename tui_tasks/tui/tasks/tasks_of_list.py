@@ -1,4 +1,4 @@
-"""Where the rows of windows come from: pages of a list."""
+"""The tasks of one list, as rows of a list on screen."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from tui_tasks.tui.app.app_state import AppState
 
 
 class TasksOfList:
-    """The tasks of one list in order, those that are wanted: a `Source` of rows.
+    """A `Source` of the tasks of a list that match a filter, in the order of the list.
 
-    With a filter, a page may be cut short where nothing is found for long; asked for the same again it goes on.
+    With a filter, a read ends early where nothing matches for long; repeated, it goes on from there.
     """
 
-    def __init__(self, db: Database, seen: AppState, list_id: int, only: Filter = ALL) -> None:
+    def __init__(self, db: Database, state: AppState, list_id: int, only: Filter = ALL) -> None:
         self._db = db
-        self._seen = seen
+        self._state = state
         self.list_id = list_id
         self.only = only
+        # How far the read from a rank in a direction has come, where it ended early.
         self._reached: dict[tuple[str, bool], str] = {}
 
     def first(self, limit: int) -> TaskPage:
@@ -50,7 +51,7 @@ class TasksOfList:
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
         found = pages.lines(self._db, self.list_id, keys, self.only)
-        # What was passed over as unwanted may be wanted by now.
+        # A task that a read passed over may match by now: that read begins anew.
         for (rank, backwards), reached in list(self._reached.items()):
             low, high = (reached, rank) if backwards else (rank, reached)
             if any(low <= row.rank <= high for row in found.values()):
@@ -66,11 +67,11 @@ class TasksOfList:
         return row.rank
 
     def place(self, row: TaskLine) -> int:
-        """See `Source`; with a filter one row's place says nothing of the next one's."""
-        return -1 if self.only else self._seen.places.ahead(self.list_id, row.rank)
+        """See `Source`; with a filter, the rows between two that match are not counted."""
+        return -1 if self.only else self._state.numbers.ahead(self.list_id, row.rank)
 
     def total(self) -> int:
         """See `Source`."""
-        # In a backup that was put in the database's place there may be no such list.
-        found = self._seen.lists.get(self.list_id)
+        # The list may be missing in a backup that was put in the database's place.
+        found = self._state.lists.get(self.list_id)
         return -1 if self.only else found.total if found else 0

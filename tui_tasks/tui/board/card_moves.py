@@ -1,0 +1,183 @@
+"""Moving cards: to another column, which sets their status; within a column, which is their place in the list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from textual.geometry import Offset
+
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import MoveTask
+from tui_tasks.core.read.tasks import board_pages, pages
+from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU, OPEN, Card
+from tui_tasks.text.glyphs import look
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.board.cards_of_column import CardsOfColumn
+from tui_tasks.tui.board.column_spec import ColumnSpec
+from tui_tasks.tui.board.columns import Column
+from tui_tasks.tui.rows.row_list import VirtualList
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.board.board_pane import BoardPane
+
+
+class CardMoves(Controller):
+    """Moves the marked cards of a board, else the cursor's card, or the one that was dragged."""
+
+    def __init__(self, pane: BoardPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+        # Held until a move is written, so that the next one, typed at once, begins where it ends.
+        self._lock = asyncio.Lock()
+
+    # To another column
+
+    async def do_card_left(self) -> None:
+        """Move to the next column to the left that a card can be moved to."""
+        await self._move_by(-1)
+
+    async def do_card_right(self) -> None:
+        """Move to the next column to the right that a card can be moved to."""
+        await self._move_by(1)
+
+    async def _move_by(self, by: int) -> None:
+        uids = self._pane.selection()
+        async with self._lock:
+            here = self._column_of(uids[0])
+            into = self.next_column(here, by)
+            if into is not None:
+                await self._put_into(uids, into)
+            else:
+                name = self._pane.specs[here].name
+                self._context.say(f"{name} is the {'first' if by < 0 else 'last'} column")
+
+    def next_column(self, at: int, by: int) -> ColumnSpec | None:
+        """Return the next column in a direction that a card can be moved to."""
+        specs = self._pane.specs
+        ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
+        return next((spec for spec in ahead if spec.sets is not None), None)
+
+    def column_for_cursor(self, by: int) -> ColumnSpec | None:
+        """Return the column that the cursor's card would go to; None where it cannot be moved that way."""
+        card, into = self._pane.row_list.row, self.next_column(self._pane.at, by)
+        if card is None or into is None or (card.part == NEEDS_YOU and into.sets in OPEN):
+            return None
+        return into
+
+    def _column_of(self, uid: str) -> int:
+        """Return the column that a card is in by now, even before the screen shows it there."""
+        card = self._card(uid)
+        at = self._pane.column_with(card) if card is not None else None
+        return self._pane.at if at is None else at
+
+    async def _put_into(self, uids: Sequence[str], spec: ColumnSpec) -> None:
+        """Move cards to a column, or say why not."""
+        cards = board_pages.find(self._context.db, self._context.state.list_id, uids)
+        refusal = self._why_not_into(cards.values(), spec)
+        if refusal:
+            self._context.say(refusal)
+            return
+        assert spec.sets is not None
+        try:
+            if await self._pane.task_actions.set_status(list(cards), spec.sets):
+                self._pane.row_list.clear_marks()
+        except Conflict as conflict:
+            self._context.say(self._message(conflict))
+
+    def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
+        """Return what keeps cards from being moved to a column, for people; the state may still refuse."""
+        if spec.sets is None:
+            return "A card comes here when its agent asks you something"
+        for card in cards:
+            if card.part == NEEDS_YOU and spec.sets in OPEN:
+                return f"{self._named(card)} waits for your answer: {self._context.keymap.key_of('asks')}"
+            if card.status == spec.sets:
+                return f"{self._named(card)} is {look(spec.sets).word} already"
+        return ""
+
+    def _message(self, conflict: Conflict) -> str:
+        """Return the text of a refusal, with number and name in place of a uid."""
+        first = pages.line(self._context.db, str(conflict.data.get("in_progress")))
+        if first is None:
+            return conflict.message
+        return f"{self._named(first)} is in progress, and this list takes one at a time"
+
+    def _named(self, task: pages.TaskLine) -> str:
+        return f"#{self._context.numbers.number(task)} {safe_line(task.name, 30)}"
+
+    # Within a column
+
+    async def do_card_down(self) -> None:
+        """Move below the next card."""
+        await self._step(1)
+
+    async def do_card_up(self) -> None:
+        """Move above the previous card."""
+        await self._step(-1)
+
+    async def _step(self, by: int) -> None:
+        uid, source = self._pane.row_list.cursor, self._pane.row_list.source
+        async with self._lock:
+            card = self._card(uid)
+            if card is not None and source is not None:
+                near = source.after(card, 1) if by > 0 else source.before(card, 1)
+                await self._pass(card, next(iter(near), None), after=by > 0)
+
+    def _card(self, uid: str | None) -> Card | None:
+        return board_pages.find(self._context.db, self._context.state.list_id, [uid or ""]).get(uid or "")
+
+    async def _pass(self, card: Card, other: Card | None, *, after: bool) -> None:
+        """Put a card right behind or before another of its column."""
+        if other is None or other.uid == card.uid:
+            return
+        if other.part != card.part:
+            self._context.say(f"The {look(other.part).word} ones stand apart in this column")
+        elif after:
+            await self._context.link.commit(MoveTask(card.uid, after=other.uid))
+        else:
+            await self._context.link.commit(MoveTask(card.uid, before=other.uid))
+
+    # By mouse
+
+    def drag(self, event: VirtualList.Dragged) -> None:
+        """Show which column the card would be dropped on."""
+        over = self._column_at(event.at)
+        for column in self._pane.columns:
+            column.head.set_target(column is over and column.cards is not event.row_list)
+
+    def end_drag(self) -> None:
+        """Show no column as the target of a drag any more."""
+        for column in self._pane.columns:
+            column.head.set_target(False)
+
+    def drop(self, event: VirtualList.Dropped) -> None:
+        """Move the card to the column it was dropped on, or to its place there in its own."""
+        self.end_drag()
+        over = self._column_at(event.at)
+        if over is None:
+            return
+        if self._context.link.read_only:
+            self._context.say("read only")
+        elif over.cards is event.row_list:
+            self._context.run(self._drop_within(over, event))
+        else:
+            marks = event.row_list.marks
+            self._context.run(self._put_into(marks if event.key in marks else [event.key], over.spec))
+
+    async def _drop_within(self, column: Column, event: VirtualList.Dropped) -> None:
+        cards = column.cards
+        other = cards.row_at(event.at.y - cards.region.y)
+        if other is None:
+            other = cards.rows_held[-1 if event.at.y >= cards.region.y else 0]
+        async with self._lock:
+            card = self._card(event.key)
+            if card is not None and isinstance(cards.source, CardsOfColumn):
+                order = cards.source.order
+                await self._pass(card, other, after=order(other) > order(card))
+
+    def _column_at(self, at: Offset) -> Column | None:
+        columns = self._pane.columns
+        return next((column for column in columns if column.display and column.region.contains_point(at)), None)

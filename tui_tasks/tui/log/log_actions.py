@@ -1,0 +1,122 @@
+"""What the human does with the log as a whole: export it to a file, or drop its oldest entries."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.journal import compaction
+from tui_tasks.core.read.tasks.filter import Filter
+from tui_tasks.core.store import Store
+from tui_tasks.settings import paths
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND, count
+from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export, Stopped
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
+
+# Seconds between two messages on how far an export has come.
+_TELL_EVERY: Final = 0.5
+
+
+class LogActions(Controller):
+    """Exports what a log pane shows, one file at a time, and compacts the journal.
+
+    `only` returns the filter of the pane; `on_compacted` is called once entries were dropped.
+    """
+
+    def __init__(self, context: Context, only: Callable[[], Filter], on_compacted: Callable[[], None]) -> None:
+        self._context = context
+        self._only = only
+        self._on_compacted = on_compacted
+        # Set to end the export that is being written.
+        self._stop: threading.Event | None = None
+
+    # Compaction
+
+    async def do_log_compact(self) -> None:
+        """Drop the journal's oldest entries, once the human has seen how many."""
+        context = self._context
+        prompt = Prompt(context, "Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+        age = await context.ask(prompt)
+        if age is None or not age.strip():
+            return
+        before = compaction.instant(age.strip(), context.clock.now())
+        # In a thread, as it reads every entry that would go.
+        found = await asyncio.to_thread(_older_than, context.link.path, before, context.clock.now())
+        old = count(found, "entry", "entries")
+        drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
+        menu = Menu(context, "The tasks stay as they are", [drop, Choice("k", "Keep them")])
+        if await context.ask(menu) == "d":
+            dropped = await context.link.compact(before)
+            context.say(f"Dropped {count(dropped, 'entry', 'entries')} of the journal.")
+            self._on_compacted()
+
+    # Export
+
+    @property
+    def is_exporting(self) -> bool:
+        """Whether an export is being written."""
+        return self._stop is not None
+
+    def end_export(self) -> None:
+        """End the export that is being written; nothing of the file is left."""
+        if self._stop is not None:
+            self._stop.set()
+
+    async def do_log_export(self) -> None:
+        """Ask for format and file, and write the entries that match the filter."""
+        context, only = self._context, self._only()
+        if self.is_exporting:
+            context.say("An export is being written; Esc ends it.")
+            return
+        choices = [Choice("m", "Markdown, for people"), Choice("j", "JSON lines, as the channel sends them")]
+        what = "what the filter shows" if only else "the whole log"
+        key = await context.ask(Menu(context, f"Export {what} as", choices))
+        if key is None:
+            return
+        form = MARKDOWN if key == "m" else JSON_LINES
+        name = await context.ask(Prompt(context, "Into the file", self._file_name(form), done="Write"))
+        if name is not None and name.strip():
+            assert context.clock.zone is not None
+            try:
+                file = Path(paths.expanded(name.strip())).absolute()
+            except DatabaseRefused as refused:
+                context.say(f"{refused}; nothing was written")
+                return
+            await self._write(Export(file, context.link.path, form, context.clock.zone, only))
+
+    def _file_name(self, form: str) -> str:
+        at = datetime.fromtimestamp(self._context.clock.now() // SECOND, self._context.clock.zone)
+        return str(Path.cwd() / f"tui-tasks-log-{at:%Y-%m-%d-%H%M}.{form}")
+
+    async def _write(self, export: Export) -> None:
+        """Write in a thread, and tell now and then how far it has come."""
+        context, self._stop = self._context, threading.Event()
+        written = [0]
+        work = asyncio.create_task(asyncio.to_thread(export.run, lambda done: written.__setitem__(0, done), self._stop))
+        try:
+            while not (await asyncio.wait({work}, timeout=_TELL_EVERY))[0]:
+                context.say(f"Writing: {count(written[0], 'entry', 'entries')} so far. Esc ends it.")
+            context.say(f"Wrote {count(await work, 'entry', 'entries')} to {export.file}")
+        except Stopped:
+            context.say("The export was ended; nothing of it is left.")
+        except FileExistsError:
+            context.say(f"{safe_line(str(export.file), 60)} is there already; nothing was written.")
+        except OSError as error:
+            context.say(f"Cannot write {safe_line(str(export.file), 60)}: {error.strerror}")
+        finally:
+            self._stop = None
+
+
+def _older_than(path: str, before: int, now: int) -> int:
+    with Store(path, read_only=True) as store:
+        return compaction.older_than(store.db, before, now)

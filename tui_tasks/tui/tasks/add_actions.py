@@ -1,0 +1,119 @@
+"""Adding tasks: with quick add, with the form, and with a description written in $EDITOR."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations import AddTask, Operation
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.tasks.quick_add import NewTask, Place, QuickAdd
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.task_pane import TaskPane
+
+
+class AddActions(Controller):
+    """Opens the quick add of a pane and adds what is typed there."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+        # Held until an addition is written, so that the next one goes below it.
+        self._lock = asyncio.Lock()
+
+    def do_new(self) -> None:
+        """Add below the cursor."""
+        self._open(above=False)
+
+    def do_new_above(self) -> None:
+        """Add above the cursor."""
+        self._open(above=True)
+
+    def _open(self, *, above: bool) -> None:
+        self._pane.make_room()
+        self._pane.quick_add.open(self._pane.row_list.cursor, above=above)
+
+    def add_typed(self, event: QuickAdd.Add) -> None:
+        """Add what was typed, at once or after the editor or the form."""
+        self._context.run(self._add_typed(event))
+
+    async def _add_typed(self, event: QuickAdd.Add) -> None:
+        if event.more:
+            await self._add_with_form(event.tasks[0], event.place)
+        elif event.describe:
+            await self._add([self._described(event.tasks[0])], event.place)
+        else:
+            try:
+                await self._add(event.tasks, event.place)
+            except Refusal:
+                self._pane.quick_add.give_back(event)
+                raise
+
+    async def _add(self, tasks: Sequence[NewTask], place: Place) -> None:
+        """Add tasks as one change, in their order; the cursor goes to the last, and the next comes below that."""
+        async with self._lock:
+            added = await self._context.link.commit(*self._operations(tasks, place))
+            place.beside, place.above = added[-1].uid, False
+        self._pane.show_added(added[-1].uid)
+
+    def _operations(self, tasks: Sequence[NewTask], place: Place) -> list[Operation]:
+        db, state = self._context.db, self._context.state
+        home = state.current_list
+        assert home is not None
+        beside = pages.line(db, place.beside) if place.beside is not None else None
+        after, before = None, None
+        if beside is not None and not beside.deleted:
+            # Several tasks go before the same one, so that they keep their order.
+            below = pages.after(db, beside.list_id, beside.rank, 1) if len(tasks) > 1 and not place.above else None
+            before = beside.uid if place.above else below[0].uid if below else None
+            after = None if before is not None or below is not None else beside.uid
+            home = state.lists[beside.list_id]
+        return [
+            AddTask(
+                task.draft.name,
+                "" if before or after else home.uid,
+                description=task.description,
+                priority=task.draft.priority or 3,
+                tags=task.draft.tags,
+                agent=task.draft.agent,
+                depends_on=task.depends_on,
+                fields=task.draft.fields,
+                before=before,
+                after=after,
+            )
+            for task in tasks
+        ]
+
+    def _described(self, task: NewTask) -> NewTask:
+        """Return the task with title and description as the human changed them in the editor."""
+        from tui_tasks.tui.inputs import editor
+
+        text = editor.edit(self._context, editor.as_document(task.draft.name, task.description))
+        if text is None:
+            return task
+        name, description = editor.from_document(text, task.description)
+        draft = msgspec.structs.replace(task.draft, name=name or task.draft.name)
+        return replace(task, draft=draft, description=description)
+
+    async def _add_with_form(self, task: NewTask, place: Place) -> None:
+        from tui_tasks.dialects.quick_add_syntax import fields
+        from tui_tasks.tui.tasks.task_form import EditScreen, Form, TaskForm
+
+        form = TaskForm(self._context)
+        draft = task.draft
+        line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
+        for number, uid in zip(draft.after, task.depends_on, strict=False):
+            form.remember(number, uid)
+        begun = Form(draft.name, line, task.description, form.written(draft.fields))
+        typed = await self._context.ask(EditScreen(self._context, "New task", begun, form.wrong))
+        if typed is not None:
+            values = form.values(typed)
+            whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)
+            await self._add([whole], place)

@@ -1,0 +1,123 @@
+"""What the list and the board have in common: a cursor on a task, a filter, quick add, a detail, and their actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.inputs.filter_bar import FilterBar
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.tasks.add_actions import AddActions
+from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.tasks.filter_actions import FilterActions
+from tui_tasks.tui.tasks.mark_actions import MarkActions
+from tui_tasks.tui.tasks.quick_add import QuickAdd
+from tui_tasks.tui.tasks.task_actions import TaskActions
+from tui_tasks.tui.widgets.pane import Pane
+
+
+class TaskPane(Pane):
+    """A pane of tasks. Subclasses lay its parts out and say how the tasks that match a filter are shown."""
+
+    HAS_TASKS = True
+
+    row_list: VirtualList[Any]
+    """The list that keys are about: rows of tasks by their uids."""
+    detail: Detail
+
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
+        self.only: Filter = ALL
+        """The filter that rows are read with."""
+        self.task_actions = TaskActions(self)
+        self.mark_actions = MarkActions(self)
+        self.add_actions = AddActions(self)
+        self.filter_actions = FilterActions(self)
+        self.controllers = (
+            RowMoves(lambda: self.row_list),
+            self.task_actions,
+            self.mark_actions,
+            self.add_actions,
+            self.filter_actions,
+        )
+        self.filter_bar = FilterBar(self.filter_actions.completions)
+        self.quick_add = QuickAdd(context, self.numbered)
+
+    # What subclasses say
+
+    def show_matching(self, only: Filter) -> None:
+        """Show the tasks that match a filter."""
+        raise NotImplementedError
+
+    def nearby(self) -> Iterable[TaskLine]:
+        """Return the tasks whose tags and domains are offered while the human types."""
+        raise NotImplementedError
+
+    def show_added(self, uid: str) -> None:
+        """Put the cursor on a task that was added."""
+        if not self.row_list.move_to(uid):
+            self.context.say("Added; the filter hides it.")
+
+    def make_room(self) -> None:
+        """Clear the line above the rows: the filter or quick add is about to open there."""
+
+    # What the actions are about
+
+    def target(self) -> str | None:
+        """Return the uid of the cursor's task."""
+        return self.row_list.cursor
+
+    def selection(self) -> list[str]:
+        """Return the uids of the marked tasks, else of the cursor's task."""
+        target = self.target()
+        return self.row_list.marks or ([target] if target is not None else [])
+
+    def numbered(self, number: int) -> TaskLine | None:
+        """Return the task of the list that has a number."""
+        uid = self.context.numbers.at(self.context.state.list_id, number)
+        return pages.line(self.context.db, uid) if uid is not None else None
+
+    @property
+    def is_busy(self) -> bool:
+        """As `Pane.is_busy`."""
+        return self.quick_add.is_open or self.filter_bar.is_open or bool(self.row_list.marks)
+
+    def focus_rows(self) -> None:
+        """Give the keys to the rows, before the next key is handled."""
+        self.screen.set_focus(self.focus_target())
+
+    # The filter and quick add
+
+    def filter_by(self, text: str) -> None:
+        """As `Pane.filter_by`."""
+        self.filter_actions.open(text)
+
+    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+        """Show what matches."""
+        event.stop()
+        self.show_matching(self.filter_actions.filter_of(event.parsed))
+
+    def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
+        """Go back to the rows, with the filter."""
+        event.stop()
+        self.focus_rows()
+
+    def on_filter_bar_save(self, event: FilterBar.Save) -> None:
+        """Keep the filter under a name."""
+        event.stop()
+        self.filter_actions.save(event.text)
+
+    def on_quick_add_add(self, event: QuickAdd.Add) -> None:
+        """Add what was typed."""
+        event.stop()
+        self.add_actions.add_typed(event)
+
+    def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
+        """Go back to the rows."""
+        event.stop()
+        self.focus_rows()
