@@ -9,6 +9,7 @@ from textual import events
 
 from tests.tui.driving import opened, order, press, said, shown, task, until, write
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, EditTask, LogTask
 from tui_tasks.core.read import overview
 from tui_tasks.tui.inputs.text_line import AddWords, WordLine
@@ -414,7 +415,9 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         await write(pilot, "hurry")
         await press(app, pilot, "enter")
         newest = overview.changes(app.bridge.db, 0, 1_000)[-1]
-        assert (newest.kind, newest.uid) == ("message", "claude-2")
+        assert newest.kind == "message.sent"
+        sent = journal.since(app.bridge.db, newest.seq - 1, 1)[0].new
+        assert (sent["agent"], sent["text"]) == ("claude-2", "hurry")
 
 
 @pytest.mark.parametrize(
