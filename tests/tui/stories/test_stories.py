@@ -9,9 +9,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.evening import Jobs, with_agents
-from tests.tui.plan import Plan
+from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import SCREENSHOTS, Draw
 from tests.tui.week import BusyWeek
+from tui_tasks.core.operations import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
@@ -132,6 +133,16 @@ def test_an_empty_list_tells_what_to_do_next(
     with Store("tasks.db"):
         pass
     draw(make_app("tasks.db"), run_before=settled)
+
+
+@at_each_size("due")
+def test_the_list_tells_what_is_due_and_marks_what_is_overdue_where_there_is_no_room_to_tell(
+    evening: Plan, make_app: MakeApp, draw: Draw, picture: str
+) -> None:
+    due = {5: "2026-11-20", 6: "2026-11-21", 7: "2026-11-21T18:00:00.000+00:00", 8: "2026-11-28", 1: "2026-11-20"}
+    with Store(evening.path) as store:
+        store.commit(*(EditTask(evening[place], {"due": day}) for place, day in due.items()), actor="human", now=NOW)
+    draw(make_app(evening.path, list_name=evening.list_uid), run_before=settled)
 
 
 @at_each_size("read-only")

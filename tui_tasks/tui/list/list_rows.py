@@ -15,7 +15,7 @@ from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.tasks.task_note import field_parts, notes
+from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine, Rule
 from tui_tasks.tui.widgets.styles import Part
@@ -50,18 +50,21 @@ class TaskRows(VirtualList[TaskLine]):
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
         head = f"{number:>3}  "
-        tail = f" {age(row.updated_at, now):>4} "
-        if width >= 50:
-            tail = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}{tail}"
-        room = max(1, width - 3 - len(head) - len(tail))
+        who = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}" if width >= 50 else ""
+        tail = f"{age(row.updated_at, now):>4} "
+        room = max(1, width - 3 - len(head) - len(who) - 1 - len(tail))
         quiet = row.status in ("done", "skipped", "cancelled")
         under = " underline" if look_.drop else ""
+        titled = self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under)
+        late = late_mark(context, row) if len(titled) == 1 else None
         return (
             (cursor, "$primary bold" if look_.focused else "$muted"),
             (flag, "$changed"),
             (status.mark(ascii_only=ascii_only), status.color),
             (head, "$muted"),
-            *self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under),
+            *titled,
+            (who, "$muted"),
+            late or (" ", "$muted"),
             (tail, "$muted"),
         )
 

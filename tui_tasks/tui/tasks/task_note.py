@@ -63,6 +63,17 @@ def field_parts(context: Context, task: Any, *, long: bool = False) -> Iterator[
         yield (f"{mark}{words}", late.color if is_late else "$muted"), field.lasts(value, now)
 
 
+def late_mark(context: Context, task: TaskLine) -> Part | None:
+    """Return the mark of an open task with a value that is late, for a row without room for the value."""
+    values = {} if task.finished_at else task_fields.of(task)
+    if not values:
+        return None
+    now = task_fields.local_time(context.clock.now(), context.clock.zone)
+    late = look("overdue")
+    is_late = any(task_fields.FIELDS[name].is_late(value, now) for name, value in values.items())
+    return (late.mark(ascii_only=context.ascii_only), late.color) if is_late else None
+
+
 def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
     """Return due date, priority, tags, and what was asked or said last, the most important first."""
     found = [] if task.finished_at else [part for part, _ in field_parts(context, task)]
