@@ -231,6 +231,11 @@ def session_of(
 
     `stays`: it is for many requests, and whoever speaks in it is there until it ends.
     """
+    return session_for(identity_of(options), store, table or table_of(options), stays=stays)
+
+
+def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) -> Session:
+    """Make a session over a store for the one who speaks, inside the run of a job where this process is in one."""
     import msgspec
 
     from tui_tasks import clock
@@ -240,8 +245,8 @@ def session_of(
     from tui_tasks.settings.review import ReviewSettings
 
     store.review = ReviewSettings()
-    identity = msgspec.structs.replace(identity_of(options), inside_run=inside_run(os.environ, store.db))
-    return Session(store, table or table_of(options), identity, clock.now, presence=Presence(store, stays=stays))
+    identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
+    return Session(store, table, identity, clock.now, presence=Presence(store, stays=stays))
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:

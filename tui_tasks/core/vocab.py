@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
+# Still to be done.
+OPEN: Final = ("pending", "in_progress")
 CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
 # A dependency in one of these holds nobody up (docs: protocol, section 6, `tasks`).
 RELEASING: Final = frozenset({"done", "skipped", "cancelled"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
+import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, TimedOut
@@ -17,7 +18,7 @@ from tui_tasks.core.operations_jobs import (
     RunJob,
 )
 from tui_tasks.core.read.jobs import queries_jobs
-from tui_tasks.core.schedule.job_settings import YEAR
+from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
@@ -225,8 +226,6 @@ def _ended(job: Job, run: Run | None) -> dict[str, Any]:
 
 # Beyond the seed (docs: protocol, section 6)
 
-Seconds = Annotated[int, Meta(ge=0, le=YEAR)]
-
 
 class _Update(Arguments):
     uuid: Uuid
@@ -237,40 +236,15 @@ class _Update(Arguments):
     plan: Annotated[list[Text], Meta(min_length=1, description="All its moments.")] | None = None
     timezone: Text | None = None
     dedicated_context: Dedicated | None = None
-    catch_up: (
-        Annotated[
-            Literal["none", "one", "all"],
-            Meta(description="Start times missed while nothing ran (one: the latest)."),
-        ]
-        | None
-    ) = None
-    catch_up_cap: Annotated[int, Meta(description="Of all, at most (10).")] | None = None
-    stagger: Annotated[Seconds, Meta(description="Seconds between those (10).")] | None = None
-    start_deadline: Annotated[Seconds, Meta(description="Seconds until a due time is given up; 0: never.")] | None = (
-        None
-    )
-    overlap: (
-        Annotated[
-            Literal["skip", "queue", "allow"],
-            Meta(description="When due while it runs (skip)."),
-        ]
-        | None
-    ) = None
-    starts_per_hour: Annotated[int, Meta(description="At most; 0: no limit.")] | None = None
-    jitter: Annotated[Seconds, Meta(description="Seconds to spread starts over.")] | None = None
-    timeout: Annotated[Seconds, Meta(description="Seconds a run may take; 0: as configured.")] | None = None
-    retries: int | None = None
-    retry_delay: Annotated[Seconds, Meta(description="Seconds, doubled each time (60).")] | None = None
-    pause_after: Annotated[int, Meta(description="Failures in a row until disabled; 0: never.")] | None = None
-    keep_runs: Annotated[int, Meta(description="(100); only the human lowers it.")] | None = None
-    runner: Annotated[Text, Meta(description="One of the human's configured runners.")] | None = None
 
 
 _CHANGES = ("name", "system_prompt", "prompt", "plan", "timezone", "dedicated_context")
-_SETTINGS = tuple(_Update.__struct_fields__[_Update.__struct_fields__.index("catch_up") :])
+_SETTINGS = {name: kind | None for name, kind in get_type_hints(Settings, include_extras=True).items()}
+_SETTING_FIELDS = [(name, kind, None) for name, kind in _SETTINGS.items()]
+_UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_FIELDS, bases=(_Update,), kw_only=True))
 
 
-@SCHEDULER.tool("scheduler:update_task", _Update, writes=True)
+@SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Change a job, or how it is scheduled and run: at least one field besides the uuid. Its type stays.
 

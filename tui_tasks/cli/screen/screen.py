@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks import clock, terminal
+from tui_tasks.cli.options import session_for
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
@@ -43,11 +44,11 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # What is wrong with it is told before the terminal is touched.
-    bridge = DatabaseLink(path, read_only=identity.read_only, clock=clock.now)
+    link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now)
     others = _who_else(path, file)
     claimed = _claim()
     if claimed is None:
-        bridge.stop()
+        link.stop()
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
 
@@ -58,7 +59,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     with _once_painted(path, scheduler=scheduler, writes=not identity.read_only) as painted:
         with storage_errors(path, reading=True):
             app = TaskApp(
-                bridge,
+                link,
                 config=settings,
                 user_themes=file.parent / "themes",
                 settings=file,
@@ -163,19 +164,12 @@ class _Engine(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # A screen with no pipe beside it needs none of these, and would start later for them.
         from tui_tasks.channel.loop import ControlChannel
-        from tui_tasks.channel.presence import Presence
-        from tui_tasks.channel.session import Session
         from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
-        from tui_tasks.runner.inside import inside_run
-        from tui_tasks.settings.review import ReviewSettings
 
         try:
             with Store(self._path, read_only=self._identity.read_only) as store:
-                store.review = ReviewSettings()
-                inside = inside_run(os.environ, store.db)
-                identity = msgspec.structs.replace(self._identity, inside_run=inside)
-                session = Session(store, TABLE, identity, clock.now, presence=Presence(store, stays=True))
+                session = session_for(self._identity, store, TABLE, stays=True)
                 self._channel = ControlChannel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()

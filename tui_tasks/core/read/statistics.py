@@ -20,13 +20,12 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.schema.models import AskRow, JobRow, JournalRow, RunRow, TaskRow
-from tui_tasks.core.vocab import HUMAN
+from tui_tasks.core.vocab import HUMAN, OPEN
 
 MOST: Final = 200_000
 STRETCH: Final = 2_000
 MOST_ASKS: Final = 2_000
 MOST_RUNS: Final = 500
-OPEN: Final = frozenset({"pending", "in_progress"})
 
 J = JournalRow
 

@@ -22,35 +22,26 @@ MAX_RETRY_DELAY: Final = HOUR
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A job's settings. Those at their default are not stored, so that a better default reaches every job."""
+    """A job's settings. Those at their default are not stored, so that a better default reaches every job.
 
-    catch_up: Annotated[
-        CatchUp, Meta(description='Of the times missed while nothing ran: start "none", "one" (the latest) or "all".')
-    ] = "one"
-    catch_up_cap: Annotated[int, Meta(ge=1, le=1_000, description='With "all": at most so many of the latest.')] = 10
-    stagger: Annotated[int, Meta(ge=0, le=DAY, description="Seconds between starts that are caught up.")] = 10
+    Tools that set them are made of these fields, so each says its default unless that is 0.
+    """
+
+    catch_up: Annotated[CatchUp, Meta(description="Start times missed while nothing ran (one: the latest).")] = "one"
+    catch_up_cap: Annotated[int, Meta(ge=1, le=1_000, description="Of all, at most (10).")] = 10
+    stagger: Annotated[int, Meta(ge=0, le=DAY, description="Seconds between those (10).")] = 10
     start_deadline: Annotated[
-        int, Meta(ge=0, le=YEAR, description="Seconds after which a due time is given up; 0: never.")
+        int, Meta(ge=0, le=YEAR, description="Seconds until a due time is given up; 0: never.")
     ] = 0
-    overlap: Annotated[
-        Overlap, Meta(description='When due while it still runs: "skip", "queue" one, or "allow" both.')
-    ] = "skip"
-    starts_per_hour: Annotated[int, Meta(ge=0, le=10_000, description="At most so many starts; 0: no limit.")] = 0
-    jitter: Annotated[int, Meta(ge=0, le=DAY, description="Spread the starts over so many seconds.")] = 0
-    timeout: Annotated[
-        int, Meta(ge=0, le=YEAR, description="Seconds after which a run is ended; 0: as the runner has it.")
-    ] = 0
-    retries: Annotated[int, Meta(ge=0, le=100, description="Start a run that failed again, so often.")] = 0
-    retry_delay: Annotated[
-        int, Meta(ge=1, le=DAY, description="Seconds before the first retry; doubled for each further, to an hour.")
-    ] = 60
-    pause_after: Annotated[
-        int, Meta(ge=0, le=1_000, description="Disable after so many failures in a row; 0: never.")
-    ] = 0
-    keep_runs: Annotated[int, Meta(ge=1, le=10_000, description="How many runs are kept, with their output.")] = 100
-    runner: Annotated[
-        str, Meta(max_length=200, description="The configured runner to use; empty: the default one.")
-    ] = ""
+    overlap: Annotated[Overlap, Meta(description="When due while it runs (skip).")] = "skip"
+    starts_per_hour: Annotated[int, Meta(ge=0, le=10_000, description="At most; 0: no limit.")] = 0
+    jitter: Annotated[int, Meta(ge=0, le=DAY, description="Seconds to spread starts over.")] = 0
+    timeout: Annotated[int, Meta(ge=0, le=YEAR, description="Seconds a run may take; 0: as configured.")] = 0
+    retries: Annotated[int, Meta(ge=0, le=100)] = 0
+    retry_delay: Annotated[int, Meta(ge=1, le=DAY, description="Seconds, doubled each time (60).")] = 60
+    pause_after: Annotated[int, Meta(ge=0, le=1_000, description="Failures in a row until disabled; 0: never.")] = 0
+    keep_runs: Annotated[int, Meta(ge=1, le=10_000, description="(100); only the human lowers it.")] = 100
+    runner: Annotated[str, Meta(max_length=200, description="One of the human's configured runners.")] = ""
 
     @property
     def policy(self) -> Policy:

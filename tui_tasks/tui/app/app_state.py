@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
-from tui_tasks.core.vocab import HUMAN, RESERVED_AGENTS
+from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
@@ -109,7 +109,7 @@ class AppState:
 
     def status_of(self, task: TaskLine) -> str:
         """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
-        if task.uid in self.asking and task.status in ("pending", "in_progress"):
+        if task.uid in self.asking and task.status in OPEN:
             return "needs_you"
         return "blocked" if task.blocked else task.status
 

@@ -18,9 +18,9 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions
 from tui_tasks.core.read.tasks.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import AskRow, TaskRow
+from tui_tasks.core.vocab import OPEN
 
 NEEDS_YOU: Final = "needs_you"
-OPEN: Final = ("pending", "in_progress")
 PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
 
 

@@ -15,7 +15,6 @@ from tui_tasks.core.schema.models import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, OVERDUE, Range
 
 _COLUMNS: Final = columns(TaskRow)
-_OPEN: Final = ("pending", "in_progress")
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +96,7 @@ def _field(name: str, value: str, now: datetime) -> Any:
     # Where there is no value this is false, not NULL, so that it can be negated.
     found = column.is_null(False)
     if value == OVERDUE:
-        found &= TaskRow.status.in_(list(_OPEN))
+        found &= TaskRow.status.in_(list(vocab.OPEN))
     return found & reduce(or_, [_range(column, each) for each in FIELDS[name].ranges(value, now)])
 
 
@@ -112,7 +111,7 @@ def _range(column: Any, bounds: Range) -> Any:
 
 def _status(value: str, looked_at: int) -> Any:
     if value == "open":
-        return TaskRow.status.in_(list(_OPEN))
+        return TaskRow.status.in_(list(vocab.OPEN))
     if value == "blocked":
         return (TaskRow.status == "pending") & (TaskRow.waiting_on > 0)
     if value == "changed":

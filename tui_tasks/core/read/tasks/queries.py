@@ -413,7 +413,7 @@ def open_tasks(
     """
     found: list[Task] = []
     for home in _homes_with_open_tasks(db) if list_id is None else [list_id]:
-        wanted: Any = LIVE & TaskRow.status.in_(["pending", "in_progress"]) & (TaskRow.list_id == home)
+        wanted: Any = LIVE & TaskRow.status.in_(list(vocab.OPEN)) & (TaskRow.list_id == home)
         if agent is not None:
             wanted &= _whose(agent, alone=alone)
         left = None if limit is None else limit - len(found)
