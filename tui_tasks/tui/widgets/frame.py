@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age, age_lasts, count, draw_again_in, due
+from tui_tasks.text.times import SECOND, age, age_lasts, count, due
 from tui_tasks.tui.app.actions import ACTIONS
 from tui_tasks.tui.pane_names import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
@@ -34,9 +34,7 @@ class FrameLine(LinePainter):
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
         self._strip: Strip | None = None
-        self._ink: StyleCache | None = None
-        self._tick: Timer | None = None
-        self._tick_in = 0
+        self._styles: StyleCache | None = None
 
     def left(self, width: int) -> Sequence[Part]:
         """What stands at the left."""
@@ -46,15 +44,11 @@ class FrameLine(LinePainter):
         """What stands at the right; it gives way where there is not room for both."""
         return ()
 
-    def lasts(self, span_us: int) -> None:
-        """Say, while drawing, for how many microseconds what is drawn stays true."""
-        self._tick_in = min(self._tick_in or span_us, span_us)
-
     def again(self) -> None:
         """Draw again; paint only where something differs."""
         if not self.size.width:
             return
-        self._tick_in = 0
+        self._lasts_us = 0
         width = self.size.width
         parts, was = (self.left(width), self.right(width)), self._parts
         if was is None or self._width != width:
@@ -64,9 +58,7 @@ class FrameLine(LinePainter):
             first, end = changed_span(self._joined(*was, width), self._joined(*parts, width), width)
             self._parts, self._strip = parts, None
             self.refresh(Region(first, 0, end - first, 1))
-        if self._tick is not None:
-            self._tick.stop()
-        self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
+        self._redraw_in_time()
 
     def on_resize(self) -> None:
         """Lay it out anew."""
@@ -86,9 +78,9 @@ class FrameLine(LinePainter):
         if self._parts is None or self._width != width:
             self._parts, self._width = (self.left(width), self.right(width)), width
             self._strip = None
-        ink = StyleCache.of(self.app)
-        if self._strip is None or ink is not self._ink:
-            self._ink, self._strip = ink, strip_of(self._joined(*self._parts, width), width, ink)
+        styles = StyleCache.of(self.app)
+        if self._strip is None or styles is not self._styles:
+            self._styles, self._strip = styles, strip_of(self._joined(*self._parts, width), width, styles)
         return self._strip
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Widgets that draw their own lines, as wide as they are, in the theme's colours and with no border of their own."""
+"""The base of widgets that draw their own lines, as wide as they are, in the theme's colours and without a border."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
+from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
@@ -23,45 +25,45 @@ if TYPE_CHECKING:
 
 
 class NoRelayout(Widget):
-    """Asks for no second layout after each: only the bars by which Textual scrolls would, and nothing here has them.
+    """Asks for no second layout after a layout: only Textual's scroll bars need one, and nothing here has them.
 
-    Beside a widget of Textual's it is the later base: the first is what names in CSS go by.
+    Beside a widget of Textual's it is the later base: the names in CSS go by the first.
     """
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
 
 
 class PaintWhenVisible(NoRelayout):
-    """Has nothing painted for its sake while it is not on screen: whoever shows it has all of it painted."""
+    """Asks for no repaint while it is not on screen: whoever shows it has all of it painted."""
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As `Widget.refresh`, where there is anything to see of it."""
+        """As `Widget.refresh`, while it is on screen."""
         if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
 
 class Focusable(Widget):
-    """Paints what the focus makes different, and no more. No style of it depends on the focus.
+    """Repaints only what the focus makes different. No style of it depends on the focus.
 
-    Textual would look up the styles of all that is in it, a fifth of what another pane costs, and paint all of it.
+    Textual looks up the styles of all its parts and repaints them: a fifth of the time that showing a pane takes.
     """
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Look up no styles."""
+        """Override Textual's, which looks up styles."""
 
     def on_focus(self, event: events.Focus) -> None:
-        """Take the focus."""
-        self._turn(event, events.DescendantFocus(self), has_focus=True)
+        """The focus came here."""
+        self._focus_changed(event, events.DescendantFocus(self), has_focus=True)
 
     def on_blur(self, event: events.Blur) -> None:
-        """Lose the focus."""
-        self._turn(event, events.DescendantBlur(self), has_focus=False)
+        """The focus went elsewhere."""
+        self._focus_changed(event, events.DescendantBlur(self), has_focus=False)
 
     def follow_focus(self) -> None:
-        """Paint what is different now: nothing, unless said otherwise."""
+        """Repaint what looks different with the focus: nothing, unless a subclass says so."""
 
-    def _turn(self, event: events.Event, told: events.Event, *, has_focus: bool) -> None:
+    def _focus_changed(self, event: events.Event, told: events.Event, *, has_focus: bool) -> None:
         event.prevent_default()
         self.has_focus = has_focus
         if self.parent is not None:
@@ -70,23 +72,39 @@ class Focusable(Widget):
 
 
 class LinePainter(AppAccess, PaintWhenVisible):
-    """Gives its lines to the screen as `render_line` makes them.
+    """Gives its lines to the screen as `render_line` makes them. Drawings that tell ages are drawn again in time.
 
-    Textual would ask of each line for borders, padding, tints and links, most of the time that a key takes. A line
-    that is the same object as before costs next to nothing: whoever keeps them spares the filters, too.
+    Textual asks for borders, padding, tints and links of each line, which is most of the time that a key takes. A strip
+    that is the same object as before costs next to nothing, so subclasses keep theirs.
 
-    `own_size` is the size that is painted at: Textual works it out anew each time that it is asked.
+    `own_size` is the size that is painted at: Textual computes `size` each time it is asked.
     """
 
     own_size = Size(0, 0)
+    _lasts_us = 0
+    _redraw_timer: Timer | None = None
 
     def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         if context is not None:
             self.context = context
 
+    def again(self) -> None:
+        """Draw again. Subclasses that keep what they drew repaint only what differs."""
+        self.refresh()
+
+    def lasts(self, span_us: int) -> None:
+        """Say, while drawing, for how many microseconds what is drawn stays true."""
+        self._lasts_us = min(self._lasts_us or span_us, span_us)
+
+    def _redraw_in_time(self) -> None:
+        """Draw again once the first thing that was drawn is out of date."""
+        if self._redraw_timer is not None:
+            self._redraw_timer.stop()
+        self._redraw_timer = self.set_timer(draw_again_in(self._lasts_us), self.again) if self._lasts_us else None
+
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a region."""
+        """Return the lines of a region."""
         size = self.own_size = self.size
         if size != self.outer_size:
             # Where a theme or a layout has given it a border after all.
@@ -95,36 +113,36 @@ class LinePainter(AppAccess, PaintWhenVisible):
             lines = [self.render_line(y) for y in crop.line_range]
         except READ_ERRORS as error:
             self.context.link.cannot_read(error)
-            lines = [self._line_or_none(y) for y in crop.line_range]
-        # The inks have gone through that one.
+            lines = [self._line_or_blank(y) for y in crop.line_range]
+        # `StyleCache` has applied that one.
         filters = [each for each in self.get_line_filters() if not isinstance(each, ANSIToTruecolor)]
         for each in filters:
             lines = [line.apply_filter(each, StyleCache.of(self.app).ground) for line in lines]
         first, end = crop.column_span
         return lines if (first, end) == (0, size.width) else [line.crop(first, end) for line in lines]
 
-    def _line_or_none(self, y: int) -> Strip:
-        """A line of what is held, where no more can be read."""
+    def _line_or_blank(self, y: int) -> Strip:
+        """Return a line of what was read before, blank where it was not."""
         try:
             return self.render_line(y)
         except READ_ERRORS:
             return Strip.blank(self.own_size.width, StyleCache.of(self.app).style(""))
 
 
-def strip_of(parts: Sequence[Part], width: int, ink: StyleCache, *, cursor: bool = False) -> Strip:
-    """A line of parts from the left, empty behind them; what is too much is cut off."""
+def strip_of(parts: Sequence[Part], width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
+    """Return a line of parts from the left, blank behind them and cut off at `width` cells."""
     if not parts and not cursor:
-        return ink.strip(" " * width)
-    segments = [Segment(text, ink.style(name, cursor=cursor)) for text, name in parts if text]
+        return styles.strip(" " * width)
+    segments = [Segment(text, styles.style(name, cursor=cursor)) for text, name in parts if text]
     used = _width(parts)
     if used < width:
-        segments.append(Segment(" " * (width - used), ink.style("", cursor=cursor)))
+        segments.append(Segment(" " * (width - used), styles.style("", cursor=cursor)))
     strip = Strip(segments, max(used, width))
     return strip.crop(0, width) if used > width else strip
 
 
 def changed_span(old: Sequence[Part], new: Sequence[Part], width: int) -> tuple[int, int]:
-    """Which columns of a line differ, from and up to: a terminal is given those alone. Nothing differs: `(0, 0)`."""
+    """Return from and up to which column two lines differ; `(0, 0)` where nothing does."""
     before, after = ([*parts, (" " * (width - _width(parts)), "")] for parts in (old, new))
     first = _same_cells(before, after)
     if first >= width:
@@ -139,14 +157,14 @@ def _width(parts: Sequence[Part]) -> int:
 
 
 def _same_cells(old: Sequence[Part], new: Sequence[Part], *, backwards: bool = False) -> int:
-    """For how many cells two lines are the same, from their beginnings, or `backwards` from their ends."""
+    """Return for how many cells two lines are the same, from their beginnings, or `backwards` from their ends."""
     cells = 0
-    for (was, was_ink), (now, ink) in zip(old, new, strict=False):
-        if (was, was_ink) == (now, ink):
+    for (was, was_style), (now, style) in zip(old, new, strict=False):
+        if (was, was_style) == (now, style):
             cells += cell_len(was)
             continue
-        if was_ink == ink and was.isascii() and now.isascii():
-            # Elsewhere a character may change the one beside it.
+        if was_style == style and was.isascii() and now.isascii():
+            # In other text, a character may combine with the one before it.
             texts = (was[::-1], now[::-1]) if backwards else (was, now)
             cells += next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
         break

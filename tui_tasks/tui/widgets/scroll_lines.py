@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.widgets.painting import Focusable
-from tui_tasks.tui.widgets.scrolling import KeyScrolling, WheelScrolling, thumb, with_thumb
+from tui_tasks.tui.widgets.scrolling import ScrollKeys, WheelScrolling, thumb, with_thumb
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui_tasks.tui.app.context import Context
 
 
-class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
-    """As `Lines`, showing as many as fit from the one that is scrolled to."""
+class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
+    """As `TextLines`, showing as many as fit from the one that is scrolled to."""
 
     SCOPES = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
@@ -27,6 +27,7 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can
     def __init__(self, context: Context | None = None, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.first = 0
+        self.controllers = (ScrollKeys(self),)
 
     def again(self) -> None:
         """Draw again; paint only the lines on screen that differ."""
@@ -41,7 +42,7 @@ class ScrollLines(KeyScrolling, WheelScrolling, Actor, Focusable, TextLines, can
             self.refresh()
         else:
             self._refresh_changed(old, now)
-        self._set_tick()
+        self._redraw_in_time()
 
     def scroll_rows(self, by: int) -> None:
         """Scroll, as far as there is anything."""

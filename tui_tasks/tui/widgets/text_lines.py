@@ -1,4 +1,4 @@
-"""Lines of text that a widget draws itself: like `now_line.Line`, but several, wrapped and clickable."""
+"""Lines of text that a widget draws itself: like `frame.FrameLine`, but several, wrapped and clickable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
-from textual.timer import Timer
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
-from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
@@ -72,18 +70,12 @@ class TextLines(LinePainter):
         self._shown: list[Drawn] = []
         self._shown_width = 0
         self._strips: dict[int, Strip] = {}
-        self._ink: StyleCache | None = None
+        self._styles: StyleCache | None = None
         self._spots: list[Spot] = []
-        self._tick: Timer | None = None
-        self._tick_in = 0
 
     def lines(self, width: int) -> list[Drawn]:
         """What stands on each line, from the top."""
         return []
-
-    def lasts(self, span_us: int) -> None:
-        """Say, while drawing, for how many microseconds what is drawn stays true."""
-        self._tick_in = min(self._tick_in or span_us, span_us)
 
     def spot(self, line: int, first: int, end: int, action: str) -> None:
         """Say, while drawing, that a click on columns `first` to `end` of a line does an action."""
@@ -100,7 +92,7 @@ class TextLines(LinePainter):
             self.refresh(layout=True)
         else:
             self._refresh_changed(old, self._shown)
-        self._set_tick()
+        self._redraw_in_time()
 
     def _refresh_changed(self, old: Sequence[Drawn], new: Sequence[Drawn]) -> None:
         """Have the columns painted in which lines differ; those that the shorter has none of are empty there."""
@@ -111,16 +103,11 @@ class TextLines(LinePainter):
             self.refresh(*changed)
 
     def _draw(self, width: int) -> None:
-        self._tick_in = 0
+        self._lasts_us = 0
         self._spots = []
         self._shown_width = width
         self._shown = self.lines(width)
         self._strips = {}
-
-    def _set_tick(self) -> None:
-        if self._tick is not None:
-            self._tick.stop()
-        self._tick = self.set_timer(draw_again_in(self._tick_in), self.again) if self._tick_in else None
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as there are."""
@@ -132,7 +119,7 @@ class TextLines(LinePainter):
         """Lay it out anew."""
         if self._shown_width != self.size.width:
             self.again()
-        self._set_tick()
+        self._redraw_in_time()
 
     def notify_style_update(self) -> None:
         """Another theme: paint all of it again."""
@@ -141,14 +128,14 @@ class TextLines(LinePainter):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, ink = self.own_size.width, StyleCache.of(self.app)
+        width, styles = self.own_size.width, StyleCache.of(self.app)
         if self._shown_width != width:
             self._draw(width)
-        if ink is not self._ink:
-            self._ink, self._strips = ink, {}
+        if styles is not self._styles:
+            self._styles, self._strips = styles, {}
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = strip_of(self._shown[y] if y < len(self._shown) else (), width, ink)
+            strip = self._strips[y] = strip_of(self._shown[y] if y < len(self._shown) else (), width, styles)
         return strip
 
     def on_click(self, event: events.Click) -> None:
@@ -165,5 +152,5 @@ class Divider(LinePainter):
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; }"
 
     def render_line(self, y: int) -> Strip:
-        """Paint it."""
+        """Paint one line."""
         return StyleCache.of(self.app).strip(sign("divider", ascii_only=self.context.ascii_only), "$rule")
