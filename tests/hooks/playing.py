@@ -11,6 +11,7 @@ from tui_tasks.core.read import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.spool import Spool
+from tui_tasks.settings.sessions import SessionSettings
 
 PAYLOADS = Path(__file__).parent / "payloads"
 
@@ -22,6 +23,7 @@ class Player:
         self.store = store
         self.clock = clock
         self.head = {"program": program, **head}
+        self.settings = SessionSettings(tasks=False)
 
     def leave(self, payload: Any, **head: Any) -> str:
         """Leave a payload in the spool; bytes are left as they are."""
@@ -33,7 +35,7 @@ class Player:
         """A hook runs, and somebody has the database open."""
         self.clock.forward(1)
         self.leave(payload, **head)
-        intake.take_in(self.store, self.clock.now)
+        intake.take_in(self.store, self.clock.now, self.settings)
 
     def seen(self, number: int = 1) -> sessions.Seen:
         """The session of that number, as it is now."""

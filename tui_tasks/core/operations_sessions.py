@@ -80,7 +80,9 @@ class TurnEnded(Fact, frozen=True):
 
 
 class Rested(Fact, frozen=True):
-    """It does nothing, whatever ended its turn."""
+    """It does nothing; `has_finished`: where its turn was not told to be over, that has come to its end by itself."""
+
+    has_finished: bool = True
 
 
 class TurnFailed(Fact, frozen=True):
@@ -179,6 +181,8 @@ class HearSession(Operation, frozen=True):
     heard: Heard
     name: str = ""
     """Of the payload: what was taken in under that name is not taken in again."""
+    tasks: bool = False
+    """Whether its prompts and its own list become tasks."""
 
 
 class EndSession(Operation, frozen=True):

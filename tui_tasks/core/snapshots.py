@@ -210,6 +210,7 @@ class Activity(msgspec.Struct, gc=False):
     tool: str | None = None
     tool_since: int | None = None
     call: str | None = None
+    turn: str | None = None
     background: list[str] = []
     request: str | None = None
     news: dict[str, Any] = {}

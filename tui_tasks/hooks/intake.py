@@ -25,8 +25,10 @@ from tui_tasks.core.operations_sessions import Asked, Fact, Heard, HearSession, 
 from tui_tasks.core.rules.sessions import agent_of
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.hooks import programs
+from tui_tasks.hooks import discretion, programs
 from tui_tasks.hooks.spool import Payload, Spool
+from tui_tasks.settings import config, paths
+from tui_tasks.settings.sessions import SessionSettings
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +47,8 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-def take_in(store: Store, now: int) -> int:
-    """Take in what is there, in order; return how many payloads.
+def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> int:
+    """Take in what is there, in order, as the human's settings say; return how many payloads.
 
     Where another process is at it, wait for that a little: what it has not done then is done here.
 
@@ -62,7 +64,7 @@ def take_in(store: Store, now: int) -> int:
         if not spool.pending():
             return 0
         with _turn(spool):
-            return _take_in(store, spool, now)
+            return _take_in(store, spool, now, settings or config.load(paths.configuration())[0].sessions)
 
 
 @contextlib.contextmanager
@@ -79,22 +81,23 @@ def _turn(spool: Spool) -> Iterator[None]:
             os.close(lock)
 
 
-def _take_in(store: Store, spool: Spool, now: int) -> int:
+def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) -> int:
     count = 0
     while names := spool.pending()[:AT_ONCE]:
-        found = [(name, heard) for name in names if (heard := _heard(spool, name)) is not None]
+        found = [(name, heard) for name in names if (heard := _heard(spool, name, settings)) is not None]
         with store.transaction(now) as transaction:
             transaction.db.run(_FORGET, {"before": now - _KEPT_FOR})
             for name, heard in found:
-                count += take_one(transaction, name, heard)
+                count += take_one(transaction, name, heard, tasks=settings.tasks)
         for name in names:
             spool.drop(name)
     return count
 
 
-def _heard(spool: Spool, name: str) -> Heard | None:
+def _heard(spool: Spool, name: str, settings: SessionSettings) -> Heard | None:
     try:
-        return read(spool.read(name))
+        heard = read(spool.read(name))
+        return discretion.discreet(heard, settings) if heard is not None else None
     except FileNotFoundError:
         return None  # another process has taken it in
     except (OSError, ValueError) as error:
@@ -102,12 +105,12 @@ def _heard(spool: Spool, name: str) -> Heard | None:
         return None
 
 
-def take_one(transaction: Transaction, name: str, heard: Heard) -> bool:
+def take_one(transaction: Transaction, name: str, heard: Heard, *, tasks: bool) -> bool:
     """Take in one payload; one that cannot be taken in is told of and left out, as it would be the next time, too."""
     try:
         with transaction.change():
             transaction.speak(agent_of(transaction, heard))
-            transaction.run(HearSession(heard, name))
+            transaction.run(HearSession(heard, name, tasks))
     except StorageFailed:
         raise
     except Refusal as refusal:

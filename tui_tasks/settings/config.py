@@ -14,6 +14,7 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
+from tui_tasks.settings.sessions import SessionSettings
 
 Seconds = Annotated[int, Meta(ge=1)]
 
@@ -44,6 +45,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     stuck: Annotated[Thresholds, Meta(description="When an agent is said to be stuck; see [stuck] below.")] = (
         Thresholds()
     )
+    sessions: Annotated[
+        SessionSettings, Meta(description="Agent programs that tell of themselves by hooks; see [sessions] below.")
+    ] = SessionSettings()
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
 
 

@@ -23,6 +23,7 @@ from tui_tasks.core.operations_sessions import (
     Heard,
     HearSession,
     Interrupted,
+    Listed,
     Process,
     Prompted,
     Rested,
@@ -39,6 +40,7 @@ from tui_tasks.core.operations_sessions import (
     TurnFailed,
 )
 from tui_tasks.core.read import sessions
+from tui_tasks.core.rules import session_tasks
 from tui_tasks.core.rules.asks import close_ask, open_request
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.request_text import request_options, request_text
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
+NO_PROJECT: Final = "sessions"
+"""The list of tasks of sessions that are of no project."""
 MAX_ERROR: Final = 2_000
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
 _REPLACED: Final = "its process has begun another session"
@@ -118,7 +122,7 @@ def hear(tx: Transaction, op: HearSession) -> None:
         return
     if known is not None and known[1] == "subagent":
         heard = msgspec.structs.replace(heard, subagent=heard.session)
-    _Hearing(tx, heard).take_in()
+    _Hearing(tx, heard, tasks=op.tasks).take_in()
 
 
 @rule(EndSession)
@@ -135,6 +139,9 @@ def end_session(tx: Transaction, op: EndSession) -> bool:
 
 
 def _end(tx: Transaction, session: Session, activity: Activity, by: str, at: int) -> None:
+    if session.task is not None:
+        # Whether a process that is no more came to its end by itself, nobody knows.
+        session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
     new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
     _emit(tx, "session.ended", session, new)
     _keep(tx, Activity(session.uid, activity.last_seen))
@@ -163,10 +170,11 @@ def _name(tx: Transaction, program: str, session: str, agent: str, part: str) ->
 class _Hearing:
     """One payload, as it is taken in."""
 
-    def __init__(self, tx: Transaction, heard: Heard) -> None:
+    def __init__(self, tx: Transaction, heard: Heard, *, tasks: bool) -> None:
         self._tx = tx
         self._heard = heard
         self._agent = tx.actor
+        self._makes_tasks = tasks
         # No payload is of the future, whatever the clock of its hook said.
         self._at = min(heard.at or tx.now, tx.now)
 
@@ -286,11 +294,13 @@ class _Hearing:
     def _is_in_turn(self) -> bool:
         return self._session.state in ("working", "waiting")
 
-    def _over(self, kind: str, state: str, message: str | None = None) -> None:
-        """Its turn is over, in this state."""
+    def _over(self, kind: str, state: str, message: str | None = None, *, ends_as: str = "done") -> None:
+        """Its turn is over, in this state; `ends_as` is the status of the task of its prompt."""
         activity = self._activity
         activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
         said = {} if message is None else {"last_message": _cut(message)}
+        if self._session.task is not None:
+            session_tasks.end(self._tx, self._session.task, ends_as, said.get("last_message"))
         self._tell(kind, state=state, waiting_for=None, **said)
 
     # What each fact does
@@ -305,7 +315,7 @@ class _Hearing:
         if session.state == sessions.GONE or session.session != heard.session:
             self._over_by_start()
         elif fact.source != "compact":
-            self._over("session.idle", "idle")
+            self._over("session.idle", "idle", ends_as="cancelled")
 
     def _over_by_start(self) -> None:
         activity = self._activity
@@ -319,8 +329,25 @@ class _Hearing:
         activity = self._activity
         activity.tool = activity.tool_since = activity.call = None
         activity.busy = False
-        back = {"ended_at": None, "ended_by": None}
-        self._tell("session.prompted", state="working", waiting_for=None, last_prompt=_cut(fact.text), **back)
+        words = _cut(fact.text)
+        told = {"last_prompt": words, "task": self._task_of(fact, words), "ended_at": None, "ended_by": None}
+        activity.turn = fact.turn
+        self._tell("session.prompted", state="working", waiting_for=None, **told)
+
+    def _task_of(self, fact: Prompted, words: str) -> str | None:
+        """The task of a prompt: a new one, or that of the turn which goes on."""
+        task = self._session.task
+        goes_on = self._is_in_turn and fact.turn is not None and fact.turn == self._activity.turn
+        if task is not None and goes_on:
+            session_tasks.add_words(self._tx, task, words)
+            return task
+        if task is not None:
+            session_tasks.end(self._tx, task, "cancelled")
+        return session_tasks.begin(self._tx, self._list_name, self._agent, words) if self._makes_tasks else None
+
+    @property
+    def _list_name(self) -> str:
+        return self._activity.news.get("project", self._session.project) or NO_PROJECT
 
     def busy(self, fact: Busy) -> None:
         """It works on without a person."""
@@ -406,18 +433,18 @@ class _Hearing:
         activity = self._activity
         is_at_work = activity.busy or activity.tool is not None or self._is_in_turn
         if self._heard.subagent is None and is_at_work and not activity.background:
-            self._over("session.idle", "idle")
+            self._over("session.idle", "idle", ends_as="done" if fact.has_finished else "cancelled")
 
     def failed(self, fact: TurnFailed) -> None:
         """Its model's service has failed."""
         if self._heard.subagent is None:
-            self._over("session.failed", "failed", fact.message)
+            self._over("session.failed", "failed", fact.message, ends_as="failed")
 
     def interrupted(self, fact: Interrupted) -> None:
         """The person has ended its turn."""
         if self._heard.subagent is None:
             self._activity.background = []
-            self._over("session.interrupted", "interrupted")
+            self._over("session.interrupted", "interrupted", ends_as="cancelled")
 
     def ended(self, fact: Ended) -> None:
         """The session is over."""
@@ -429,6 +456,11 @@ class _Hearing:
         """What it wrote last."""
         if self._heard.subagent is None and fact.text.strip():
             self._activity.news["last_message"] = _cut(fact.text)
+
+    def listed(self, fact: Listed) -> None:
+        """Its own list of tasks."""
+        if self._makes_tasks and self._heard.subagent is None:
+            session_tasks.OwnList(self._tx, self._list_name, self._session).take(fact)
 
     def spent(self, fact: Spent) -> None:
         """What it has spent."""
@@ -472,6 +504,7 @@ _TAKES: Final[dict[type[Fact], Any]] = {
     Interrupted: _Hearing.interrupted,
     Ended: _Hearing.ended,
     Said: _Hearing.said,
+    Listed: _Hearing.listed,
     Spent: _Hearing.spent,
     SubagentBegan: _Hearing.subagent_began,
     SubagentEnded: _Hearing.subagent_ended,

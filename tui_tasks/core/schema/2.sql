@@ -31,7 +31,7 @@ CREATE INDEX sessionrow_process ON session (pid);
 CREATE INDEX session_live ON session (id) WHERE state <> 'gone';
 CREATE TABLE activity (
     uid TEXT NOT NULL PRIMARY KEY, last_seen INTEGER NOT NULL, busy INTEGER NOT NULL, tool TEXT, tool_since INTEGER,
-    call TEXT, background TEXT NOT NULL, request TEXT, news TEXT NOT NULL
+    call TEXT, turn TEXT, background TEXT NOT NULL, request TEXT, news TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE session_name (
     program TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, part TEXT NOT NULL,

@@ -459,6 +459,7 @@ class ActivityRow(Model):
     tool = TextField(null=True)
     tool_since = BigIntegerField(null=True)
     call = TextField(null=True)  # the program's own id of the tool's call
+    turn = TextField(null=True)  # the program's own id of the turn that its last prompt began
     background = JsonField(default="[]")  # the ids of subagents that run
     request = TextField(null=True)  # the key of what it asked for last, until something else comes
     news = JsonField(default="{}")

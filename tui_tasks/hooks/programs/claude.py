@@ -12,6 +12,8 @@ from tui_tasks.core.operations_sessions import (
     Fact,
     Heard,
     Interrupted,
+    Item,
+    Listed,
     Prompted,
     Rested,
     Said,
@@ -25,7 +27,7 @@ from tui_tasks.core.operations_sessions import (
     TurnEnded,
     TurnFailed,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, tables, text
+from tui_tasks.hooks.programs.fields import is_own_prompt, item_status, table, tables, text, whole_list
 
 _QUESTION: Final = "AskUserQuestion"
 # They come while it waits for a person, and say nothing of whether it still does.
@@ -61,11 +63,30 @@ def _prompted(payload: dict[str, Any]) -> list[Fact]:
 
 
 def _tool_began(payload: dict[str, Any]) -> list[Fact]:
-    return [ToolBegan(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
+    return [ToolBegan(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
-    return [ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
+    return [ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
+
+
+def _listed(payload: dict[str, Any]) -> list[Fact]:
+    """What a tool changes of the program's own list of tasks."""
+    tool, given = text(payload, "tool_name"), table(payload, "tool_input")
+    if tool == "TodoWrite":
+        return [Listed(whole_list(given, "todos", "content"))]
+    if tool == "TaskUpdate" and (key := text(given, "taskId")) is not None:
+        status = item_status(text(given, "status"))
+        return [Listed((Item(key, text(given, "subject"), text(given, "description"), status),), some=True)]
+    return []
+
+
+def _task(payload: dict[str, Any], status: str | None) -> list[Fact]:
+    key = text(payload, "task_id")
+    if key is None:
+        return []
+    item = Item(key, text(payload, "task_subject"), text(payload, "task_description"), status)
+    return [Listed((item,), some=True)]
 
 
 def _tool_failed(payload: dict[str, Any]) -> list[Fact]:
@@ -91,7 +112,8 @@ def _notification(payload: dict[str, Any]) -> list[Fact]:
         return [StillAsking("permission", note=note)]
     if kind == "elicitation_dialog":
         return [StillAsking("question", note=note)]
-    return [Rested()] if kind == "idle_prompt" else []
+    # Its Stop came before; a turn that has had none was ended by the person.
+    return [Rested(has_finished=False)] if kind == "idle_prompt" else []
 
 
 def _said(payload: dict[str, Any]) -> list[Fact]:
@@ -130,6 +152,8 @@ _FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
     "MessageDisplay": _said,
     "Stop": _turn_ended,
     "StopFailure": _turn_failed,
+    "TaskCreated": lambda payload: _task(payload, None),
+    "TaskCompleted": lambda payload: _task(payload, "done"),
     "SubagentStart": _subagent_began,
     "SubagentStop": _subagent_ended,
     "SessionEnd": lambda _: [Ended()],

@@ -12,6 +12,7 @@ from tui_tasks.core.operations_sessions import (
     Fact,
     Heard,
     Interrupted,
+    Listed,
     Prompted,
     Started,
     SubagentBegan,
@@ -20,7 +21,7 @@ from tui_tasks.core.operations_sessions import (
     ToolEnded,
     TurnEnded,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, text
+from tui_tasks.hooks.programs.fields import is_own_prompt, text, whole_list
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
@@ -51,7 +52,9 @@ def _prompted(payload: dict[str, Any]) -> list[Fact]:
 
 
 def _tool_began(payload: dict[str, Any]) -> list[Fact]:
-    return [ToolBegan(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
+    tool = text(payload, "tool_name") or "?"
+    began = ToolBegan(tool, text(payload, "tool_use_id"))
+    return [began, Listed(whole_list(payload.get("tool_input"), "plan", "step"))] if tool == "update_plan" else [began]
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[Fact]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from tui_tasks.core.operations_sessions import Item
+
 # What programs send themselves in the place of a prompt begins with one of these.
 _OWN_PROMPTS: Final = (
     "<task-notification",
@@ -39,6 +41,30 @@ def number(payload: Any, name: str) -> float | None:
     """The number of that name, from 0 on."""
     value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+# The words of programs for the status of an item of their own lists.
+_STATUSES: Final = {
+    "pending": "pending",
+    "in_progress": "in_progress",
+    "completed": "done",
+    "done": "done",
+    "cancelled": "cancelled",
+    "deleted": "deleted",
+}
+
+
+def item_status(word: str | None) -> str | None:
+    """The status that a program means; None where it says none, or one that nobody knows."""
+    return _STATUSES.get(word or "")
+
+
+def whole_list(payload: Any, name: str, words: str) -> tuple[Item, ...]:
+    """The items of a program's own list, where it gives all of it: each has its place for a key."""
+    return tuple(
+        Item(str(place), text(one, words) or "?", None, item_status(text(one, "status")))
+        for place, one in enumerate(tables(payload, name))
+    )
 
 
 def is_own_prompt(prompt: str) -> bool:

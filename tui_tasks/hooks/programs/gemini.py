@@ -11,6 +11,7 @@ from tui_tasks.core.operations_sessions import (
     Ended,
     Fact,
     Heard,
+    Listed,
     Prompted,
     Spent,
     Started,
@@ -18,7 +19,7 @@ from tui_tasks.core.operations_sessions import (
     ToolEnded,
     TurnEnded,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, text
+from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, text, whole_list
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
@@ -47,6 +48,13 @@ def _prompted(payload: dict[str, Any]) -> list[Fact]:
     return [Busy()] if is_own_prompt(prompt) else [Prompted(prompt)]
 
 
+def _tool_began(payload: dict[str, Any]) -> list[Fact]:
+    tool = text(payload, "tool_name") or "?"
+    if tool != "write_todos":
+        return [ToolBegan(tool)]
+    return [ToolBegan(tool), Listed(whole_list(payload.get("tool_input"), "todos", "description"))]
+
+
 def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
     error = table(table(payload, "tool_response"), "error")
     failed = (text(error, "message") or "it failed") if error else None
@@ -71,7 +79,7 @@ def _spent(payload: dict[str, Any]) -> list[Fact]:
 _FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
     "SessionStart": _started,
     "BeforeAgent": _prompted,
-    "BeforeTool": lambda payload: [ToolBegan(text(payload, "tool_name") or "?")],
+    "BeforeTool": _tool_began,
     "AfterTool": _tool_ended,
     "BeforeModel": lambda _: [Busy()],
     "AfterModel": _spent,

@@ -16,6 +16,7 @@ from tui_tasks.core.operations_sessions import (
     Fact,
     Heard,
     Interrupted,
+    Listed,
     Prompted,
     Rested,
     Said,
@@ -27,7 +28,7 @@ from tui_tasks.core.operations_sessions import (
     ToolEnded,
     TurnFailed,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text
+from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
 # They come while it waits for a person, and say nothing of whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
@@ -152,5 +153,6 @@ _FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
     "permission.asked": _permission,
     "permission.updated": _permission,
     "question.asked": _question,
+    "todo.updated": lambda properties: [Listed(whole_list(properties, "todos", "content"))],
 }
 """What each event tells. An event that is not here says that the session is there, and no more."""

@@ -1,0 +1,226 @@
+"""Tasks of sessions, and what is kept of what they say (docs: protocol, section 10)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Clock, Talk
+from tests.hooks.playing import Player
+from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations_sessions import EndSession
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.settings.sessions import SessionSettings
+
+
+@pytest.fixture
+def claude(store: Store, clock: Clock) -> Player:
+    player = Player(store, clock, "claude")
+    player.settings = SessionSettings()
+    return player
+
+
+def of(event: str, **fields: object) -> dict[str, object]:
+    return {"session_id": "s", "hook_event_name": event, **fields}
+
+
+def tasks(store: Store, name: str = "sessions") -> list[tuple[str, str]]:
+    home = queries.find_list(store.db, name)
+    return [] if home is None else [(task.name, task.status) for task in queries.tasks(store.db, home.id)]
+
+
+def test_a_prompt_is_a_task_and_done_when_the_turn_is_truly_over(claude: Player, store: Store) -> None:
+    claude.play(of("UserPromptSubmit", prompt="\nFix the login\nand test it"))
+    assert tasks(store) == [("Fix the login", "in_progress")]
+    running = [{"id": "x", "status": "running"}]
+    claude.play(of("Stop", last_assistant_message="Begun.", background_tasks=running))
+    claude.play(of("UserPromptSubmit", prompt="<task-notification>x is done</task-notification>"))
+    assert tasks(store) == [("Fix the login", "in_progress")]
+    claude.play(of("Stop", last_assistant_message="All done.", background_tasks=[]))
+    assert tasks(store) == [("Fix the login", "done")]
+    uid = claude.seen().session.task
+    assert uid is not None
+    task = queries.task(store.db, uid)
+    assert (task.agent, task.created_by, task.description) == ("claude-1", "claude-1", "\nFix the login\nand test it")
+    assert [entry.message for entry in queries.logs(store.db, uid)] == ["All done."]
+    assert list(replay_check.differences(store.db)) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        (of("StopFailure", error="overloaded"), "failed"),
+        (of("PostToolUseFailure", tool_name="Bash", error="no", is_interrupt=True), "cancelled"),
+        (of("SessionEnd"), "cancelled"),
+        (of("UserPromptSubmit", prompt="something else"), "cancelled"),
+        (of("Notification", notification_type="idle_prompt"), "cancelled"),
+    ],
+    ids=["failed", "interrupted", "ended", "prompted", "idle"],
+)
+def test_the_task_of_a_turn_that_came_to_no_end_is_not_done(
+    end: dict[str, object], status: str, claude: Player, store: Store
+) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    claude.play(end)
+    assert tasks(store)[0] == ("go", status)
+
+
+def test_the_task_of_a_session_whose_process_is_no_more_has_failed(claude: Player, store: Store, clock: Clock) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    store.commit(EndSession("claude-1", "gone"), actor="system", now=clock.now)
+    assert tasks(store) == [("go", "failed")]
+
+
+def test_words_within_a_turn_are_part_of_its_task(claude: Player, store: Store) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go", prompt_id="1"))
+    claude.play(of("UserPromptSubmit", prompt="and faster", prompt_id="1"))
+    assert tasks(store) == [("go", "in_progress")]
+    assert claude.seen().session.last_prompt == "and faster"
+
+
+def test_a_project_has_its_list(claude: Player, store: Store) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"), project="shop")
+    assert tasks(store, "shop") == [("go", "in_progress")]
+
+
+def test_what_the_human_has_ended_or_deleted_stays_so(claude: Player, store: Store, clock: Clock) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    uid = claude.seen().session.task
+    assert uid is not None
+    store.commit(EditTask(uid, {"status": "skipped"}), actor="human", now=clock.now)
+    claude.play(of("Stop", last_assistant_message="done"))
+    assert tasks(store) == [("go", "skipped")]
+
+
+def test_a_list_that_takes_no_more_in_progress_spoils_nothing(claude: Player, store: Store, clock: Clock) -> None:
+    talk = Talk(store, clock)
+    uid = talk.ok("tasklist:add_task", name="mine")["uid"]
+    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    claude.play(of("UserPromptSubmit", prompt="go"), project="tasklist")
+    assert claude.state()[0] == "working"
+    assert claude.seen().session.task is None
+
+
+OWN_LISTS: dict[str, list[Any]] = {
+    "claude": [
+        of("UserPromptSubmit", prompt="go"),
+        of("TaskCreated", task_id="1", task_subject="first"),
+        of("TaskCreated", task_id="2", task_subject="second"),
+        of("UserPromptSubmit", prompt="go", prompt_id=None),
+        of("PreToolUse", tool_name="TaskUpdate", tool_input={"taskId": "1", "status": "in_progress"}),
+        of("TaskCompleted", task_id="1", task_subject="first"),
+        of("PreToolUse", tool_name="TaskUpdate", tool_input={"taskId": "2", "status": "in_progress"}),
+    ],
+    "codex": [
+        of("UserPromptSubmit", prompt="go"),
+        of("PreToolUse", tool_name="update_plan", tool_input={"plan": [{"step": "first", "status": "in_progress"}]}),
+        of(
+            "PreToolUse",
+            tool_name="update_plan",
+            tool_input={
+                "plan": [{"step": "first", "status": "completed"}, {"step": "second", "status": "in_progress"}]
+            },
+        ),
+    ],
+    "gemini": [
+        of("BeforeAgent", prompt="go"),
+        of(
+            "BeforeTool",
+            tool_name="write_todos",
+            tool_input={
+                "todos": [
+                    {"description": "first", "status": "completed"},
+                    {"description": "second", "status": "in_progress"},
+                ]
+            },
+        ),
+    ],
+    "opencode": [
+        {"input": {"sessionID": "s"}, "output": {"message": {"id": "m"}, "parts": [{"text": "go"}]}},
+        {
+            "type": "todo.updated",
+            "properties": {
+                "sessionID": "s",
+                "todos": [
+                    {"content": "first", "status": "completed"},
+                    {"content": "second", "status": "in_progress"},
+                    {"content": "third", "status": "pending"},
+                ],
+            },
+        },
+        {
+            "type": "todo.updated",
+            "properties": {
+                "sessionID": "s",
+                "todos": [
+                    {"content": "first", "status": "completed"},
+                    {"content": "second", "status": "in_progress"},
+                ],
+            },
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("program", OWN_LISTS)
+def test_a_programs_own_list_stands_behind_the_task_in_its_order(program: str, store: Store, clock: Clock) -> None:
+    player = Player(store, clock, program)
+    player.settings = SessionSettings()
+    for payload in OWN_LISTS[program]:
+        player.play(payload)
+    found = [task for task in tasks(store) if task[0] != "go" and task[1] != "cancelled"]
+    assert found == [("first", "done"), ("second", "in_progress")]
+    assert tasks(store)[0][0] == "go"
+    assert list(replay_check.differences(store.db)) == []
+
+
+def test_tasks_are_off_where_the_human_wants_none(claude: Player, store: Store) -> None:
+    claude.settings = SessionSettings(tasks=False)
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    claude.play(of("TaskCreated", task_id="1", task_subject="first"))
+    assert queries.find_list(store.db, "sessions") is None
+
+
+SECRETS = (
+    "sk-ant-api03-abcdefghijklmnop0123",
+    "ghp_abcdefghijklmnopqrstuvwxyz012345",
+    "AKIAABCDEFGHIJKLMNOP",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkw.SflKxwRJSMeKKF2QT4",
+    "postgres://me:hunter2hunter2@db/x",
+    "DB_PASSWORD=correcthorsebattery",
+    '{"api_key": "0123456789abcdef"}',
+    "-----BEGIN PRIVATE KEY-----\nabc\ndef\n-----END PRIVATE KEY-----",
+    "ACME-12345678",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))
+def test_keys_and_tokens_are_kept_nowhere(secret: str, claude: Player, store: Store) -> None:
+    claude.settings = SessionSettings(redact=("ACME-[0-9]{8}", "(broken"))
+    claude.play(of("UserPromptSubmit", prompt=f"use {secret} now"))
+    claude.play(of("PermissionRequest", tool_name="Bash", tool_input={"command": f"curl {secret}"}))
+    claude.play(of("PostToolUseFailure", tool_name="Bash", error=f"no {secret}"))
+    claude.play(of("Stop", last_assistant_message=f"used {secret}"))
+    store.db.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept = json.dumps(
+        [store.db.sql(f"SELECT * FROM {table}").fetchall() for table in ("session", "ask", "task", "log", "activity")]
+        + store.db.sql("SELECT old, new, image FROM journal").fetchall()
+    )
+    assert "[redacted]" in kept
+    core = max(secret.replace("\n", "\\n").replace('"', "").split(), key=len)[-12:]
+    assert core not in kept
+
+
+@pytest.mark.parametrize(("keep", "prompt"), [("all", "one\n" + "x" * 200), ("titles", "one"), ("none", "")])
+def test_words_are_kept_as_the_human_wants(keep: Any, prompt: str, claude: Player, store: Store) -> None:
+    claude.settings = SessionSettings(keep=keep)
+    claude.play(of("UserPromptSubmit", prompt="one\n" + "x" * 200))
+    claude.play(of("PermissionRequest", tool_name="Bash", tool_input={"command": "ls\nrm"}))
+    assert claude.seen().session.last_prompt == prompt
+    (ask,) = queries.open_asks(store.db)
+    assert ("rm" in ask.question, "ls" in ask.question) == (keep == "all", keep != "none")
+    assert claude.state() == ("waiting", "permission: Bash", None)
