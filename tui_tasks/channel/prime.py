@@ -24,14 +24,14 @@ Rules:
 
 def text(session: Session) -> str:
     """The rules, the current tasks, and the next one."""
-    db = session.store.db
-    total = sum(found.pending + found.in_progress for found in queries.lists(db) if not found.archived)
-    tasks = queries.open_tasks(db, None, None, limit=MOST_TASKS)
+    db, project = session.store.db, session.identity.project
+    total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
+    tasks = queries.open_tasks(db, None, None, project=project, limit=MOST_TASKS)
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):
         lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
-    ready = queries.ready(db, None, session.identity.agent)
+    ready = queries.ready(db, None, session.identity.agent, project=project)
     if ready is not None:
         lines += ["", f"Next: {ready.uid} {safe_line(ready.name, 80)}"]
         if ready.description:

@@ -88,11 +88,14 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _carry_out(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import InvalidRequest
+    from tui_tasks.settings import project
 
     if options.run not in (_tui, _watch, _demo):
         streams.prepare()
     try:
         check_speaker(options)
+        if options.project:
+            project.checked(options.project)
         if getattr(options, "tools", None) is not None:
             table_of(options)
     except InvalidRequest as refused:
@@ -378,6 +381,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("rm", "delete a task", *_verb("rm")),
     ("undo", "take back the newest change that was made from a shell", *_verb("undo")),
     ("hook", "take in what a hook of an agent program tells on standard input", *_of("agents.hook", "hook")),
+    ("init", "make this folder a project's, with lists of its own", *_of("admin.init", "init")),
     ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_admin("setup")),
     ("prime", "print what an agent needs to know to start", None, _prime),
     ("doctor", "check the database, its file, the clock and the settings", *_admin("doctor")),

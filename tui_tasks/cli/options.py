@@ -39,6 +39,9 @@ def declare_shared(command: argparse.ArgumentParser, default: str | None) -> Non
     group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
     group.add_argument("--agent", metavar="NAME", default=default, help="who speaks (default: agent; the verbs: shell)")
     group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
+    group.add_argument(
+        "--project", metavar="NAME", default=default, help="the project (else .tui-tasks.toml, found upwards; '': none)"
+    )
     group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
     group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
     group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs")
@@ -214,7 +217,28 @@ def identity_of(options: argparse.Namespace) -> Identity:
         options.read_only,
         agent_only=getattr(options, "agent_only", None) is not None,
         list_only=getattr(options, "list_only", None) is not None,
+        project=project_of(options),
     )
+
+
+def project_of(options: argparse.Namespace) -> str | None:
+    """Return the project that is named, else that of the folder; None outside any (docs: protocol, section 5).
+
+    Raises:
+        ProjectRefused: the name is none, or the folder's file cannot be used.
+    """
+    from pathlib import Path
+
+    from tui_tasks.settings import project
+
+    named = options.project if options.project is not None else os.environ.get("TUI_TASKS_PROJECT")
+    if named is not None:
+        return project.checked(named) if named else None
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was deleted
+        return None
+    return project.of_folder(folder)
 
 
 def _default(options: argparse.Namespace) -> str:

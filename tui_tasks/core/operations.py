@@ -19,6 +19,7 @@ class EnsureList(Operation, frozen=True):
 
     name: str
     origin: str
+    project: str | None = None
 
 
 class CreatePlan(Operation, frozen=True):
@@ -27,6 +28,7 @@ class CreatePlan(Operation, frozen=True):
     title: str
     description: str = ""
     agent: str | None = None
+    project: str | None = None
 
 
 class SetListRule(Operation, frozen=True):
@@ -191,11 +193,12 @@ class SaveState(Operation, frozen=True):
 
 
 class ClaimNext(Operation, frozen=True):
-    """Take the next ready task, of one list or of all. Result: (task, claim) or None."""
+    """Take the next ready task, of one list, of a project's, or of all. Result: (task, claim) or None."""
 
     agent: str
     lease: int
     list_uid: str | None = None
+    project: str | None = None
 
 
 class ExtendClaim(Operation, frozen=True):

@@ -36,6 +36,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
     cancelled: int
     archived: bool = False
     review: bool = False
+    project: str | None = None
 
     @property
     def handle(self) -> str:

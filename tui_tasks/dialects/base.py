@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
-from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.requests.identity import Identity, own_list
 
 A = TypeVar("A", bound=Arguments)
 
@@ -93,12 +93,21 @@ class Call(msgspec.Struct):
 
         See docs: protocol, section 5.
         """
-        return self._find_list(self.bound_list or dialect)
+        return self._find_list(self.bound_list or own_list(dialect, self.project))
+
+    @property
+    def project(self) -> str | None:
+        """The project of the channel, None for one outside any."""
+        return self.channel.identity.project
 
     def made_home(self, dialect: str) -> TaskList:
         """The list that a dialect works on, made at first use."""
         found = self.home(dialect)
-        return found if found is not None else cast(TaskList, self.run(EnsureList(self.bound_list or dialect, dialect)))
+        if found is not None:
+            return found
+        if self.bound_list is not None:
+            return cast(TaskList, self.run(EnsureList(self.bound_list, dialect)))
+        return cast(TaskList, self.run(EnsureList(own_list(dialect, self.project), dialect, self.project)))
 
     def handle(self, task: Task) -> str:
         """What names a task's list on the channel."""

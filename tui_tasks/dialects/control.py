@@ -58,6 +58,7 @@ def hello(call: Call, given: _Hello) -> dict[str, Any]:
         "version": __version__,
         "agent": call.agent,
         "list": call.bound_list,
+        **({} if call.project is None else {"project": call.project}),
         "read_only": channel.identity.read_only,
         "seq": journal.newest(call.db),
         "tools": tools,
@@ -248,7 +249,7 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
         if given.list is None:
             return None
         raise NotFound("list", handle)
-    taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None))
+    taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None, call.project))
     if taken is None:
         return None
     task, held = taken

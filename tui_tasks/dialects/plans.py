@@ -94,7 +94,7 @@ def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
     A task waits for those in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
     """
     existing = _existing_tasks(call, given.tasks)
-    plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent))
+    plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent, call.project))
     uids = _add_tasks(call, plan, given.tasks, existing)
     tasks = [shown(queries.task(call.db, uid), plan.uid) for uid in uids]
     return {"plan_id": plan.uid, "title": plan.name, "tasks": tasks}
@@ -181,7 +181,8 @@ class _Nothing(Arguments):
 @TASKS.action("list_plans", _Nothing)
 def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
     """Read all plans, oldest first, with how many tasks each has."""
-    found = queries.lists(call.db)
+    # Outside any project: the plans that belong to none.
+    found = [plan for plan in queries.lists(call.db) if plan.project == call.project]
     if call.channel.identity.list_only:
         only = call.only_list
         found = [only] if only is not None else []
@@ -222,8 +223,10 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
     if scope is None and call.bound_list is not None:
         return {"tasks": [], "suggested_next": None}
     list_id = scope.id if scope else None
-    tasks = queries.open_tasks(call.db, list_id, agent, alone=alone)
-    suggested = queries.ready(call.db, list_id, agent, alone=alone) if given.suggest_next else None
+    tasks = queries.open_tasks(call.db, list_id, agent, project=call.project, alone=alone)
+    suggested = None
+    if given.suggest_next:
+        suggested = queries.ready(call.db, list_id, agent, project=call.project, alone=alone)
     chosen = _shown_all(call, page(tasks, given, lambda task: task.uid))
     return {
         "tasks": [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen,

@@ -10,10 +10,9 @@ from tui_tasks.hooks import main
 def declare(_name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.add_argument("program", metavar="PROGRAM", choices=main.PROGRAMS, help=f"one of {', '.join(main.PROGRAMS)}")
-    command.add_argument("--project", metavar="NAME", default="", help="the project that the agent works on")
 
 
 def run(_name: str, options: argparse.Namespace) -> int:
     """Carry out the hook."""
-    main.run(options.program, options.db or "", options.project)
+    main.run(options.program, options.db or "", options.project or "")
     return 0

@@ -15,6 +15,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
 from tui_tasks.dialects import quick_add_syntax
+from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.text import json_text
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line, safe_text
@@ -88,7 +89,7 @@ def _at(session: Session, home: TaskList, number: int) -> str | None:
 def _lists(session: Session) -> list[TaskList]:
     named = session.identity.list
     if named is None:
-        return queries.lists(session.store.db)
+        return queries.lists(session.store.db, session.identity.project)
     found = queries.find_list(session.store.db, named)
     if found is None:
         raise NotFound("list", named)
@@ -159,7 +160,10 @@ def next_task(session: Session, *, as_json: bool) -> None:
     db = session.store.db
     named = session.identity.list
     home = queries.find_list(db, named) if named is not None else None
-    task = queries.ready(db, home.id if home else None, session.identity.agent) if named is None or home else None
+    task = None
+    if named is None or home is not None:
+        project = session.identity.project
+        task = queries.ready(db, home.id if home else None, session.identity.agent, project=project)
     if task is None:
         _tell("nothing is ready to be taken up", None, as_json=as_json)
         return
@@ -176,7 +180,8 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
     draft = _draft(session, words)
     if not draft.name:
         raise InvalidArgument("name", "a task needs a title")
-    home = queries.find_list(session.store.db, session.identity.list or "tasklist")
+    identity = session.identity
+    home = queries.find_list(session.store.db, identity.list or own_list("tasklist", identity.project))
     fields = _fields(session, draft, home)
     made = _request(session, "shell:add", name=draft.name, description=description, **fields)
     _tell_task("added", made, as_json=as_json)

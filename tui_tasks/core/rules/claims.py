@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     """Take the next ready task in one step among any number of agents; a list that may take no more gives none."""
     list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
-    task = queries.ready(tx.db, list_id, op.agent, claimable=True)
+    task = queries.ready(tx.db, list_id, op.agent, project=op.project, claimable=True)
     if task is None:
         return None
     claim = Claim(

@@ -34,7 +34,8 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
     found = queries.find_list(tx.db, op.name)
     if found is None:
         refuse_too_long({"name": op.name})
-        found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=op.origin == "tasklist")
+        solo = op.origin == "tasklist"
+        found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=solo, project=op.project)
     return found
 
 
@@ -42,7 +43,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
 def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
     """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
     refuse_too_long({"title": op.title, "description": op.description})
-    return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks")
+    return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks", project=op.project)
 
 
 def _make(
@@ -54,6 +55,7 @@ def _make(
     *,
     origin: str,
     one_in_progress: bool = False,
+    project: str | None = None,
 ) -> TaskList:
     made = TaskList(
         id=tx.known.next_id("list"),
@@ -64,6 +66,7 @@ def _make(
         agent=agent,
         origin=origin,
         one_in_progress=one_in_progress,
+        project=project,
         created_at=tx.now,
         deleted=False,
         pending=0,

@@ -54,6 +54,7 @@ class ListRow(Model):
     cancelled = IntegerField(default=0)
     archived = Flag(default=0)  # out of the way: shown only where archived lists are asked for
     review = Flag(default=0)  # what agents file in it is held until the human accepts it
+    project = TextField(null=True)  # the project that it belongs to (docs: protocol, section 5)
 
     class Meta:
         table_name = "list"

@@ -14,5 +14,12 @@ class Identity(msgspec.Struct, frozen=True):
     # Whether a request may name no other agent, no other list (docs: protocol, section 2).
     agent_only: bool = False
     list_only: bool = False
+    # The project that the dialects' own lists belong to (docs: protocol, section 5); None: no project.
+    project: str | None = None
     # Whether what speaks was started by a run of a job (rule S1).
     inside_run: bool = False
+
+
+def own_list(dialect: str, project: str | None) -> str:
+    """Return the name of a dialect's own list, in a project or outside any (docs: protocol, section 5)."""
+    return dialect if project is None else f"{project}/{dialect}"

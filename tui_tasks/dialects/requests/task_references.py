@@ -93,7 +93,7 @@ def _homes(call: Call, tool: Tool) -> list[TaskList]:
         # Read anew: what a transaction holds of a list does not count what it has written itself.
         return [queries.list_by_id(call.db, home.id)] if home is not None else []
     about_plans = not tool.name.startswith("control:") and tool.name != "ask"
-    return [home for home in queries.lists(call.db) if home.kind == "plan" or not about_plans]
+    return [home for home in queries.lists(call.db, call.project) if home.kind == "plan" or not about_plans]
 
 
 def _the_one(argument: str, message: str, found: list[Task]) -> str:

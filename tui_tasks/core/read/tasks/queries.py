@@ -172,9 +172,10 @@ def any_list(db: Database, uid: str) -> TaskList:
     return read_list(db.one(_LIST_BY_UID, uid=uid))
 
 
-def lists(db: Database) -> list[TaskList]:
-    """Every list, oldest first."""
-    return [read_list(row) for row in db.all(_LISTS)]
+def lists(db: Database, project: str | None = None) -> list[TaskList]:
+    """Every list, or every one of a project, oldest first."""
+    found = (read_list(row) for row in db.all(_LISTS))
+    return [home for home in found if project is None or home.project == project]
 
 
 def any_task(db: Database, uid: str) -> Task | None:
@@ -370,17 +371,25 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
 
 
 def ready(
-    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, claimable: bool = False
+    db: Database,
+    list_id: int | None,
+    agent: str | None,
+    *,
+    project: str | None = None,
+    alone: bool = False,
+    claimable: bool = False,
 ) -> Task | None:
     """The next task to take up: pending and held up by nothing, most urgent first, then oldest.
 
-    It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only). With `claimable`, its list may take
-    one more in progress.
+    It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only), and in a list of `project` where that
+    is named. With `claimable`, its list may take one more in progress.
     Source: docs: protocol, section 6 `tasks`, section 7 `control:claim`.
     """
     if list_id is not None:
         home = list_by_id(db, list_id)
         return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
+    if project is not None:
+        return _ready_in_lists(db, project, agent, alone=alone, claimable=claimable)
     passed = 0
     with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
         for *row, is_away, one_in_progress, in_progress in rows:
@@ -389,7 +398,13 @@ def ready(
             passed += 1
     if passed < _MOST_PASSED:
         return None
-    there = (home for home in lists(db) if not home.archived)
+    return _ready_in_lists(db, None, agent, alone=alone, claimable=claimable)
+
+
+def _ready_in_lists(
+    db: Database, project: str | None, agent: str | None, *, alone: bool, claimable: bool
+) -> Task | None:
+    there = (home for home in lists(db, project) if not home.archived)
     homes = (home for home in there if home.pending and (home.takes_more or not claimable))
     first = (_ready_in(db, home, agent, alone=alone) for home in homes)
     return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
@@ -400,19 +415,25 @@ def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -
     return read_task(row) if row else None
 
 
-def _homes_with_open_tasks(db: Database) -> list[int]:
-    return [home.id for home in lists(db) if (home.pending or home.in_progress) and not home.archived]
+def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
+    return [home.id for home in lists(db, project) if (home.pending or home.in_progress) and not home.archived]
 
 
 def open_tasks(
-    db: Database, list_id: int | None, agent: str | None, *, alone: bool = False, limit: int | None = None
+    db: Database,
+    list_id: int | None,
+    agent: str | None,
+    *,
+    project: str | None = None,
+    alone: bool = False,
+    limit: int | None = None,
 ) -> list[Task]:
     """The pending and in-progress tasks, in the order of lists (oldest first) and places; the first `limit` of them.
 
     `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
     """
     found: list[Task] = []
-    for home in _homes_with_open_tasks(db) if list_id is None else [list_id]:
+    for home in _homes_with_open_tasks(db, project) if list_id is None else [list_id]:
         wanted: Any = LIVE & TaskRow.status.in_(list(vocab.OPEN)) & (TaskRow.list_id == home)
         if agent is not None:
             wanted &= _whose(agent, alone=alone)

@@ -1,0 +1,76 @@
+"""Which project a folder belongs to."""
+
+import os
+import subprocess
+
+import pytest
+
+from tui_tasks.settings import project
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inner = tmp_path / "web" / "src" / "deep"
+    inner.mkdir(parents=True)
+    return inner
+
+
+def test_the_nearest_file_above_names_the_project(folder):
+    assert project.of_folder(folder) is None
+    (folder.parents[1] / project.FILE).write_text('project = "web"\n')
+    assert project.of_folder(folder) == project.of_folder(folder.parents[1]) == "web"
+    (folder / project.FILE).write_text('project = "deep"\n')
+    assert project.of_folder(folder) == "deep"
+    assert project.of_folder(folder.parent) == "web"
+
+
+def test_a_file_of_another_user_is_passed_over(folder, monkeypatch):
+    (folder / project.FILE).write_text('project = "deep"\n')
+    os.chown(folder / project.FILE, 12_345, -1)
+    assert project.of_folder(folder) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "project = 1", 'project = "a/b"', 'project = ""', "project = [", "[project]", b"project = '\xff'"]
+)
+def test_a_file_that_names_no_project_is_refused_and_said_to_be_it(folder, text):
+    file = folder / project.FILE
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(project.ProjectRefused) as refused:
+        project.of_folder(folder)
+    assert str(file) in refused.value.message or "a/b" in refused.value.message or "''" in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["", "-x", "../x", "a b", "x" * 65, "a\n", "\u202ex", "a/b"])
+def test_what_could_be_mistaken_for_a_path_or_another_is_no_name(name):
+    with pytest.raises(project.ProjectRefused):
+        project.checked(name)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://example.org/team/web.git", "web"),
+        ("git@example.org:team/web api.git", "web"),
+        ("ssh://example.org/~me/web/", "web"),
+        ("file:///", "src"),
+    ],
+)
+def test_the_remote_proposes_a_name_else_the_work_tree(folder, url, name):
+    tree = folder.parent
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    assert project.proposed(folder) == "src"
+    subprocess.run(["git", "-C", tree, "config", "remote.origin.url", url], check=True)
+    assert project.proposed(folder) in (name, "web-api")
+
+
+def test_outside_a_work_tree_the_folder_proposes_its_own_name(folder):
+    assert project.proposed(folder) == "deep"
+
+
+def test_what_init_writes_is_read_and_never_written_over(folder):
+    file = project.init(folder, "web")
+    assert project.of_folder(folder) == "web"
+    with pytest.raises(project.ProjectRefused, match="is there already"):
+        project.init(folder, "other")
+    assert "web" in file.read_text()

@@ -1,0 +1,115 @@
+"""Which project a folder belongs to (docs: protocol, section 5): `.tui-tasks.toml`, found upwards from it.
+
+The file is committed with the project, so it may come from anybody: it names the project and nothing that is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.core.errors import InvalidRequest
+
+FILE: Final = ".tui-tasks.toml"
+_MOST_BYTES: Final = 64 * 1024
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}")
+_REMOTE: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
+
+
+class ProjectRefused(InvalidRequest):
+    """A project cannot have that name, or its file cannot be used."""
+
+
+def checked(name: str) -> str:
+    """Return a project's name.
+
+    Raises:
+        ProjectRefused: it is none: 1 to 64 letters, digits, `.`, `-` and `_`, of which the first is a letter or digit.
+    """
+    if not _NAME.fullmatch(name):
+        raise ProjectRefused(
+            f"no project can be called {name[:64]!r}: up to 64 letters, digits, dots, - and _, beginning with a letter "
+            "or digit"
+        )
+    return name
+
+
+def of_folder(folder: Path) -> str | None:
+    """Return the project that the nearest `.tui-tasks.toml` names, in a folder or above it; None without one.
+
+    A file of another user is passed over: above a shared folder anybody could put one.
+
+    Raises:
+        ProjectRefused: the file cannot be read, or names no project.
+    """
+    for place in (folder, *folder.parents):
+        file = place / FILE
+        try:
+            owner = file.stat().st_uid
+        except OSError:
+            continue
+        if owner in (os.geteuid(), 0):
+            return _read(file)
+    return None
+
+
+def _read(file: Path) -> str:
+    import tomllib
+
+    try:
+        with file.open("rb") as opened:
+            held = tomllib.loads(opened.read(_MOST_BYTES).decode())
+    except (OSError, ValueError) as error:  # tomllib's errors and those of UTF-8 are ValueErrors
+        raise ProjectRefused(f"{file} cannot be used ({error}): tui-tasks init writes one") from error
+    name = held.get("project")
+    if not isinstance(name, str):
+        raise ProjectRefused(f'{file} names no project: write project = "NAME" into it')
+    return checked(name)
+
+
+def proposed(folder: Path) -> str:
+    """Return a name for the project of a folder: its git remote's last part, else the name of its work tree or its own.
+
+    Git's files are read and no program is run: the folder may be anybody's.
+    """
+    tree = _work_tree(folder)
+    names = [*_remotes(tree), tree.name] if tree is not None else [folder.name]
+    cleaned = (re.sub(r"[^\w.-]+", "-", name).strip("-._")[:64] for name in names)
+    return next((name for name in cleaned if name), "project")
+
+
+def _work_tree(folder: Path) -> Path | None:
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+
+
+def _remotes(tree: Path) -> Iterator[str]:
+    try:
+        text = (tree / ".git" / "config").read_bytes()[:_MOST_BYTES].decode(errors="replace")
+    except OSError:  # a work tree of another's repository, whose `.git` is a file
+        return
+    for url in _REMOTE.findall(text):
+        yield re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1]
+
+
+def init(folder: Path, name: str) -> Path:
+    """Write the file that makes a folder a project's; return its path.
+
+    Raises:
+        ProjectRefused: the name is none, or there is such a file already.
+        OSError: it cannot be written.
+    """
+    file = folder / FILE
+    text = (
+        "# Tasks of agents and people in this folder belong to this project (tui-tasks help protocol, Lists).\n"
+        f'project = "{checked(name)}"\n'
+    )
+    try:
+        handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except FileExistsError as error:
+        raise ProjectRefused(f"{file} is there already") from error
+    with os.fdopen(handle, "w", encoding="utf-8") as opened:
+        opened.write(text)
+    return file
