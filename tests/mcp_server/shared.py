@@ -9,9 +9,22 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp
 from anyio.from_thread import start_blocking_portal
 from mcp.client.stdio import stdio_client
+
+from tui_tasks import clock
+from tui_tasks.channel.session import Session
+from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.dialects import selection
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.table import TABLE
+from tui_tasks.mcp_server.conversations import Conversations
+from tui_tasks.mcp_server.server import make
+from tui_tasks.mcp_server.tools import NOT_OVER_MCP
 
 
 def command(db: Path, *options: str) -> mcp.StdioServerParameters:
@@ -74,3 +87,32 @@ def driven(db: Path, *options: str, **client: Any) -> Iterator[Driven]:
         portal.wrap_async_context_manager(session_over_stdio(db, *options, **client)) as session,
     ):
         yield Driven(portal, session, db)
+
+
+class Served:
+    """A server in this process, and the store it works on."""
+
+    def __init__(self, store: Store, server: Any) -> None:
+        self.store = store
+        self.server = server
+
+    def answer(self, text: str) -> None:
+        """Answer the one open question, as the screen does in another process."""
+        with Store(self.store.path) as screen:
+            (asked,) = queries.open_asks(screen.db)
+            screen.commit(AnswerAsk(asked.uid, text), actor="human", now=clock.now())
+
+
+@asynccontextmanager
+async def served(path: Path, **identity: Any) -> Any:
+    """A server that clients of this process talk to without a pipe."""
+    with Store(str(path)) as store:
+        session = Session(
+            store, selection.without(TABLE, NOT_OVER_MCP), Identity(agent_only=True, **identity), clock.now
+        )
+        conversations = Conversations(store, session.identity)
+        conversation = conversations.begin(session)
+        async with anyio.create_task_group() as group:
+            group.start_soon(conversations.run)
+            yield Served(store, make(lambda: conversation, conversations.changes))
+            group.cancel_scope.cancel()

@@ -324,7 +324,8 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
         # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
         return found if found["state"] != "open" or later.passed >= deadline else None
 
-    deadline = call.passed + int(given.wait * SECOND)
+    until = elapsed.until(call.db, asked.uid)
+    deadline = min(call.passed + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until)
     found = check(call)
     return found if found is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
 

@@ -15,6 +15,8 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.mcp_server.changes import Changes
 
 _log = logging.getLogger(__name__)
 
@@ -25,20 +27,23 @@ _RETRY: Final = 0.5
 class Conversation:
     """The requests of one agent."""
 
-    def __init__(self, session: Session, has_waits: Callable[[], None]) -> None:
-        """`has_waits` is called after a request, while any waits: it may have ended a wait, or wait less long."""
+    def __init__(self, session: Session, wake: Callable[[], None]) -> None:
+        """`wake` is called after each request: it may have ended a wait, or wait less long than others."""
         self.session = session
-        self._has_waits = has_waits
+        self.wake = wake
+        self._messages: list[dict[str, Any]] = []
         self._ids = itertools.count(1)
         self._replies: dict[Any, dict[str, Any]] = {}
         self._waiting: dict[int, anyio.Event] = {}
 
-    async def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Serve a request, without its id, and return the reply; a wait whose caller is cancelled is given up."""
+    async def ask(self, request: dict[str, Any], *, is_shown: bool = True) -> dict[str, Any]:
+        """Serve a request, without its id, and return the reply; a wait whose caller is cancelled is given up.
+
+        Where the agent is not shown the reply, what the human wrote goes with the next one.
+        """
         number = next(self._ids)
         self._keep(self.session.answer([{**request, "id": number}]))
-        if self.session.waits:
-            self._has_waits()
+        self.wake()
         try:
             if number not in self._replies:
                 self._waiting[number] = anyio.Event()
@@ -48,7 +53,11 @@ class Conversation:
             raise
         finally:
             self._waiting.pop(number, None)
-        return self._replies.pop(number)
+        reply = self._replies.pop(number)
+        self._messages += reply.pop("messages", ())
+        if is_shown and self._messages:
+            reply["messages"], self._messages = self._messages, []
+        return reply
 
     def settle(self) -> None:
         """Answer the requests whose wait is over."""
@@ -66,16 +75,16 @@ class Conversations:
     """All that goes on in a process, and what wakes those that wait.
 
     Attributes:
-        on_change: called after another process has committed, while anybody wants to know (`wants_changes`).
+        changes: who is told of changes, and of which.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self.changes = Changes(store, identity)
         self._watch = Watch(store.db)
         self._all: list[Conversation] = []
         self._pause: anyio.CancelScope | None = None
-        self.on_change: Callable[[], None] | None = None
-        self.wants_changes: Callable[[], bool] = lambda: False
+        # It may be called while nobody sleeps.
+        self._is_woken = False
 
     def begin(self, session: Session) -> Conversation:
         """Take in a session."""
@@ -85,8 +94,13 @@ class Conversations:
 
     def wake(self) -> None:
         """Look anew at what is waited for, and for how long."""
-        if self._pause is not None:
-            self._pause.cancel()
+        if self._has_anybody():
+            self._is_woken = True
+            if self._pause is not None:
+                self._pause.cancel()
+
+    def _has_anybody(self) -> bool:
+        return self.changes.is_wanted or any(one.session.waits for one in self._all)
 
     async def run(self) -> None:
         """Answer requests that wait, each as soon as what it waits for has happened; runs until it is cancelled."""
@@ -95,11 +109,11 @@ class Conversations:
                 try:
                     with anyio.CancelScope() as self._pause:
                         await self._sleep()
+                    self._is_woken = False
                     for one in self._all:
                         if one.session.waits:
                             one.settle()
-                    if self.on_change is not None:
-                        self.on_change()
+                    await self.changes.tell()
                 except StorageFailed as failure:
                     _log.warning("%s", failure.message)
                     await anyio.sleep(_RETRY)
@@ -109,8 +123,10 @@ class Conversations:
     async def _sleep(self) -> None:
         """Sleep until another process has committed or something is due, while anybody waits."""
         await anyio.sleep(0)
+        if self._is_woken:
+            return
         sessions = [one.session for one in self._all if one.session.waits]
-        if not sessions and not self.wants_changes():
+        if not sessions and not self.changes.is_wanted:
             await anyio.sleep_forever()
         while not self._watch.changed(time.monotonic()):
             left = min((_seconds_left(session) for session in sessions), default=float("inf"))

@@ -18,9 +18,9 @@ _log = logging.getLogger(__name__)
 
 def run(session: Session) -> bool:
     """Serve until the client goes; return whether every reply could be written."""
-    conversations = Conversations(session.store)
+    conversations = Conversations(session.store, session.identity)
     conversation = conversations.begin(session)
-    served = server.make(lambda: conversation)
+    served = server.make(lambda: conversation, conversations.changes)
 
     async def serve() -> None:
         lines = StrictLines()

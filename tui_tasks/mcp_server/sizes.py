@@ -1,0 +1,64 @@
+"""Replies that an agent can afford: what is longer than it asked for is cut between items, and says so."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+# 20,000 tokens of four bytes.
+MOST_BYTES: Final = 80_000
+_encode = msgspec.json.Encoder().encode
+
+
+def fitted(tool: str, arguments: dict[str, Any], result: Any) -> tuple[Any, str]:
+    """A result that is not too long, and what to tell of the cut; a `limit` that was asked for is kept to."""
+    if arguments.get("limit") is not None or len(_encode(result)) <= MOST_BYTES:
+        return result, ""
+    items, key = _longest(result)
+    if not items:
+        return result, ""
+    # History without `since` is the newest entries: the oldest of them are cut.
+    from_end = tool == "control:history" and arguments.get("since") is None
+    kept = _prefix(items[::-1] if from_end else items)
+    if from_end:
+        kept.reverse()
+    told = f"Cut: {len(kept):,} of {len(items):,} are shown, for their length."
+    if key is None:
+        return kept, f"{told} {_how(kept)}"
+    cut = {**result, key: kept}
+    if tool == "control:history" and not from_end:
+        cut["next"] = kept[-1]["seq"] if kept else result["next"]
+        return cut, told
+    return cut, f"{told} {_how(kept)}"
+
+
+def _longest(result: Any) -> tuple[list[Any], str | None]:
+    """The list that makes a result long, and under which key it stands."""
+    if isinstance(result, list):
+        return result, None
+    if not isinstance(result, dict):
+        return [], None
+    lists = {key: value for key, value in result.items() if isinstance(value, list)}
+    key = max(lists, key=lambda name: len(_encode(lists[name])), default=None)
+    return (lists[key], key) if key is not None else ([], None)
+
+
+def _prefix(items: list[Any]) -> list[Any]:
+    """As many items as fit."""
+    size = 0
+    for at, item in enumerate(items):
+        size += len(_encode(item)) + 1
+        if size > MOST_BYTES:
+            return items[:at]
+    return items
+
+
+def _how(kept: list[Any]) -> str:
+    last = kept[-1] if kept and isinstance(kept[-1], dict) else {}
+    uid = next((last[key] for key in ("uid", "id", "task_id") if key in last), None)
+    if uid is None:
+        return "Ask for fewer."
+    return (
+        f'Where the tool takes them: "after": "{uid}" reads on, "brief": true is shorter, "limit" takes more at once.'
+    )
