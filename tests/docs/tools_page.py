@@ -15,6 +15,7 @@ from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server import bill
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
+BILL: Final = ROOT / "tui_tasks" / "docs" / "mcp.md"
 WIDTH: Final = 80
 _HEAD: Final = """\
 # Tools
@@ -105,9 +106,18 @@ def _default(taken: dict[str, Any]) -> str:
     return "" if default in (None, "", [], {}) else f", default {msgspec.json.encode(default).decode()}"
 
 
+def _after_table(text: str) -> str:
+    """What follows the table of costs in its page."""
+    rest = text[text.index("| `--tools`") :].split("\n")
+    rows = next((at for at, line in enumerate(rest) if not line.startswith("|")), len(rest))
+    return "\n" + "\n".join(rest[rows:])
+
+
 def main() -> int:
-    """Write the page."""
+    """Write the page, and the table of costs in the page of MCP."""
     PAGE.write_text(page())
+    before = BILL.read_text()
+    BILL.write_text(before[: before.index("| `--tools`")] + bill.text(None) + _after_table(before))
     print(f"{PAGE}: {sum(1 for tool in TABLE.tools.values() if not tool.human)} tools")
     return 0
 

@@ -170,5 +170,6 @@ def test_the_bill_stands_in_the_page_and_is_printed(capsys: pytest.CaptureFixtur
 
 def test_a_tool_that_does_what_another_does_says_so_where_that_one_is_listed() -> None:
     twin = TABLE.tools["create_plan"]
-    assert described(twin, {"tasks"}).description == "The same as `tasks` with action create_plan."
+    told = described(twin, {"tasks"}).description
+    assert told == "Make a plan, a list of its own whose tasks outlast the session, as `tasks` create_plan does."
     assert described(twin).description == wording.reworded(twin.description)

@@ -192,16 +192,14 @@ def _parsed(field: TaskField, value: Any, now: int) -> Any:
 
 
 class _Agents(Arguments):
-    everyone: Annotated[bool, Meta(description="Those that ended over a day ago as well.")] = False
+    everyone: Annotated[bool, Meta(description="Also those that ended over a day ago.")] = False
 
 
 @CONTROL.tool("control:agents", _Agents, while_paused=True)
 def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
-    """See who works here: sessions of agent programs, and agents of this channel, oldest first.
+    """See who works here: sessions of agent programs, and agents of this channel, oldest first, each with its state.
 
-    Each has `agent` (its name), `program`, `state` (working, waiting, idle, interrupted, failed, gone), `waiting_for`,
-    `tool`, `last_prompt`, `last_message`, `task`, `cwd`, `project`, `model`, `tokens`, `cost_usd` and when it was seen
-    last. What is unknown is null.
+    That is working, waiting, idle, interrupted, failed or gone. What is unknown is null.
     """
     return agent_shapes.agents(call.db, call.now, everyone=given.everyone)
 
@@ -217,7 +215,7 @@ def undo(call: Call, given: Nothing) -> dict[str, int]:
 
 
 class _RequestCheck(_OneTask):
-    check: Annotated[Name, Meta(description="The name of one of its checks; left out: all.")] | None = None
+    check: Annotated[Name, Meta(description="One of them; left out: all.")] | None = None
 
 
 @CONTROL.tool("control:request_check", _RequestCheck, writes=True)
@@ -277,12 +275,12 @@ def release(call: Call, given: _Held) -> dict[str, Any]:
 
 
 class _Ask(Arguments):
-    question: Annotated[Text, Meta(min_length=1, pattern=r"\S", description="What you want to know.")]
+    question: Annotated[Text, Meta(min_length=1, pattern=r"\S")]
     options: Annotated[
         list[Name],
-        Meta(description="Answers to choose from, 9 of 500 characters at the most; the human can write another."),
+        Meta(description="Up to 9 answers to choose from; the human can write another."),
     ] = []
-    task: Annotated[TaskUid, Meta(description="The uid of the task it is about.")] | None = None
+    task: Annotated[TaskUid, Meta(description="What it is about.")] | None = None
     timeout: (
         Annotated[float, Meta(gt=0, le=MAX_WAIT, description="Seconds until it is withdrawn; left out: never.")] | None
     ) = None

@@ -91,7 +91,7 @@ class _CreatePlan(Arguments):
 def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
     """Make a plan, a list of its own whose tasks outlast the session.
 
-    A task waits for those in its `depends_on`. Returns `plan_id`, `title` and `tasks`; keep their ids.
+    A task waits for those in its `depends_on`. Returns `plan_id` and `tasks`; keep their ids.
     """
     existing = _existing_tasks(call, given.tasks)
     plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent, call.project))
@@ -286,10 +286,7 @@ _STATE_FIELDS = tuple(name for name in _SaveState.__struct_fields__ if name not 
 
 @TASKS.action("save_state", _SaveState, writes=True, subject="task_id")
 def save_state(call: Call, given: _SaveState) -> dict[str, Any]:
-    """Save what it takes to resume a task, before your context ends or you hand it over.
-
-    What you leave out keeps its last value. Returns the whole saved state.
-    """
+    """Save what it takes to resume a task, before your context ends; what you leave out keeps its last value."""
     fields = {name: value for name in _STATE_FIELDS if (value := getattr(given, name)) is not None}
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
     return _shown_state(call.run(SaveState(given.task_id, given.agent_id or call.agent, frozen)))
@@ -328,8 +325,8 @@ def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
 TASKS.make_tool(
     PLANS,
     "tasks",
-    "Plans: their tasks, who does what, and the state to resume a task from. Use it for work of several tasks or "
-    "agents that goes on across sessions. Each action takes what stands in its parentheses.",
+    "Plans: tasks, who does them, and the state to resume one from, for work of several agents or sessions. Each "
+    "action takes what stands in its parentheses.",
 )
 
 PLANS.tool("create_plan", _CreatePlan, writes=True, same_as=("tasks", "create_plan"))(create_plan)
@@ -343,7 +340,7 @@ PLANS.tool("get_session_state", _GetState, same_as=("tasks", "get_state"))(get_s
 PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id", same_as=("tasks", "link_nodes"))(link_nodes)
 
 
-@PLANS.tool("get_my_tasks", _Pending)
+@PLANS.tool("get_my_tasks", _Pending, same_as=("tasks", "pending"))
 def get_my_tasks(call: Call, given: _Pending) -> dict[str, Any]:
     """Read the pending and in-progress tasks that are assigned to you alone (or to `agent_id`)."""
     return _pending(call, given, given.agent_id or call.agent, alone=True)

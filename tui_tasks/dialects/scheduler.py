@@ -34,14 +34,6 @@ State = Literal["idle", "running", "disabled", "error"]
 Type = Literal["adhoc", "planned", "scheduled"]
 
 Uuid = Annotated[Uid, Meta(description="The job.")]
-JobName = Annotated[Name, Meta(description="No other job's.")]
-SystemPrompt = Text
-Prompt = Annotated[Text, Meta(description="Its objective; never to schedule more jobs.")]
-Timezone = Annotated[Text, Meta(description="IANA; left out: the system's.")]
-Dedicated = Annotated[
-    bool,
-    Meta(description="Run as a process; false: in the current conversation."),
-]
 Plan = Annotated[
     list[Text],
     Meta(min_length=1, description="ISO dates with a time, as 2026-03-01T09:00:00; none past."),
@@ -50,7 +42,7 @@ Field = str | int
 
 
 class Schedule(Arguments):
-    """The five fields of a cron: 5, 1-5, 1,15, * or */15; a weekday is 0-7 or sun-sat."""
+    """A cron: 5, 1-5, 1,15, * or */15; weekday 0-7 or sun-sat."""
 
     minute: Field
     hour: Field
@@ -102,9 +94,8 @@ class _Run(Arguments):
 
 @SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
 def run_task(call: Call, given: _Run) -> dict[str, Any]:
-    """Start an ad hoc job now; it goes on in the background. Others only with `force`, if the user asked for it.
-
-    Returns uuid, run_id and state at once; scheduler:wait_for_task or scheduler:get_runs tells how it ended.
+    """Start an ad hoc job now, others only with `force`. It goes on in the background: scheduler:wait_for_task or
+    scheduler:get_runs tells how it ended. Returns uuid, run_id and state.
     """
     run = call.run(RunJob(given.uuid, given.context, given.force))
     return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
@@ -117,14 +108,21 @@ def delete_task(call: Call, given: _One) -> dict[str, Any]:
 
 
 class _Adhoc(Arguments, kw_only=True):
-    name: JobName
-    system_prompt: SystemPrompt
-    prompt: Prompt
-    timezone: Timezone | None = None
-    dedicated_context: Dedicated = False
+    name: Name
+    system_prompt: Text
+    prompt: Text
+    timezone: Text | None = None
+    dedicated_context: bool = False
 
 
 class _Scheduled(_Adhoc, kw_only=True):
+    # What all three take is told here alone.
+    name: Annotated[Name, Meta(description="No other job's.")]
+    prompt: Annotated[Text, Meta(description="Its objective; never to schedule more jobs.")]
+    timezone: Annotated[Text, Meta(description="IANA; left out: the system's.")] | None = None
+    dedicated_context: Annotated[bool, Meta(description="Run as a process; false: in the current conversation.")] = (
+        False
+    )
     schedule: Schedule
 
 
@@ -149,19 +147,13 @@ def _created(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any
 
 @SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
-    """Create a job that runs again and again by a cron schedule, such as every 15 minutes or Tuesdays at 9.
-
-    Look first whether there is one like it. Day of the month and weekday combine as in cron (either). Returns the job.
-    """
+    """Create a job that runs again and again by a cron. Look first whether there is one like it. Returns the job."""
     return _created(call, given, "scheduled", schedule=given.schedule.fields())
 
 
 @SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
-    """Create a job that runs at one or more given moments, such as tomorrow at 18:25.
-
-    Look first whether there is one like it. Returns the job.
-    """
+    """Create a job that runs at one or more given moments. Look first whether there is one like it. Returns the job."""
     return _created(call, given, "planned", plan=tuple(given.plan))
 
 
@@ -178,10 +170,10 @@ class _Wait(Arguments):
 
 @SCHEDULER.tool("scheduler:wait_for_task", _Wait, waits=True)
 def wait_for_task(call: Call, given: _Wait) -> Any:
-    """Wait until a running job has ended, retries included. Only for jobs with dedicated_context.
+    """Wait until a running job with dedicated_context has ended, retries included.
 
     Returns uuid, run_id, the job's state, the run's outcome (success, error, interrupted; null: it never ran) and
-    result; of the last run at once where the job is not running.
+    result.
     """
     job = queries_jobs.job(call.db, given.uuid)
     if not job.dedicated_context:
@@ -230,12 +222,12 @@ def _ended(job: Job, run: Run | None) -> dict[str, Any]:
 class _Update(Arguments):
     uuid: Uuid
     name: Name | None = None
-    system_prompt: SystemPrompt | None = None
+    system_prompt: Text | None = None
     prompt: Text | None = None
     schedule: Schedule | None = None
     plan: Annotated[list[Text], Meta(min_length=1, description="All its moments.")] | None = None
     timezone: Text | None = None
-    dedicated_context: Dedicated | None = None
+    dedicated_context: bool | None = None
 
 
 _CHANGES = ("name", "system_prompt", "prompt", "plan", "timezone", "dedicated_context")
@@ -248,7 +240,7 @@ _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Change a job, or how it is scheduled and run: at least one field besides the uuid. Its type stays.
 
-    Defaults stand in brackets, else 0. Returns the job, with `settings` where some are not at their default.
+    Defaults stand in brackets, else 0 for none. Returns the job, with the `settings` that are no defaults.
     """
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
     one_of("name", fields)
