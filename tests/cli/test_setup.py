@@ -160,7 +160,8 @@ def test_an_agent_that_is_not_known_is_wrong_usage(folder: Path) -> None:
 def test_the_entry_keeps_the_bounds_that_were_asked_for(folder: Path) -> None:
     assert run(folder, "claude").returncode == 0
     assert entry(folder, ".mcp.json")["args"][2:] == ["mcp", "--agent-only", "claude"]
-    options = ("--read-only", "--no-scheduler", "--list-only", "sprint", "--agent-only", "bob")
+    options = ("--read-only", "--no-scheduler", "--list-only", "sprint", "--agent-only", "bob", "--tools", "todo,ask")
     assert run(folder, "claude", *options).returncode == 0
     written = entry(folder, ".mcp.json")["args"][2:]
-    assert written == ["mcp", "--agent-only", "bob", "--list-only", "sprint", "--read-only", "--no-scheduler"]
+    bounds = ["--agent-only", "bob", "--list-only", "sprint", "--tools", "todo,ask", "--read-only", "--no-scheduler"]
+    assert written == ["mcp", *bounds]

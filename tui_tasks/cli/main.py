@@ -307,37 +307,6 @@ def _prime(options: argparse.Namespace) -> int:
     return 0
 
 
-def _declare_mcp(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tokens", action="store_true", help="print what the tools cost an agent, and serve nothing")
-
-
-def _mcp(options: argparse.Namespace) -> int:
-    try:
-        from tui_tasks.mcp_server import bill, stdio
-        from tui_tasks.mcp_server.tools import NOT_OVER_MCP
-    except ImportError:
-        print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
-        return REFUSED
-    from tui_tasks.dialects import selection
-
-    if options.tokens:
-        print(bill.text(options.tools))
-        return 0
-    if not _has_pipes("mcp"):
-        return USAGE
-    with open_store(options) as store:
-        tell_who_else(options)
-        # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
-        options.agent_only = identity_of(options).agent
-        table = selection.without(table_of(options), NOT_OVER_MCP)
-        session = session_of(options, store, table, stays=True)
-        with following_hooks(options, store):
-            try:
-                return 0 if stdio.run(session) else REFUSED
-            finally:
-                session.leave()
-
-
 def _of(module: str, name: str) -> tuple[_Declare, _Run]:
     """Of one of the commands in another module, which is imported only for them: what it takes, and what it does."""
 
@@ -365,7 +334,8 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
     ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),
-    ("mcp", "the same tools over MCP on standard input and output", _declare_mcp, _mcp),
+    ("mcp", "the same tools over MCP, on standard input and output or over HTTP", *_of("agents.mcp_command", "mcp")),
+    ("token", "let an agent on another machine in, over HTTP", *_of("agents.token_command", "token")),
     ("agents", "list who works: agent programs with hooks, and agents on the channel", *_of("agents.agents", "agents")),
     ("add", "add a task", *_verb("add")),
     ("ls", "list tasks", *_verb("ls")),

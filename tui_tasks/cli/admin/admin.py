@@ -40,6 +40,8 @@ def _setup(options: argparse.Namespace) -> int:
         server += ["--db", str(Path(paths.database(options.db)).resolve())]
     if options.list:
         server += ["--list" if options.list_only is None else "--list-only", options.list]
+    if options.tools is not None:
+        server += ["--tools", options.tools]
     server += [option for option, given in (("--read-only", options.read_only),) if given]
     server += [option for option, given in (("--no-scheduler", options.no_scheduler),) if given]
     try:
