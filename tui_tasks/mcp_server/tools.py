@@ -62,7 +62,7 @@ def described(tool: Tool, among: Container[str] = ()) -> types.Tool:
     """A tool as `tools/list` has it, among others of those names: what one of them tells in full is not told again."""
     told, taken = reworded(tool.description), input_schema(tool)
     if tool.same_as is not None and tool.same_as[0] in among:
-        first = told.partition(". ")[0].rstrip(".")
+        first = " ".join(told.split()).partition(". ")[0].rstrip(".")
         told, taken = "{}, as `{}` {} does.".format(first, *tool.same_as), without_words(taken)
     return types.Tool(
         name=mcp_name(tool.name),
