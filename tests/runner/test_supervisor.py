@@ -16,7 +16,7 @@ from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
 from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner import launch, processes
-from tui_tasks.runner.supervisor import _private_folder
+from tui_tasks.runner.records import private_folder
 
 STUBBORN = """
 trap '' TERM
@@ -111,7 +111,7 @@ def test_the_folder_of_a_run_is_its_users_alone_from_its_first_instant(tmp_path,
     monkeypatch.setattr(Path, "mkdir", noting)
     before = os.umask(umask)
     try:
-        _private_folder(tmp_path / "run")
+        private_folder(tmp_path / "run")
     finally:
         os.umask(before)
     assert made == [0o700 & ~umask]

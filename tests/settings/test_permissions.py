@@ -24,13 +24,13 @@ from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.store import Store
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export
-from tui_tasks.runner import supervisor
+from tui_tasks.runner import records
 with Store(str(here / "new" / "deep" / "tasks.db")) as store:
     backup(store.db, here / "copy.db")
     for form in (JSON_LINES, MARKDOWN):
         Export(here / f"log-{form}", store.path, form, ZoneInfo("UTC")).run(lambda written: None, threading.Event())
-    supervisor._private_folder(here / "run")
-    supervisor._prompt_file(here / "run", "be kind")
+    records.private_folder(here / "run")
+    records._prompt_file(here / "run", "be kind")
     (here / "todo").mkdir()
     (here / "todo").chmod(0o700)
     tool = TodoTool(checkpoint=here / "todo")

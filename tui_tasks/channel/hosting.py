@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
+from tui_tasks.runner.check_keeper import CheckKeeper
 from tui_tasks.runner.inside import inside_run
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
+from tui_tasks.settings.checks import CheckSettings
 
 _log = logging.getLogger(__name__)
 # Seconds that it may take to finish what it is at.
@@ -35,18 +37,22 @@ def thresholds() -> Thresholds:
 
 def start_waiting(store: Store) -> None:
     """Start the runs that wait, from a process that ends soon: what it starts goes on without it."""
-    service = SchedulerService(store.path, runners)
+    service = SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings()))
     if not inside_run(os.environ, store.db):
         service.turn(store)
 
 
 @contextlib.contextmanager
-def hosted(path: str, *, wanted: bool) -> Iterator[None]:
-    """Host the scheduler of a database while the block runs, where that is wanted; runs go on afterwards."""
+def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
+    """Host the scheduler of a database while the block runs, where that is wanted; runs go on afterwards.
+
+    `alone`: this process's configuration file is the human's, and no other's checks count (`CheckKeeper`).
+    """
     if not wanted:
         yield
         return
-    service = SchedulerService(path, runners, thresholds=thresholds)
+    keeper = CheckKeeper(CheckSettings(), alone=alone)
+    service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
 
     def serve() -> None:
         try:

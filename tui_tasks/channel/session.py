@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -48,6 +48,9 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.requests.task_references import with_full_uids
 from tui_tasks.uptime import Uptime
 
+if TYPE_CHECKING:
+    from tui_tasks.runner.check_keeper import CheckKeeper
+
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
@@ -81,6 +84,8 @@ class Session:
         self.waits = Waits(self)
         self._presence = None if identity.read_only else presence
         self._speakers: set[str] = set()
+        # What looks at checks before anything is served; None: another process sees to it.
+        self.checks: CheckKeeper | None = None
 
     # Requests
 
@@ -194,6 +199,7 @@ class Session:
 
     def _serve_together(self, lines: list[Line]) -> list[bytes]:
         now = self.clock()
+        self.look_at_checks()
         waiting: list[Waiting] = []
         writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
         replies = None if writes else self._read(lines, now, waiting)
@@ -203,6 +209,13 @@ class Session:
         if self._presence is not None:
             self._presence.heard(self._speakers, now)
         return [_encode(reply) for reply in replies if reply is not None]
+
+    def look_at_checks(self) -> None:
+        """Let what is served be true of the files as they are (docs: protocol, section 11)."""
+        if self.checks is not None:
+            # Who holds the database for long lets the look wait, and no request.
+            with contextlib.suppress(StorageFailed):
+                self.checks.look(self.store, self.clock())
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
         """Serve lines that write nothing; None where a lease is over, which is to be written first."""

@@ -30,6 +30,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     grace: float
     beat: float = BEAT
+    # Of a check: globs of the files that it looks at. None: it is a run of a job.
+    inputs: tuple[str, ...] | None = None
     # For tests: the step at which the supervisor kills itself.
     die_at: str = ""
 

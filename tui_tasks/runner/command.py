@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from tui_tasks.runner import mark, processes
-from tui_tasks.runner.output import LAST_WORDS, RESULT, End, Log
+from tui_tasks.runner.output import LAST_OUTPUT, LAST_WORDS, RESULT, End, Log
 
 CHUNK: Final = 64 * 1024
 # Reads that empty a pipe of 1 MiB, the largest there is by default.
@@ -36,6 +36,8 @@ class Command:
         self.log = Log()
         self.result = End(RESULT)
         self.last_words = End(LAST_WORDS)
+        # Of both streams, as it comes.
+        self.output = End(LAST_OUTPUT)
         # As `waitpid` gives it, once the command itself has ended.
         self.status: int | None = None
         self.is_gone = False
@@ -90,6 +92,7 @@ class Command:
             stream.close()
             return
         self.log.feed(data)
+        self.output.feed(data)
         (self.result if stream is self._process.stdout else self.last_words).feed(data)
 
     def drain(self) -> None:
@@ -103,6 +106,7 @@ class Command:
                 for _ in range(PIPE_READS):
                     data = os.read(stream.fileno(), CHUNK)
                     self.log.feed(data)
+                    self.output.feed(data)
                     end.feed(data)
 
     # Its end

@@ -15,14 +15,18 @@ import msgspec
 
 import tui_tasks
 from tui_tasks.core.engine.driver import DRIVER
+from tui_tasks.core.operations_checks import EndCheck
 from tui_tasks.core.operations_jobs import EndRun
 from tui_tasks.core.schedule import job_settings
-from tui_tasks.core.snapshots import Job, Run
+from tui_tasks.core.snapshots import CheckRun, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import BEAT, Assignment
+from tui_tasks.runner.checks import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
+# Seconds between asking a check to end and ending it.
+GRACE: Final = 10
 # What the supervisor itself needs, beside what every run sees.
 NEEDED: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", DRIVER)
 
@@ -67,6 +71,29 @@ class Launcher:
         except OSError as error:
             failed = EndRun(run.uid, "error", reason=f"cannot start a supervisor: {error.strerror or error}")
             store.commit(failed, actor=SYSTEM, now=self._clock())
+            return None
+
+    def check(self, store: Store, run: CheckRun, profile: CheckProfile) -> subprocess.Popen[bytes] | None:
+        """Start the supervisor of a run of a check."""
+        runners = self._runners()
+        given = Assignment(
+            database=str(Path(store.path).absolute()),
+            run_uid=run.uid,
+            token=secrets.token_urlsafe(32),
+            command=profile.command,
+            cwd=profile.cwd,
+            environment=passed_on(os.environ, ALWAYS_PASSED),
+            timeout=min(profile.timeout, runners.max_timeout),
+            grace=GRACE,
+            beat=self._beat,
+            die_at=self._die_at,
+            inputs=profile.inputs,
+        )
+        try:
+            return _supervise(given)
+        except OSError as error:
+            told = f"[cannot start a supervisor: {error.strerror or error}]"
+            store.commit(EndCheck(run.uid, "interrupted", output=told), actor=SYSTEM, now=self._clock())
             return None
 
 

@@ -13,6 +13,8 @@ RESULT: Final = 256 * 1024
 # So much of the end of standard error is looked through for its last line.
 LAST_WORDS: Final = 4 * 1024
 MAX_LINE: Final = 200
+# So much of the end of both streams together is kept with a check.
+LAST_OUTPUT: Final = 16 * 1024
 
 
 class Log:

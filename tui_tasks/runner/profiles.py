@@ -31,19 +31,19 @@ ALWAYS_PASSED: Final = (
     "XDG_CACHE_HOME",
 )
 
-_Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
-_Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
-_Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
+Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The keys of `[runner]` and `[runner.NAME]`."""
 
-    command: Annotated[tuple[_Argument, ...], Meta(min_length=1)] | None = None
-    cwd: _Word | None = None
-    environment: tuple[_Word, ...] = ()
-    timeout: _Seconds = 3_600
-    grace: _Seconds = 10
+    command: Annotated[tuple[Argument, ...], Meta(min_length=1)] | None = None
+    cwd: Word | None = None
+    environment: tuple[Word, ...] = ()
+    timeout: Seconds = 3_600
+    grace: Seconds = 10
 
     def __post_init__(self) -> None:
         if self.command is not None and not self.command[0]:
@@ -54,7 +54,7 @@ class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     """The keys of `[runner]` that hold for all runners together."""
 
     max_parallel: Annotated[int, Meta(ge=1, le=1_000)] = 4
-    max_timeout: _Seconds = 86_400
+    max_timeout: Seconds = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,12 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[Wrong]]:
     common = {key: value for key, value in table.items() if key not in named}
     limits = {key: common.pop(key) for key in _Limits.__struct_fields__ if key in common}
     wrong: list[Wrong] = []
-    held = _checked(limits, _Limits, "runner", wrong)
-    own = _checked(common, _Table, "runner", wrong)
+    held = checked(limits, _Limits, "runner", wrong)
+    own = checked(common, _Table, "runner", wrong)
     profiles = {} if own.command is None else {"": _profile("", own)}
     for name, values in named.items():
         before = len(wrong)
-        merged = _checked(msgspec.to_builtins(own) | values, _Table, f"runner.{name}", wrong)
+        merged = checked(msgspec.to_builtins(own) | values, _Table, f"runner.{name}", wrong)
         if merged.command is None:
             wrong.append(Wrong(f"runner.{name}.command", "is missing"))
         elif len(wrong) == before:
@@ -145,8 +145,8 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[Wrong]]:
     return Runners(file, profiles, tuple(wrong), held.max_parallel, held.max_timeout), wrong
 
 
-def _checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong]) -> Any:
-    """The values as `kind`, those that are not right left out and told."""
+def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong], of: str = "a runner") -> Any:
+    """The values as `kind`, those that are not right left out and told; `of`: what they are settings of."""
     good: dict[str, Any] = {}
     for name, value in values.items():
         try:
@@ -154,7 +154,7 @@ def _checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong])
             good[name] = value
         except msgspec.ValidationError as error:
             known = name in kind.__struct_fields__
-            message = str(error).partition(" - at ")[0] if known else "is no setting of a runner"
+            message = str(error).partition(" - at ")[0] if known else f"is no setting of {of}"
             wrong.append(Wrong(f"{key}.{name}", message))
     return msgspec.convert(good, kind)
 

@@ -33,6 +33,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import inside, processes
 from tui_tasks.runner.assignment import clear_away
+from tui_tasks.runner.check_host import CheckHost
+from tui_tasks.runner.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.lease import Leases
@@ -58,6 +60,7 @@ class SchedulerService:
 
     runners: what the human has configured, asked anew for each start.
     start: starts a claimed run; for tests.
+    checks: what keeps the checks that the human has configured; None: none are run.
     thresholds: when an agent is stuck, as the human has configured it, asked anew for each look.
     uptime: for how long the machine is up; unless told, what goes with the clock.
     at_step: told "decided", "claimed", "started" as they are reached; for tests.
@@ -74,6 +77,7 @@ class SchedulerService:
         at_step: Callable[[str], None] = lambda step: None,
         uptime: Callable[[], Uptime] | None = None,
         thresholds: Callable[[], Thresholds] = Thresholds,
+        checks: CheckKeeper | None = None,
     ) -> None:
         self.path = path
         self._stuck = StuckWatch(thresholds)
@@ -83,7 +87,9 @@ class SchedulerService:
         # A clock of a test's own is taken as it is.
         self._check = ClockCheck(clock, self._uptime) if uptime or clock is wall.now else None
         self._leases = Leases(lease)
-        self._start = start or Launcher(runners, clock)
+        launcher = Launcher(runners, clock)
+        self._start = start or launcher
+        self._checks = CheckHost(checks, clock, lease, launcher.check) if checks is not None else None
         self._at_step = at_step
         self._children: list[subprocess.Popen[bytes]] = []
         self._woken, self._wakes = os.pipe()
@@ -131,6 +137,10 @@ class SchedulerService:
         clock that is set is noticed.
         """
         lease_at = self._leases.next_look(time.monotonic())
+        inputs: list[int] = []
+        if self._checks is not None:
+            lease_at = min(lease_at, self._checks.next_look(time.monotonic()))
+            inputs = self._checks.keeper.fds
         self._rest()
         while not self._stopped:
             now = time.monotonic()
@@ -141,8 +151,10 @@ class SchedulerService:
             waits = [lease_at - now]
             if until is not None:
                 waits.append((until - self._clock()) / 1_000_000)
-            watch.sleep(min(waits), self._woken)
-            if watch.changed(time.monotonic()):
+            ready = watch.sleep(min(waits), self._woken, *inputs)
+            if watch.changed(time.monotonic()) or not ready.isdisjoint(inputs):
+                return
+            if self._checks is not None and self._checks.keeper.has_changed():
                 return
 
     def _rest(self) -> None:
@@ -164,6 +176,8 @@ class SchedulerService:
             self._decide(store)
         self._give_up(store)
         self._begin(store, by_hand_alone=held > 0)
+        if self._checks is not None:
+            self._children += self._checks.turn(store, self._runners().max_parallel)
         if search.catch_up(store.db):
             return self._clock()
         if held:

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -25,15 +24,13 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations_jobs import BeginRun, EndRun
-from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import heartbeats, run_logs
-from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import inside, mark, processes
+from tui_tasks.runner import mark, processes
 from tui_tasks.runner.assignment import Assignment, folder
 from tui_tasks.runner.command import Command
+from tui_tasks.runner.records import CannotStart, Ending, Record, private_folder, record_of
 
 _log = logging.getLogger(__name__)
 
@@ -45,20 +42,12 @@ GIVE_UP_SECONDS: Final = 3_600.0
 KEEPER_DIED: Final = signal.SIGUSR1
 
 
-class Ending(msgspec.Struct, frozen=True):
-    """How a run ended."""
-
-    outcome: str
-    exit_code: int | None = None
-    result: str | None = None
-    reason: str | None = None
-
-
 class Supervisor:
     """Looks after one run that has begun."""
 
-    def __init__(self, store: Store, given: Assignment, command: Command, signals: Signals) -> None:
+    def __init__(self, store: Store, given: Assignment, record: Record, command: Command, signals: Signals) -> None:
         self._signals = signals
+        self._record = record
         self._store = store
         self._given = given
         self._command = command
@@ -126,12 +115,12 @@ class Supervisor:
     def _look(self) -> None:
         """Whether somebody wants the run to end, or has recorded its end."""
         with contextlib.suppress(StorageFailed):
-            run = queries_jobs.any_run(self._store.db, self._given.run_uid)
-            if run is None or run.state == "final":
+            reason = self._record.wanted_end(self._store)
+            if reason == "":
                 self._recorded_elsewhere = True
                 self._end("interrupted", "ended")
-            elif run.stop_reason is not None:
-                self._end("interrupted", run.stop_reason)
+            elif reason is not None:
+                self._end("interrupted", reason)
 
     def _end(self, outcome: str, reason: str) -> None:
         if self._ended_as is None:
@@ -153,7 +142,7 @@ class Supervisor:
         result = command.result.text()
         if self._ended_as is not None:
             outcome, reason = self._ended_as
-            return Ending(outcome, shown, result, reason)
+            return Ending(outcome, shown, result, reason, was_ended=True)
         if code == 0:
             return Ending("success", 0, result)
         how = f"exit {code}" if code > 0 else f"killed by {_signal_name(-code)}"
@@ -194,16 +183,19 @@ def carry_out(given: Assignment) -> None:
     """Do a run: begin it if it may be begun, look after it, record its end."""
     processes.adopt_orphans()
     signals = Signals()
+    record = record_of(given)
     with Store(given.database) as store:
         given.step("opened")
-        run = _begin(store, given)
-        if run is None:
+        if not record.begin(store):
             return
         given.step("begun")
-        job = queries_jobs.any_job(store.db, run.job_uid)
-        assert job is not None
+        command: Command | None = None
         try:
-            ending = _looked_after(store, given, run, job, signals)
+            command = _started(given, record)
+            given.step("started")
+            ending = Supervisor(store, given, record, command, signals).run()
+        except CannotStart as refused:
+            ending = Ending("error", reason=str(refused))
         except OSError as error:
             ending = Ending("error", reason=f"cannot start {given.command[0]}: {error.strerror or error}")
         except Exception as error:  # the run is to get an end, whatever happens
@@ -211,64 +203,25 @@ def carry_out(given: Assignment) -> None:
             processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
             ending = Ending("interrupted", reason=f"a defect of the supervisor: {error!r}")
         finally:
-            shutil.rmtree(folder(run.uid), ignore_errors=True)
+            shutil.rmtree(folder(given.run_uid), ignore_errors=True)
         given.step("ended")
         if ending is not None:
-            _record(store, run.uid, ending)
+            operation = record.ended(ending, command)
+            _patiently(lambda: store.commit_each([operation], SYSTEM, clock.now(), in_steps=True))
         given.step("recorded")
 
 
-def _begin(store: Store, given: Assignment) -> Run | None:
-    now = clock.now()
-    beat = Heartbeat(given.run_uid, True, *processes.identity(), at=now)
-    begin = BeginRun(given.run_uid, beat, inside.hashed(given.token), now + int(given.timeout * 1_000_000))
-    begun: Run | None = store.commit(begin, actor=SYSTEM, now=now)[0]
-    return begun
+def _started(given: Assignment, record: Record) -> Command:
+    """Start the command.
 
-
-def _private_folder(folder: Path) -> None:
-    """Make a folder that is nobody else's, whatever the umask."""
-    folder.mkdir(mode=0o700)
-    folder.chmod(0o700)
-
-
-def _prompt_file(folder: Path, text: str) -> Path:
-    """Write the system prompt where nobody else reads it."""
-    file = folder / "system-prompt.txt"
-    file.touch(mode=0o600)
-    file.chmod(0o600)
-    file.write_bytes(text.encode())
-    return file
-
-
-def _looked_after(store: Store, given: Assignment, run: Run, job: Job, signals: Signals) -> Ending | None:
-    private = folder(run.uid)
-    _private_folder(private)
-    prompt_file = _prompt_file(private, job.system_prompt)
-    if given.cwd is None:
-        cwd = private / "work"
-        _private_folder(cwd)
-    else:
-        # Not `Path.expanduser`, which raises where there is no such user.
-        cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111 - as said above
-        if not cwd.is_dir():
-            return Ending("error", reason=f"the runner's cwd is no folder: {given.cwd}")
-    argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in given.command)
-    told = {
-        inside.DATABASE: given.database,
-        inside.RUN_ID: run.uid,
-        inside.RUN_TOKEN: given.token,
-        inside.SYSTEM_PROMPT_FILE: str(prompt_file),
-    }
-    text = f"{run.context}\n\n{job.prompt}" if run.context else job.prompt
-    command = Command(argv, cwd, {**given.environment, **told}, text.encode(), mark.of_run(run.uid))
-    given.step("started")
-    return Supervisor(store, given, command, signals).run()
-
-
-def _record(store: Store, run_uid: str, ending: Ending) -> None:
-    operation = EndRun(run_uid, ending.outcome, ending.exit_code, ending.result, ending.reason)
-    _patiently(lambda: store.commit(operation, actor=SYSTEM, now=clock.now()))
+    Raises:
+        CannotStart, OSError: it cannot be started.
+    """
+    private = folder(given.run_uid)
+    private_folder(private)
+    wanted = record.prepare(private)
+    borne = mark.of_run(given.run_uid)
+    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), borne)
 
 
 def _patiently(write: Any) -> Any:

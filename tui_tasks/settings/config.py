@@ -49,6 +49,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         SessionSettings, Meta(description="Agent programs that tell of themselves by hooks; see [sessions] below.")
     ] = SessionSettings()
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
+    check: Annotated[dict[str, Any], Meta(description="What proves that a task is done; see [check] below.")] = {}
 
 
 class SettingsProblem(msgspec.Struct, frozen=True):
@@ -100,21 +101,22 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             continue
         try:
             good[name] = msgspec.convert(value, known[name].type)
-            if name == "runner":
-                problems += _runner_problems(path, text, value)
+            if name in ("runner", "check"):
+                problems += _table_problems(path, text, name, value)
         except msgspec.ValidationError as error:
             problems.append(SettingsProblem(path, line_of(text, name), f"{name}: {error}"))
     return Config(**good), problems
 
 
-def _runner_problems(path: Path, text: str, table: dict[str, Any]) -> list[SettingsProblem]:
+def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Only where there is a table: everything that looks at the settings would start later for it.
-    from tui_tasks.runner import profiles
+    from tui_tasks.runner import checks, profiles
 
+    read = checks.read if name == "check" else profiles.read
     problems = []
-    for wrong in profiles.read(table, str(path))[1]:
+    for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")
-        line = line_of(text, key, place) or line_of(text, wrong.key) or line_of(text, "runner")
+        line = line_of(text, key, place) or line_of(text, wrong.key) or line_of(text, name)
         problems.append(SettingsProblem(path, line, str(wrong)))
     return problems
 

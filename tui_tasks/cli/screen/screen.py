@@ -113,7 +113,7 @@ def _once_painted(path: str, *, scheduler: bool, writes: bool) -> Iterator[Calla
         from tui_tasks.channel import hosting
         from tui_tasks.hooks import follower
 
-        with hosting.hosted(path, wanted=scheduler), follower.following(path, clock.now, wanted=writes):
+        with hosting.hosted(path, wanted=scheduler, alone=True), follower.following(path, clock.now, wanted=writes):
             ended.wait()
 
     thread = threading.Thread(target=host, name="hosting", daemon=True)

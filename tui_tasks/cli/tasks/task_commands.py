@@ -40,7 +40,9 @@ def run(name: str, options: argparse.Namespace) -> int:
     from tui_tasks.dialects.shell import SHELL as VERBS
 
     with open_store(options) as store:
-        _RUN[name](options, session_of(options, store, VERBS))
+        session = session_of(options, store, VERBS)
+        session.look_at_checks()
+        _RUN[name](options, session)
     return 0
 
 

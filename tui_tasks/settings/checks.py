@@ -1,0 +1,47 @@
+"""The checks as the configuration file has them now (docs: configuration, "Checks")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.runner.checks import CheckProfiles, read
+from tui_tasks.settings import paths
+
+
+class CheckSettings:
+    """Tells the checks, and reads the file anew once it has changed; while it has not, what is told is the same."""
+
+    def __init__(self, find: Callable[[], Path] = paths.configuration) -> None:
+        """`find` tells where the file is; it is asked once, when the checks are first wanted."""
+        self._find = find
+        self._file: Path | None = None
+        self._stamp: object = ()
+        self._known = CheckProfiles("", is_known=False)
+
+    def __call__(self) -> CheckProfiles:
+        """Return what the file says. One that cannot be read, or is no TOML, changes nothing of what held before."""
+        try:
+            file = self._file = self._file or self._find().absolute()
+        except DatabaseRefused:
+            return self._known
+        try:
+            found = file.stat()
+            stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        except FileNotFoundError:
+            stamp = None
+        except OSError:
+            return self._known
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._known = self._read(file) if stamp is not None else CheckProfiles(str(file))
+        return self._known
+
+    def _read(self, file: Path) -> CheckProfiles:
+        from tui_tasks.settings import config  # only now: nearly nobody has a file
+
+        settings, problems = config.load(file)
+        if problems and not settings.check:
+            return CheckProfiles(str(file), self._known.profiles, is_known=False)
+        return read(settings.check, str(file))[0]
