@@ -216,7 +216,8 @@ def test_an_edit_of_the_configuration_holds_at_once(talk, tree):
 
 
 def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, tree, store):
-    tree.configure(GREP.replace("cat src/code.txt;", "cat src/code.txt; sleep 0.3;"))
+    tree.configure(GREP.replace("cat src/code.txt;", "test -e slow && exec sleep 1000;"))
+    (tree.folder / "slow").touch()
     with tree.hosted():
         uid = add(talk)
         talk.ok("tasklist:set_task_done", uid=uid)
@@ -231,5 +232,6 @@ def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, 
         os.kill(until(begun, "its supervisor").pid, 9)
         until(lambda: read_checks.run(store.db, run_uid).state == "interrupted", "its end")
         assert task(talk, uid)["verified"] == "unproven"
+        (tree.folder / "slow").unlink()
         talk.ok("control:request_check", uid=uid)
         becomes(talk, uid, "passed")

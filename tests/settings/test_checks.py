@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.runner import checks
+from tui_tasks.runner import check_table, checks
 from tui_tasks.settings import config
 from tui_tasks.settings.checks import CheckSettings
 
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_check_is_left_out(tmp_path,
     file = written(tmp_path, f'[check.a]\n{text}\n[check.b]\ncommand = ["true"]\n')
     settings, problems = config.load(file)
     assert [(problem.line, problem.message) for problem in problems] == [(line, told)]
-    found = checks.read(settings.check, str(file))[0]
+    found = check_table.read(settings.check, str(file))[0]
     assert (set(found.profiles), found.unreadable) == ({"b"}, {"a"})
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.read import checks
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks import CheckProfiles
-from tui_tasks.runner.input_watch import InputWatch
+
+if TYPE_CHECKING:
+    from tui_tasks.runner.input_watch import InputWatch
 
 
 class CheckKeeper:
@@ -22,7 +25,7 @@ class CheckKeeper:
         self._settings = settings
         self._alone = alone
         self._told: CheckProfiles | None = None
-        self._watch = InputWatch()
+        self._watch: InputWatch | None = None
 
     @property
     def profiles(self) -> CheckProfiles:
@@ -32,12 +35,12 @@ class CheckKeeper:
     @property
     def fds(self) -> list[int]:
         """What becomes readable when an input may have been changed."""
-        return self._watch.fds
+        return self._watch.fds if self._watch is not None else []
 
     @property
     def polls(self) -> bool:
         """Whether it is to be asked again and again, as the kernel does not tell of all inputs."""
-        return self._watch.polls
+        return self._watch is not None and self._watch.polls
 
     def has_changed(self) -> bool:
         """Whether the configuration is another than the state was told."""
@@ -55,7 +58,15 @@ class CheckKeeper:
                 self._define(store, found, now)
             self._told = found
         if found.profiles:
-            self._watch.look(store, found, now)
+            self._watched().look(store, found, now)
+
+    def _watched(self) -> InputWatch:
+        if self._watch is None:
+            # Nearly nobody has checks.
+            from tui_tasks.runner.input_watch import InputWatch
+
+            self._watch = InputWatch()
+        return self._watch
 
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
         """Write what is configured, where the state has it otherwise: a write lock for nothing keeps others waiting."""
@@ -71,4 +82,5 @@ class CheckKeeper:
 
     def close(self) -> None:
         """Watch nothing any more."""
-        self._watch.close()
+        if self._watch is not None:
+            self._watch.close()

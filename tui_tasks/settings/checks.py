@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.runner.checks import CheckProfiles, read
+from tui_tasks.runner.checks import CheckProfiles
 from tui_tasks.settings import paths
 
 
@@ -39,7 +39,9 @@ class CheckSettings:
         return self._known
 
     def _read(self, file: Path) -> CheckProfiles:
-        from tui_tasks.settings import config  # only now: nearly nobody has a file
+        # Only now: nearly nobody has a file.
+        from tui_tasks.runner.check_table import read
+        from tui_tasks.settings import config
 
         settings, problems = config.load(file)
         if problems and not settings.check:

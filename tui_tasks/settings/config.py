@@ -110,9 +110,9 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Only where there is a table: everything that looks at the settings would start later for it.
-    from tui_tasks.runner import checks, profiles
+    from tui_tasks.runner import check_table, profiles
 
-    read = checks.read if name == "check" else profiles.read
+    read = check_table.read if name == "check" else profiles.read
     problems = []
     for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")
