@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
 from tui_tasks.core.maintenance import replay_check
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations import DeleteTask, EditTask
 from tui_tasks.core.operations_sessions import EndSession
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
@@ -94,6 +94,29 @@ def test_what_the_human_has_ended_or_deleted_stays_so(claude: Player, store: Sto
     store.commit(EditTask(uid, {"status": "skipped"}), actor="human", now=clock.now)
     claude.play(of("Stop", last_assistant_message="done"))
     assert tasks(store) == [("go", "skipped")]
+
+
+def test_what_the_human_changes_of_a_mirrored_task_goes_to_its_agent(
+    claude: Player, store: Store, clock: Clock
+) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    claude.play(of("TaskCreated", task_id="1", task_subject="first"))
+    home = queries.find_list(store.db, "sessions")
+    assert home is not None
+    first = queries.tasks(store.db, home.id)[1]
+    store.commit(EditTask(first.uid, {"name": "first of all", "priority": 1}), actor="human", now=clock.now)
+    store.commit(EditTask(first.uid, {"priority": 2}), actor="human", now=clock.now)
+    store.commit(DeleteTask(first.uid), actor="human", now=clock.now)
+    sent = [text for (text,) in store.db.sql("SELECT text FROM human_message WHERE agent = 'claude-1' ORDER BY id")]
+    assert sent == [
+        "I have changed your task 'first': its name is now 'first of all'.",
+        "I have changed your task 'first of all': it is deleted.",
+    ]
+    # Nobody is there any more who could read it.
+    claude.play(of("SessionEnd"))
+    go = queries.tasks(store.db, home.id)[0]
+    store.commit(EditTask(go.uid, {"name": "gone"}), actor="human", now=clock.now)
+    assert store.db.scalar("SELECT count(*) FROM human_message") == 2
 
 
 def test_a_list_that_takes_no_more_in_progress_spoils_nothing(claude: Player, store: Store, clock: Clock) -> None:

@@ -236,6 +236,18 @@ def test_a_session_whose_process_is_no_more_is_gone_and_asks_nothing(store: Stor
     assert departures.end_departed(store, clock.now + SECOND) == 0
 
 
+def test_a_session_from_before_the_machine_was_started_anew_is_gone(store: Store, clock: Clock) -> None:
+    before = {**processes.identity()._asdict(), "boot": "another boot"}
+    elsewhere = {**before, "namespace": "pid:[another container]"}
+    Player(store, clock, "claude", **before).play(of("SessionStart", "a"))
+    Player(store, clock, "codex", **elsewhere).play(of("SessionStart", "b"))
+    assert departures.end_departed(store, clock.now) == 1
+    assert [(seen.session.uid, seen.state) for seen in sessions.everyone(store.db)] == [
+        ("claude-1", "gone"),
+        ("codex-1", "idle"),
+    ]
+
+
 def test_agents_are_told_with_every_key(claude: Player, store: Store, clock: Clock) -> None:
     claude.play(of("SessionStart", model="opus", cwd="/w"))
     claude.play(of("UserPromptSubmit", prompt="go", permission_mode="plan"))

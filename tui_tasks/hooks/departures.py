@@ -60,5 +60,9 @@ def has_departed(process: Process) -> bool:
     """Whether a process is known to be no more: elsewhere, or unknown, it may be."""
     if process.pid == 0 or not process.born:
         return False
+    here = processes.identity()
+    if process.boot and process.namespace == here.namespace and process.boot != here.boot:
+        # The machine was started anew. Others cannot have the database open: its log is shared by memory.
+        return True
     found = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
     return processes.is_alive(found) is False

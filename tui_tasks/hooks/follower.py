@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tui_tasks.core.errors import Refusal
+from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, folder, intake
 
@@ -22,6 +22,8 @@ LOOK: Final = 0.15
 """Seconds between looks at the folder."""
 LOOKS_A_CHECK: Final = 6
 """Looks between checks of processes: an agent whose process has ended is gone within two seconds."""
+_PATIENCE: Final = 5.0
+"""Seconds until it is tried again where it has failed."""
 _STOP: Final = 2.0
 
 
@@ -42,12 +44,12 @@ class Follower:
             while not self._stopped.wait(LOOK):
                 try:
                     self._look()
-                except Refusal as refusal:
-                    _log.warning("what hooks told is taken in later: %s", refusal.message)
-                    self._stopped.wait(1.0)
+                except (Refusal, DatabaseRefused) as refusal:
+                    _log.warning("what hooks told is taken in later: %s", refusal)
+                    self._stopped.wait(_PATIENCE)
                 except Exception:  # the front end goes on
                     _log.exception("what hooks told could not be taken in")
-                    self._stopped.wait(1.0)
+                    self._stopped.wait(_PATIENCE)
         finally:
             if self._store is not None:
                 self._store.close()

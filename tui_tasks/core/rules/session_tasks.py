@@ -15,14 +15,13 @@ from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, EnsureList,
 from tui_tasks.core.operations_sessions import Item, Listed
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.lists import ensure_list
+from tui_tasks.core.rules.mirrored_tasks import ORIGIN
 from tui_tasks.core.rules.tasks import add_task, delete_task, edit_task, log_task
 from tui_tasks.core.snapshots import Session, Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-ORIGIN: Final = "session"
-"""Of the lists that hold such tasks, and in the metadata of each."""
 MAX_TITLE: Final = 200
 MAX_ITEMS: Final = 200
 """Items of a program's own list that are shown; the rest is the program's alone."""

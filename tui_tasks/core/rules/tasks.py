@@ -26,6 +26,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rebalancing import rebalanced
 from tui_tasks.core.rules import check_steps, held
 from tui_tasks.core.rules.limits import refuse_too_long
+from tui_tasks.core.rules.mirrored_tasks import tell_agent
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task, TaskList, full_task
 
@@ -256,7 +257,9 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
     refuse_bad_edit(tx, task, op.changes)
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
         refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
-    return change_task(tx, task, "task.updated", op.changes)
+    changed = change_task(tx, task, "task.updated", op.changes)
+    tell_agent(tx, task, op.changes)
+    return changed
 
 
 def refuse_bad_edit(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
@@ -341,6 +344,7 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
     """Take a task out of its list; the row stays, so that it can come back whole."""
     task = writable(tx, op.uid)
     change_task(tx, task, "task.deleted", {"deleted": True})
+    tell_agent(tx, task, None)
     return task
 
 
