@@ -175,6 +175,8 @@ class Model:
         claim = self.state.claim_on(task.uid)
         if claim is not None and (task.status != "in_progress" or task.deleted):
             claim.stands = False
+            if self.actor != claim.agent:
+                self.state.fenced.setdefault(task.uid, set()).add(claim.agent)
         if changes.keys() & {"status", "result"}:
             self.remember(task)
 

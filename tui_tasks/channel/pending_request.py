@@ -26,3 +26,5 @@ class PendingRequest(msgspec.Struct):
     refusal: Refusal | None = None
     # Whether it needs a write transaction; some refusals are kept in the journal.
     writes: bool = False
+    # What its reply says beside the result (`Call.note`).
+    note: str | None = None

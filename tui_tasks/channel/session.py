@@ -288,7 +288,7 @@ class Session:
             waiting.append(Waiting(job, result))
             self._note_asker(job, result, transaction)
             return None
-        return {"id": job.id, "ok": True, "result": result, "seq": seq}
+        return self.served(job, result, seq)
 
     def _note_asker(self, job: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
         """Note who waits for an answer. Under an idempotency key the question outlives the process that asked it."""
@@ -310,7 +310,7 @@ class Session:
             with transaction.change() if transaction else contextlib.nullcontext():
                 for job in jobs:
                     result, seq = self._run(job, now, reading)
-                    replies.append({"id": job.id, "ok": True, "result": result, "seq": seq})
+                    replies.append(self.served(job, result, seq))
             return replies
         except (StorageFailed, HalfWritten):
             raise
@@ -371,6 +371,7 @@ class Session:
         if request.if_version is not None:
             _check_version(request, tool, arguments, transaction)
         result = tool.handler(call, arguments)
+        job.note = call.note
         # No reply of what only reads is kept: it may be long, and asking again does no harm.
         if request.idempotency_key is not None and job.writes:
             idempotency.keep(self.store.db, job, agent, result, reading.seq, call.passed)
@@ -442,6 +443,13 @@ class Session:
             request = job.request
             transaction.speak(self.speaker(request), request.why if request else None)
             transaction.run(RequestChecks(uid, unproven_alone=True))
+
+    def served(self, job: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
+        """The reply that gives a request its result."""
+        reply: dict[str, Any] = {"id": job.id, "ok": True, "result": result, "seq": seq}
+        if job.note is not None:
+            reply["note"] = job.note
+        return reply
 
     def refused(self, job: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""

@@ -96,7 +96,7 @@ class Waits:
             return self._session.refused(job, refusal)
         if result is None:
             return None
-        return {"id": job.id, "ok": True, "result": result, "seq": journal.newest(self._session.store.db)}
+        return self._session.served(job, result, journal.newest(self._session.store.db))
 
     def _forget(self, job: PendingRequest) -> None:
         """A refusal is not stored (docs: protocol, section 2)."""
@@ -116,6 +116,7 @@ class Waits:
         is_over = wait.deadline <= call.passed if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
+        job.note = call.note
         if result is not None and job.writes and job.request.idempotency_key is not None:
             with session.store.transaction(call.now) as transaction:
                 idempotency.keep(session.store.db, job, agent, result, transaction.seq, transaction.passed)

@@ -62,6 +62,8 @@ class Call(msgspec.Struct):
     transaction: Transaction | None = None
     # What this request, when it first came, waits for.
     resumes: str | None = None
+    # What the reply says beside a result whose form is fixed: why there is nothing, why something failed.
+    note: str | None = None
 
     @property
     def passed(self) -> int:

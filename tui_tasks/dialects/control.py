@@ -15,7 +15,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, InvalidRequest, Not
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
 from tui_tasks.core.operations_checks import RequestChecks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import not_ready, queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, iso
 from tui_tasks.dialects import agent_shapes, selection
@@ -239,16 +239,24 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
     """Take the next task for yourself: the most urgent, then oldest pending one that waits for no other.
 
     It is in_progress then, and others cannot write to it until you finish or release it, or the lease runs out (send
-    control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null: nothing to take.
+    control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null: `note` says why.
     """
     handle = given.list or call.bound_list
     home = queries.find_list(call.db, handle) if handle is not None else None
     if handle is not None and home is None:
         if given.list is None:
+            call.note = f"nothing is pending in {handle}, which is not made yet"
             return None
         raise NotFound("list", handle)
     taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None, call.project))
     if taken is None:
+        call.note = not_ready.why_none(
+            call.db,
+            home.id if home else None,
+            call.agent,
+            project=call.project,
+            is_confined=call.channel.identity.list_only,
+        )
         return None
     task, held = taken
     return {"task": _full(call, task), **_held(held)}

@@ -11,7 +11,7 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import not_ready, queries
 from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
@@ -22,6 +22,7 @@ from tui_tasks.dialects.requests.task_references import full_uid
 PLANS = Table()
 TASKS = Actions()
 HIGHEST = 1_000_000_000
+MOST_NOTES = 100
 
 WORDS = Words(
     {
@@ -211,7 +212,7 @@ class _Pending(Page):
 
 @TASKS.action("pending", _Pending)
 def pending(call: Call, given: _Pending) -> dict[str, Any]:
-    """Read the pending and in-progress tasks, of one plan or of all lists; with `agent_id` that agent's and nobody's.
+    """Read the open tasks of a plan, or of all lists; with `agent_id` that agent's and nobody's.
 
     Returns `tasks` and `suggested_next`: the most urgent, then oldest that waits for no other.
     """
@@ -227,6 +228,15 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
     suggested = None
     if given.suggest_next:
         suggested = queries.ready(call.db, list_id, agent, project=call.project, alone=alone)
+        if suggested is None:
+            call.note = not_ready.why_none(
+                call.db,
+                list_id,
+                agent,
+                project=call.project,
+                claimable=False,
+                is_confined=call.channel.identity.list_only,
+            )
     chosen = _shown_all(call, page(tasks, given, lambda task: task.uid))
     return {
         "tasks": [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen,
@@ -257,7 +267,7 @@ class _Update(Arguments):
 
 @TASKS.action("update", _Update, writes=True, subject="id")
 def update(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a task: at least one of the others; `agent_id` assigns it. Returns the task."""
+    """Change a task: one of the others at least; `agent_id` assigns it. Returns it."""
     named = {"status": given.status, "notes": given.notes, "intent": given.intent, "agent_id": given.agent_id}
     one_of("status", named)
     changes = {"intent": given.intent, "agent": given.agent_id}
@@ -267,6 +277,18 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     if given.notes is not None:
         call.run(LogTask(given.id, given.notes))
     return _shown_one(call, given.id)
+
+
+class _Notes(Arguments):
+    id: TaskId
+
+
+@TASKS.action("notes", _Notes)
+def notes(call: Call, given: _Notes) -> dict[str, Any]:
+    """Read what anybody noted on a task."""
+    entries = queries.logs(call.db, queries.task(call.db, given.id).uid)[-MOST_NOTES:]
+    told = [{"at": iso(entry.at), "agent_id": entry.agent, "note": entry.message} for entry in entries]
+    return {"task_id": given.id, "notes": told}
 
 
 class _SaveState(Arguments):
@@ -304,7 +326,7 @@ class _GetState(Arguments):
 
 @TASKS.action("get_state", _GetState)
 def get_state(call: Call, given: _GetState) -> dict[str, Any] | None:
-    """Read the saved state of a task, to resume it; null where none was saved."""
+    """Read a task's saved state, to resume it; null: none was saved."""
     state = queries.saved_state(call.db, queries.task(call.db, given.task_id).uid)
     return _shown_state(state) if state else None
 
@@ -317,7 +339,7 @@ class _LinkNodes(Arguments):
 
 @TASKS.action("link_nodes", _LinkNodes, writes=True, subject="task_id")
 def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
-    """Link a task to graph nodes. Returns all that are linked."""
+    """Link a task to graph nodes. Returns all its links."""
     task: Task = call.run(LinkNodes(given.task_id, tuple(given.node_ids)))
     return {"task_id": task.uid, "node_ids": task.node_ids}
 
@@ -342,5 +364,5 @@ PLANS.tool("link_task_nodes", _LinkNodes, writes=True, subject="task_id", same_a
 
 @PLANS.tool("get_my_tasks", _Pending, same_as=("tasks", "pending"))
 def get_my_tasks(call: Call, given: _Pending) -> dict[str, Any]:
-    """Read the pending and in-progress tasks that are assigned to you alone (or to `agent_id`)."""
+    """Read the open tasks that are yours alone (or `agent_id`'s)."""
     return _pending(call, given, given.agent_id or call.agent, alone=True)

@@ -83,7 +83,10 @@ class _One(Arguments):
 @SCHEDULER.tool("scheduler:show_task", _One)
 def show_task(call: Call, given: _One) -> dict[str, Any]:
     """Read one job: what it does, when it runs next, and how it last ended. Returns the job."""
-    return shown_job(queries_jobs.job(call.db, given.uuid))
+    job = queries_jobs.job(call.db, given.uuid)
+    if job.state == "error":
+        _note_failure(call, queries_jobs.last_ended(call.db, job.uid))
+    return shown_job(job)
 
 
 class _Run(Arguments):
@@ -180,7 +183,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
         raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
     active = [run for run in queries_jobs.open_runs(call.db, job.uid) if run.state != "queued"]
     if not active:
-        return _ended(job, queries_jobs.last_ended(call.db, job.uid))
+        return _ended(call, job, queries_jobs.last_ended(call.db, job.uid))
     awaited = active[-1].uid
     deadline = call.passed + int(given.timeout * SECOND)
 
@@ -188,7 +191,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
         run = _newest_attempt(later, awaited)
         if run is None or run.state == "final":
             now = queries_jobs.any_job(later.db, given.uuid) or job
-            return _ended(now, run or queries_jobs.last_ended(later.db, given.uuid))
+            return _ended(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
         # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
         return give_up(later) if later.passed >= deadline else None
 
@@ -206,7 +209,8 @@ def _newest_attempt(call: Call, run_id: str) -> Run | None:
     return run
 
 
-def _ended(job: Job, run: Run | None) -> dict[str, Any]:
+def _ended(call: Call, job: Job, run: Run | None) -> dict[str, Any]:
+    _note_failure(call, run)
     return {
         "uuid": job.uid,
         "run_id": run.uid if run else None,
@@ -214,6 +218,15 @@ def _ended(job: Job, run: Run | None) -> dict[str, Any]:
         "outcome": run.outcome if run else None,
         "result": run.result if run else None,
     }
+
+
+def _note_failure(call: Call, run: Run | None) -> None:
+    """Let the reply say why a run was no success, where the result has no place for it."""
+    if run is not None and run.outcome not in (None, "success"):
+        code = f" (exit status {run.exit_code})" if run.exit_code is not None else ""
+        call.note = (
+            f"run {run.uid} ended as {run.outcome}{code}: {run.reason or (run.result or 'no reason was given')[:500]}"
+        )
 
 
 # Beyond the seed (docs: protocol, section 6)

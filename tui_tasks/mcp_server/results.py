@@ -16,8 +16,12 @@ from tui_tasks.mcp_server.wording import reworded_error
 
 
 def result_of(reply: dict[str, Any]) -> types.CallToolResult:
-    """A reply in MCP's shape, with what the human wrote to the agent."""
+    """A reply in MCP's shape, with what it says beside its result, and what the human wrote to the agent."""
     result = _content_of(reply)
+    if note := reply.get("note"):
+        result.content = [*result.content, text_of(note)]
+        if result.structured_content is not None:
+            result.structured_content = {**result.structured_content, "note": note}
     if messages := reply.get("messages"):
         said = [text_of(f"Message from the human: {message['text']}") for message in messages]
         result.content = [*said, *result.content]

@@ -49,6 +49,8 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     if not reply["ok"]:
         print(json_text.shown(reply["error"]), file=sys.stderr)
         return 1
+    if note := reply.get("note"):
+        print(safe_line(note), file=sys.stderr)
     print(json_text.shown(reply["result"], indent=2))
     return 0
 

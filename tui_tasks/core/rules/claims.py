@@ -10,6 +10,7 @@ from tui_tasks.core import elapsed
 from tui_tasks.core.errors import NotFound, StaleClaim
 from tui_tasks.core.operations import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import as_columns, change_task
 from tui_tasks.core.snapshots import Claim, Entry, Task
@@ -58,7 +59,10 @@ def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
     if claim is None or claim.agent != agent:
         raise NotFound("claim", uid)
     if claim.state != "active" or is_over(tx, claim):
-        raise StaleClaim(f"claim {uid} has {'ended' if claim.state in ('released', 'finished') else 'lapsed'}", id=uid)
+        how = "ended" if claim.state in ("released", "finished") else "lapsed"
+        task = queries.any_task(tx.db, claim.task_uid)
+        of = f" on {named(tx.db, task)}" if task is not None else ""
+        raise StaleClaim(f"your claim{of} has {how}: claim it again", id=uid)
     return claim
 
 

@@ -112,7 +112,10 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
 def _refuse_same_name(tx: Transaction, name: str, but: str | None = None) -> None:
     same = queries_jobs.job_named(tx.db, name)
     if same is not None and same.uid != but:
-        raise Conflict(f"job {same.uid} has the name {same.name!r} already (rule S2)", uuid=same.uid)
+        raise Conflict(
+            f"the job {same.name!r} is there already ({same.state}): run, change or rename that one (rule S2)",
+            uuid=same.uid,
+        )
 
 
 def _clock(job: Job, since: int) -> dict[str, int | None]:

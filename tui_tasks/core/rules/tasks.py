@@ -23,6 +23,7 @@ from tui_tasks.core.operations import (
 )
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rebalancing import rebalanced
 from tui_tasks.core.rules import check_steps, held
 from tui_tasks.core.rules.limits import refuse_too_long
@@ -60,9 +61,9 @@ def _refuse_claimed(tx: Transaction, task: Task) -> None:
         return
     uid = task.uid
     if tx.actor in task.fenced:
-        raise StaleClaim(f"your claim on task {uid} has lapsed or was ended: claim it again", id=uid)
+        raise StaleClaim(f"your claim on {named(tx.db, task)} has lapsed or was ended: claim it again", id=uid)
     if task.claimed_by is not None and task.claimed_by != tx.actor:
-        raise Conflict(f"{task.claimed_by} has claimed task {uid}", claimed_by=task.claimed_by, id=uid)
+        raise Conflict(f"{task.claimed_by} has claimed {named(tx.db, task)}", claimed_by=task.claimed_by, id=uid)
 
 
 @rule(AtVersion)
@@ -71,7 +72,7 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
     task = queries.task(tx.db, op.uid)
     if task.version != op.version:
         raise Conflict(
-            f"task {op.uid} is at version {task.version}, not {op.version}",
+            f"{named(tx.db, task)} is at version {task.version}, not {op.version}",
             version=task.version,
             task=_full(tx, task),
         )
@@ -86,7 +87,12 @@ def _full(tx: Transaction, task: Task) -> dict[str, Any]:
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
     """Hold the rule of one task in progress (docs: protocol, section 5)."""
     if home.one_in_progress and (first := queries.in_progress(tx.db, home.id)) and first.uid != but:
-        raise Conflict(f"task {first.uid} of this list is in progress already", in_progress=first.uid)
+        who = first.claimed_by or first.agent or first.updated_by
+        raise Conflict(
+            f"{named(tx.db, first)} of {home.name} is in progress already ({who}), and the list takes one at a time: "
+            "set that one done, failed, skipped or pending first",
+            in_progress=first.uid,
+        )
 
 
 @rule(AddTask)
@@ -163,7 +169,7 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
 def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
     """A caller's own id is unique in its list (docs: protocol, section 6, `todo`)."""
     if key is not None and (same := queries.task_by_key(tx.db, list_id, key)):
-        raise Conflict(f"{key!r} is task {same.uid} of this list already", id=same.uid)
+        raise Conflict(f"{key!r} is {named(tx.db, same)} of this list already", id=same.uid)
 
 
 def _holding(statuses: Iterable[str | None]) -> int:

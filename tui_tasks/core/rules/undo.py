@@ -17,6 +17,7 @@ from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rebalancing import Reranks
 from tui_tasks.core.rules.claims import claim_ended_by, restore_claim
 from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
@@ -188,7 +189,12 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
         same_row = entity == entry.entity and uid == entry.uid
         overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
         if overlap or (made_or_gone and entry.entity in ("task", "job")):
-            raise Conflict(f"{actor} has changed the same since", id=entry.task or entry.uid, seq=later)
+            raise Conflict(f"{actor} has changed {_what(tx, entry)} since", id=entry.task or entry.uid, seq=later)
+
+
+def _what(tx: Transaction, entry: Entry) -> str:
+    task = queries.any_task(tx.db, entry.task) if entry.task is not None else None
+    return named(tx.db, task) if task is not None else "the same"
 
 
 def _later(db: Database, entry: Entry) -> list[Any]:
@@ -277,12 +283,12 @@ def _refuse_without_list(tx: Transaction, task: Task) -> None:
     """Refuse where the list of a task was deleted since: nothing of it changes until the list is back."""
     home = tx.known.list_by_id(task.list_id)
     if home.deleted:
-        raise Conflict(f"the list of task {task.uid} was deleted", id=home.uid)
+        raise Conflict(f"the list of {named(tx.db, task)} was deleted", id=home.uid)
 
 
 def _there(task: Task) -> Task:
     if task.deleted:
-        raise Conflict(f"task {task.uid} has been deleted since", id=task.uid)
+        raise Conflict(f'task "{task.name[:60]}" has been deleted since', id=task.uid)
     return task
 
 

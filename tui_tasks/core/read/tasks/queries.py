@@ -98,11 +98,11 @@ _AT_RANK = Statement(
 _LAST_RANK = Statement(
     TaskRow.select(TaskRow.rank).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank.desc()).limit(1)
 )
-_IN_PROGRESS = Statement(
+_OF_STATUS = Statement(
     TaskRow.select(*TASK)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status")))
     .order_by(TaskRow.rank)
-    .limit(1)
+    .limit(slot("limit"))
 )
 _LOGS = Statement(
     LogRow.select(*models.columns(LogRow).values())
@@ -262,8 +262,12 @@ def held_tasks(db: Database) -> list[Task]:
 
 def in_progress(db: Database, list_id: int) -> Task | None:
     """The first task in progress of a list."""
-    row = db.one(_IN_PROGRESS, list=list_id)
-    return read_task(row) if row else None
+    return next(iter(tasks_of_status(db, list_id, "in_progress", 1)), None)
+
+
+def tasks_of_status(db: Database, list_id: int, status: str, limit: int) -> list[Task]:
+    """The first tasks of a list that have a status, in order."""
+    return [read_task(row) for row in db.all(_OF_STATUS, list=list_id, status=status, limit=limit)]
 
 
 def last_rank(db: Database, list_id: int) -> str | None:

@@ -1,0 +1,34 @@
+"""How a refusal names a task: by its number and its name, as people and agents know it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.tasks.queries import LIVE
+from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.snapshots import Task
+
+# A task further down its list is named without its number: to count takes the longer the further down it is.
+MOST_COUNTED: Final = 10_000
+_MOST_CHARS: Final = 60
+
+_BEFORE = (
+    TaskRow.select(TaskRow.id)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank < slot("rank")))
+    .limit(slot("limit"))
+    .alias("before")
+)
+_COUNT_BEFORE = Statement(TaskRow.select(fn.COUNT(_BEFORE.c.id)).from_(_BEFORE))
+
+
+def named(db: Database, task: Task) -> str:
+    """Name a task, as in `task #3 "Build the parser"`; one that was deleted has no number."""
+    name = " ".join(task.name[: 2 * _MOST_CHARS].split())
+    name = f"{name[: _MOST_CHARS - 1]}…" if len(name) > _MOST_CHARS else name
+    if task.deleted:
+        return f'task "{name}"'
+    before: int = db.one(_COUNT_BEFORE, list=task.list_id, rank=task.rank, limit=MOST_COUNTED)[0]
+    return f'task "{name}"' if before >= MOST_COUNTED else f'task #{before + 1} "{name}"'
