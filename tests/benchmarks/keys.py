@@ -19,12 +19,12 @@ WORDS: Final = ("auth", "deploy", "token", "cache")
 
 @dataclass(frozen=True)
 class Way:
-    """Keys that are measured over and over; `back` are pressed after them each time, and `once` at first."""
+    """Keys that are measured over and over; `back` are pressed after them each time, `once` at first."""
 
     name: str
     keys: Sequence[str]
     back: str = ""
-    once: str = ""
+    once: Sequence[str] = ()
 
 
 WAYS: Final = (
@@ -33,7 +33,7 @@ WAYS: Final = (
     Way("end", ["G"], back="g"),
     Way("home", ["g"], back="G", once="G"),
     Way("another pane and back", ["2", "1"]),
-    Way("another column of the board and back", ["l", "h"], once="2"),
+    Way("another column of the board and back", ["l", "h"], once=("2", "hhhhl", "h")),
 )
 
 

@@ -66,3 +66,4 @@ CREATE TABLE task_check (
 ) WITHOUT ROWID;
 CREATE INDEX task_check_of_task ON task_check (task_uid);
 CREATE INDEX task_check_of_run ON task_check (run_uid);
+CREATE INDEX task_due ON task (list_id, due, rank) WHERE ((deleted = 0) AND (due IS NOT NULL));

@@ -17,6 +17,8 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.tasks.filter import Term
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
 
+SORTS: Final = ("due",)
+"""The fields that `sort:` sorts a list by."""
 STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
 _PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
 # Under these the human is known in `who:`.
@@ -41,8 +43,8 @@ class Language(msgspec.Struct, frozen=True):
 
 
 OF_TASKS: Final = Language(
-    ("status", "who", "list", "tag", "domain", "prio", *FIELDS),
-    {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS)},
+    ("status", "who", "list", "tag", "domain", "prio", *FIELDS, "sort"),
+    {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS), "sort": SORTS},
     FIELDS,
 )
 
@@ -55,8 +57,14 @@ class Parsed(msgspec.Struct, frozen=True):
 
     @property
     def of_tasks(self) -> tuple[Term, ...]:
-        """The terms less those that name lists."""
-        return tuple(term for term in self.terms if term.field != "list")
+        """The terms that a task matches or not. A list that is sorted has the tasks with a value to sort by."""
+        matched = tuple(term for term in self.terms if term.field not in ("list", "sort"))
+        return (*matched, Term(self.sort, NONE, negated=True)) if self.sort else matched
+
+    @property
+    def sort(self) -> str:
+        """The field that the list is sorted by; empty: its own order."""
+        return next((term.value for term in self.terms if term.field == "sort" and not term.negated), "")
 
     @property
     def lists(self) -> tuple[Term, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations import MoveTask
 from tui_tasks.core.read.tasks import pages
-from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.app.actions import Action, Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
 if TYPE_CHECKING:
@@ -17,8 +17,13 @@ class ListMoves(Controller):
     """Moves the cursor's task, or the one that was dragged, in the list of a pane."""
 
     def __init__(self, pane: ListPane) -> None:
+        self._pane = pane
         self._rows = pane.row_list
         self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`: a sorted list has no places to move to."""
+        return f"the list is sorted by {self._pane.only.sort}" if self._pane.only.sort else super().why_not(action)
 
     async def do_move_down(self) -> None:
         """Move the task one place down."""
@@ -41,6 +46,8 @@ class ListMoves(Controller):
             return
         if self._context.link.read_only:
             self._context.say("Moving a task: read only")
+        elif self._pane.only.sort:
+            self._context.say(f"Moving a task: the list is sorted by {self._pane.only.sort}")
         elif over.rank > dragged.rank:
             self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
         else:

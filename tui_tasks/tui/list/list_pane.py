@@ -22,6 +22,7 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.match_counter import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
+from tui_tasks.tui.tasks.tasks_by_due import TasksByDue
 from tui_tasks.tui.tasks.tasks_of_list import TasksOfList
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.pane import TransparentContainer
@@ -129,7 +130,7 @@ class ListPane(TaskPane):
         """As `Pane.refreshed`: read again, another list if the App shows another."""
         self._asking = set(self.context.state.asking)
         source = self.row_list.source
-        if not isinstance(source, TasksOfList) or source.list_id != self.context.state.list_id:
+        if not isinstance(source, TasksOfList | TasksByDue) or source.list_id != self.context.state.list_id:
             self.row_list.show(self._source(self.only))
         else:
             self.row_list.reload()
@@ -141,10 +142,12 @@ class ListPane(TaskPane):
         if self._is_empty != self.has_class("-empty"):
             self._lay_out()
 
-    def _source(self, only: Filter) -> TasksOfList:
+    def _source(self, only: Filter) -> TasksOfList | TasksByDue:
         self.only = only
         self.row_list.is_filtered = bool(only)
         state = self.context.state
+        if only.sort == "due":
+            return TasksByDue(self.context.db, state.list_id, only)
         return TasksOfList(self.context.db, state, state.list_id, only)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

@@ -59,7 +59,7 @@ class FilterActions(Controller):
             elif (found == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
-        return Filter(terms, state.looked.at, local_time(clock.now(), clock.zone))
+        return Filter(terms, state.looked.at, local_time(clock.now(), clock.zone), parsed.sort)
 
     def _list_named(self, term: Term) -> int | None:
         """Return the list of that name, else the only one whose name begins with it."""

@@ -35,12 +35,13 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
     """The tasks that are wanted; no terms: every task. `looked_at` (microseconds) is what `changed` counts from.
 
     `now` is local time, which `due:today` counts from. Of several terms on one field any will do, but words, tags and
-    comparisons (`due:<3d`) must all hold.
+    comparisons (`due:<3d`) must all hold. `sort` is the field that a list is sorted by, empty: its own order.
     """
 
     terms: tuple[Term, ...] = ()
     looked_at: int = 0
     now: datetime = datetime.min.replace(tzinfo=UTC)
+    sort: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.terms)
