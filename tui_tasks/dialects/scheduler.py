@@ -33,7 +33,6 @@ MAX_RUNS = 100_000
 State = Literal["idle", "running", "disabled", "error"]
 Type = Literal["adhoc", "planned", "scheduled"]
 
-Uuid = Annotated[Uid, Meta(description="The job.")]
 Plan = Annotated[
     list[Text],
     Meta(min_length=1, description="ISO dates with a time, as 2026-03-01T09:00:00; none past."),
@@ -56,13 +55,13 @@ class Schedule(Arguments):
 
 
 class _Filter(Arguments):
-    state: Annotated[list[State], Meta(description="Left out: all.")] = []
-    type: Annotated[list[Type], Meta(description="Left out: all.")] = []
+    state: list[State] = []
+    type: list[Type] = []
 
 
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
-    """List the jobs, oldest first; look here before you create one. The state error: its last run failed."""
+    """List the jobs, oldest first; look here before you create one."""
     return [shown_job(job) for job in queries_jobs.jobs(call.db, states=given.state, types=given.type)]
 
 
@@ -77,7 +76,7 @@ def find_task_by_name(call: Call, given: _Named) -> list[dict[str, Any]]:
 
 
 class _One(Arguments):
-    uuid: Uuid
+    uuid: Uid
 
 
 @SCHEDULER.tool("scheduler:show_task", _One)
@@ -90,8 +89,8 @@ def show_task(call: Call, given: _One) -> dict[str, Any]:
 
 
 class _Run(Arguments):
-    uuid: Uuid
-    context: Annotated[Text, Meta(description="Put before the prompt, for this run alone.")] = ""
+    uuid: Uid
+    context: Annotated[Text, Meta(description="Put before the prompt.")] = ""
     force: Annotated[bool, Meta(description="The user asked for it (rule S3).")] = False
 
 
@@ -167,7 +166,7 @@ def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
 
 
 class _Wait(Arguments):
-    uuid: Uuid
+    uuid: Uid
     timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds.")] = DEFAULT_WAIT
 
 
@@ -233,7 +232,7 @@ def _note_failure(call: Call, run: Run | None) -> None:
 
 
 class _Update(Arguments):
-    uuid: Uuid
+    uuid: Uid
     name: Name | None = None
     system_prompt: Text | None = None
     prompt: Text | None = None
@@ -277,7 +276,7 @@ def disable_task(call: Call, given: _One) -> dict[str, Any]:
 
 
 class _Runs(Arguments):
-    uuid: Uuid
+    uuid: Uid
     limit: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 20
 
 
@@ -294,7 +293,7 @@ def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
 class _Finish(Arguments):
     run_id: Annotated[Uid, Meta(description="Of run.requested.")]
     outcome: Literal["success", "error", "interrupted"]
-    result: Annotated[Text, Meta(description="What came of it, or what went wrong.")] | None = None
+    result: Annotated[Text, Meta(description="What came of it.")] | None = None
 
 
 @SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True)

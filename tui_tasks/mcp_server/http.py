@@ -55,6 +55,7 @@ class Where(NamedTuple):
 
     Attributes:
         hosts: names beside `host` by which clients may call it, such as a proxy's.
+        structured: whether results are data.
     """
 
     host: str
@@ -62,6 +63,7 @@ class Where(NamedTuple):
     hosts: tuple[str, ...] = ()
     certificate: Path | None = None
     key: Path | None = None
+    structured: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -196,7 +198,7 @@ def application(store: Store, identity: Identity, session_of: Callable[[Token], 
     conversations = Conversations(store, identity)
     speakers = Speakers(conversations, session_of, Tokens(store.path))
     manager = StreamableHTTPSessionManager(
-        app=server.make(speakers.current, conversations.changes),
+        app=server.make(speakers.current, conversations.changes, structured=where.structured),
         security_settings=where.security(),
         max_request_body_size=MAX_LINE,
         max_sessions=_MOST_SESSIONS,

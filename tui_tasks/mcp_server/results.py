@@ -1,8 +1,8 @@
 """Replies of a session as results of MCP's tool calls.
 
 The programs that call tools show their model either the text of a result or its structured content, hardly ever both.
-So the content stands in one of them alone. Up to revision 2025-11-25 it is text, which every client shows; later ones
-have structured content, whose shape the tool's output schema tells.
+So the content stands in one of them alone: as text, which every client shows, or for clients that take data
+(`mcp --structured`) as structured content, whose shape the tool's output schema tells.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 import mcp_types as types
 import msgspec
 
+from tui_tasks.dialects.base import Tool
+from tui_tasks.mcp_server.outputs import data_of
 from tui_tasks.mcp_server.wording import reworded_error
 
 
@@ -28,6 +30,21 @@ def result_of(reply: dict[str, Any]) -> types.CallToolResult:
         if result.structured_content is not None:
             result.structured_content = {**result.structured_content, "messages": messages}
         result.meta = {**(result.meta or {}), "tui-tasks/messages": messages}
+    return result
+
+
+def as_data(tool: Tool, result: types.CallToolResult) -> types.CallToolResult:
+    """A result with its content as data and not as text, but for what the human wrote."""
+    if result.is_error:
+        return result
+    messages = (result.meta or {}).get("tui-tasks/messages", [])
+    said, told, rest = result.content[: len(messages)], result.content[len(messages)], result.content[len(messages) :]
+    if result.structured_content is None:
+        assert isinstance(told, types.TextContent)
+        # Seed 001's deprecated tool may have nothing but a text.
+        data = {"text": told.text} if tool.name == "agent" else data_of(tool, msgspec.json.decode(told.text))
+        result.structured_content = {**data, "messages": messages} if messages else data
+    result.content = [*said, *rest[1:]]
     return result
 
 

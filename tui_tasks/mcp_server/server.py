@@ -16,7 +16,7 @@ from tui_tasks.mcp_server import asking, prompts, resources, sizes
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.changes import Changes
 from tui_tasks.mcp_server.conversations import Conversation
-from tui_tasks.mcp_server.results import result_of, text_of
+from tui_tasks.mcp_server.results import as_data, result_of, text_of
 from tui_tasks.mcp_server.tools import BESIDE, beside, described
 from tui_tasks.mcp_server.wording import INSTRUCTIONS, mcp_name
 
@@ -25,10 +25,11 @@ _PROGRESS_SECONDS: Final = 5
 
 
 class Handlers:
-    """Answers MCP's requests; `conversation` tells whose a request is."""
+    """Answers MCP's requests; `conversation` tells whose a request is, `structured` whether results are data."""
 
-    def __init__(self, conversation: Callable[[], Conversation], changes: Changes) -> None:
+    def __init__(self, conversation: Callable[[], Conversation], changes: Changes, *, structured: bool) -> None:
         self._conversation = conversation
+        self._structured = structured
         self._changes = changes
 
     # Tools
@@ -38,15 +39,29 @@ class Handlers:
         session = self._conversation().session
         shown = shown_tools(session.identity, session.table.tools)
         names = {tool.name for tool in shown}
-        return types.ListToolsResult(tools=[described(tool, names) for tool in shown])
+        return types.ListToolsResult(tools=[described(tool, names, structured=self._structured) for tool in shown])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         """Call a tool."""
         conversation = self._conversation()
         tool = _find(conversation, params.name)
         request = _request(tool, params)
+        result = await self._called(conversation, context, params, tool, request)
+        if self._structured and tool is not None and isinstance(result, types.CallToolResult):
+            return as_data(tool, result)
+        return result
+
+    async def _called(
+        self,
+        conversation: Conversation,
+        context: Context,
+        params: types.CallToolRequestParams,
+        tool: Tool | None,
+        request: dict[str, Any],
+    ) -> asking.Result:
         if tool is None or not tool.waits:
             return _result(tool, request, await conversation.ask(request))
+        result: asking.Result
         async with anyio.create_task_group() as group:
             group.start_soon(_progress, context)
             if tool.name == "ask":
@@ -152,9 +167,9 @@ def _result(tool: Tool | None, request: dict[str, Any], reply: dict[str, Any]) -
     return result
 
 
-def make(conversation: Callable[[], Conversation], changes: Changes) -> Server[Any]:
+def make(conversation: Callable[[], Conversation], changes: Changes, *, structured: bool = False) -> Server[Any]:
     """The SDK's server with all that is offered."""
-    handlers = Handlers(conversation, changes)
+    handlers = Handlers(conversation, changes, structured=structured)
     made: Server[Any] = Server(
         "tui-tasks",
         version=__version__,

@@ -16,11 +16,11 @@ from tui_tasks.mcp_server.lines import StrictLines
 _log = logging.getLogger(__name__)
 
 
-def run(session: Session) -> bool:
-    """Serve until the client goes; return whether every reply could be written."""
+def run(session: Session, *, structured: bool) -> bool:
+    """Serve until the client goes; return whether every reply could be written. `structured`: results are data."""
     conversations = Conversations(session.store, session.identity)
     conversation = conversations.begin(session)
-    served = server.make(lambda: conversation, conversations.changes)
+    served = server.make(lambda: conversation, conversations.changes, structured=structured)
 
     async def serve() -> None:
         lines = StrictLines()

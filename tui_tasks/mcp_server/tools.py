@@ -10,6 +10,7 @@ import mcp_types as types
 from tui_tasks.channel import requests
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema, without_words
+from tui_tasks.mcp_server.outputs import schema_of
 from tui_tasks.mcp_server.wording import mcp_name, reworded
 
 # MCP tells of changes by resources that are subscribed to.
@@ -43,9 +44,7 @@ def input_schema(tool: Tool) -> dict[str, Any]:
     It is open, so that a client sends what stands beside the arguments too; an unknown argument is refused all the
     same.
     """
-    made = schema(tool.arguments)
-    made.pop("additionalProperties", None)
-    reworded_schema: dict[str, Any] = _reworded(made)
+    reworded_schema: dict[str, Any] = _reworded(schema(tool.arguments))
     return reworded_schema
 
 
@@ -54,12 +53,17 @@ def _reworded(part: Any) -> Any:
         return {
             key: reworded(value) if key == "description" and isinstance(value, str) else _reworded(value)
             for key, value in part.items()
+            # Within as without: an unknown key is refused all the same.
+            if key != "additionalProperties"
         }
     return part
 
 
-def described(tool: Tool, among: Container[str] = ()) -> types.Tool:
-    """A tool as `tools/list` has it, among others of those names: what one of them tells in full is not told again."""
+def described(tool: Tool, among: Container[str] = (), *, structured: bool = False) -> types.Tool:
+    """A tool as `tools/list` has it, among others of those names: what one of them tells in full is not told again.
+
+    Where results are `structured`, it says what they look like.
+    """
     told, taken = reworded(tool.description), input_schema(tool)
     if tool.same_as is not None and tool.same_as[0] in among:
         first = " ".join(told.split()).partition(". ")[0].rstrip(".")
@@ -69,6 +73,7 @@ def described(tool: Tool, among: Container[str] = ()) -> types.Tool:
         title=_title(tool.name),
         description=told,
         input_schema=taken,
+        output_schema=schema_of(tool) if structured else None,
         annotations=_annotations(tool),
     )
 

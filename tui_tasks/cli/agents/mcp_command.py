@@ -22,6 +22,9 @@ _PORT = 8765
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.add_argument("--tokens", action="store_true", help="print what the tools cost an agent, and serve nothing")
+    command.add_argument(
+        "--structured", action="store_true", help="give results as data with output schemas, and not as text"
+    )
     group = command.add_argument_group("over HTTP, for agents elsewhere (each needs a token: `tui-tasks token`)")
     group.add_argument("--http", action="store_true", help="serve over HTTP, at /mcp")
     group.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
@@ -56,7 +59,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             return _over_http(options, store, table)
         # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
-        return 0 if stdio.run(session_of(options, store, table)) else REFUSED
+        return 0 if stdio.run(session_of(options, store, table), structured=options.structured) else REFUSED
 
 
 def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
@@ -67,7 +70,14 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
     if (options.tls_cert is None) is not (options.tls_key is None):
         print("tui-tasks mcp: --tls-cert and --tls-key go together", file=sys.stderr)
         return USAGE
-    where = http.Where(options.host, options.port, tuple(options.allow_host), options.tls_cert, options.tls_key)
+    where = http.Where(
+        options.host,
+        options.port,
+        tuple(options.allow_host),
+        options.tls_cert,
+        options.tls_key,
+        structured=options.structured,
+    )
     http.check(where)
     if not Tokens(store.path).all():
         print("tui-tasks: no agent has a token yet: `tui-tasks token add NAME` makes one", file=sys.stderr)

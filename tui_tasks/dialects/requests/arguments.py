@@ -287,9 +287,8 @@ _HOLDS: Final = re.compile(r"""[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))""
 _REF: Final = "#/$defs/"
 
 
-# What a schema leaves unsaid: bounds that hardly any text or number reaches.
-_UNSAID: Final = frozenset({"exclusiveMinimum", "maxLength", "minLength", "pattern"})
-_MOST_SAID: Final = 1_000_000
+# What a schema leaves unsaid: bounds that hardly any text or number reaches; a refusal tells of them.
+_UNSAID: Final = frozenset({"exclusiveMinimum", "maxLength", "maximum", "minLength", "pattern"})
 
 
 def schema(kind: type[Arguments]) -> dict[str, Any]:
@@ -351,8 +350,6 @@ def _strict(part: dict[str, Any]) -> dict[str, Any]:
 def _is_unsaid(key: str, value: Any) -> bool:
     if key == "default":
         return value in (None, False, "", [], {})
-    if key == "minimum":
+    if key in ("minimum", "minItems"):
         return value in (0, 1)
-    if key == "maximum":
-        return isinstance(value, int) and value >= _MOST_SAID
     return key in _UNSAID and not isinstance(value, dict)
