@@ -32,12 +32,12 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 class Stopped(Exception):
-    """The human has ended the export."""
+    """The human ended the export."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is written and where to. `form` is `MARKDOWN` or `JSON_LINES`."""
+    """What to write, and into which file. `form` is `MARKDOWN` or `JSON_LINES`."""
 
     file: Path
     database: str
@@ -46,11 +46,13 @@ class Export:
     only: Filter = ALL
 
     def run(self, told: Callable[[int], None], stop: threading.Event) -> int:
-        """Write the file, which must not be there yet; tell now and then how many entries are in it; return how many.
+        """Write the file, which must not exist yet; return how many entries are in it.
+
+        `told` is called now and then with the number so far.
 
         Raises:
-            OSError: it cannot be written, or is there already; no half of it is left.
-            Stopped: `stop` was set; nothing of it is left.
+            OSError: the file cannot be written, or exists already; nothing of it is left.
+            Stopped: `stop` was set; nothing of the file is left.
         """
         handle = os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.fchmod(handle, 0o600)
@@ -74,7 +76,7 @@ class Export:
         return written
 
     def _json(self, db: Database) -> Iterator[tuple[str, int]]:
-        """Each entry as the event that told of it; without a filter those too that a line would not be worth."""
+        """Yield each entry as its event; without a filter also those that the log pane has no line for."""
         for seq in self._seqs(db):
             for entry in journal.since(db, seq - 1, 1):
                 yield msgspec.json.encode(event(db, entry)).decode() + "\n", 1
@@ -87,7 +89,7 @@ class Export:
             yield from range(oldest, newest + 1)
 
     def _markdown(self, db: Database) -> Iterator[tuple[str, int]]:
-        """A list item an entry, under the day it was on."""
+        """Yield a list item for each entry, under its day."""
         yield f"# {_literal(Path(self.database).name)}: log\n", 0
         day = ""
         for line in self._found(db):
@@ -103,7 +105,7 @@ class Export:
         return f"- {at} **{line.word}** {_literal(who_of(line))}{name}: {_literal(text_of(line))}\n"
 
     def _found(self, db: Database) -> Iterator[LogLine]:
-        """What is shown, up to the newest entry that there is now."""
+        """Yield the lines that match, up to the entry that is the newest when this begins."""
         _, newest = log_pages.edges(db)
         at = log_pages.FIRST
         while True:
@@ -118,5 +120,5 @@ class Export:
 
 
 def _literal(text: str) -> str:
-    """A text of an agent in Markdown: harmless in a terminal, and nothing of it is markup."""
+    """Return a text as Markdown that is safe in a terminal and has no markup of its own."""
     return _SPECIAL.sub(r"\\\1", safe_line(text))

@@ -1,4 +1,4 @@
-"""What a journal entry is in words: sign, kind, who, and what happened. Pure; no text here is safe to draw yet."""
+"""A journal entry in words: sign, kind, who, and what happened. Pure; no text here is safe to draw yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_tasks.tui.screens import agent_text
 SEEN: Final = "seen"
 EARLIER: Final = "before"
 MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entries were compacted away ---"}
-"""What stands among the entries and is none: the words of such lines, with their texts."""
+"""Lines between the entries that are none themselves: their words, with their texts."""
 
 
 class Sign(NamedTuple):
@@ -56,7 +56,7 @@ _WORDS_OF_FIELDS: Final = {
 
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
-    """The sign of an entry, one cell, and its ink; a new status has the colour of that status."""
+    """Return the sign of an entry, one cell, and its style; a new status has the colour of that status."""
     found = _MARKS.get(line.word, Sign("log"))
     ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
     if len(found.mark) == 1:
@@ -67,25 +67,25 @@ def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
 
 
 def who_of(line: LogLine) -> str:
-    """Who did it."""
+    """Return who did it."""
     return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
 
 
 def text_of(line: LogLine) -> str:
-    """What happened, in one phrase; texts of agents stand in it as they were written, long ones cut."""
-    told = _told(line)
+    """Return what happened, in one phrase; texts of agents are in it as they were written, long ones cut."""
+    text = _text(line)
     if line.undoes is None:
-        return told
-    return f"{'redo' if line.is_redo else 'undo'}: {told}"
+        return text
+    return f"{'redo' if line.is_redo else 'undo'}: {text}"
 
 
 def names_task(line: LogLine) -> bool:
-    """Whether the name of its task is to stand before what happened: it is about one, and does not say it anyway."""
+    """Whether the name of the task is shown before the text: an entry is about one, and does not name it anyway."""
     says_it = line.word in ("new", "delete", "back")
     return line.task is not None and bool(line.name) and not says_it
 
 
-def _told(line: LogLine) -> str:
+def _text(line: LogLine) -> str:
     new, old, name = line.new, line.old, line.name or ""
     if line.word in MARKS:
         return MARKS[line.word]
@@ -104,7 +104,7 @@ def _told(line: LogLine) -> str:
 
 
 def _of_people(line: LogLine) -> str:
-    """Questions, messages, claims, and the rest that is neither a task's nor a job's own."""
+    """Return the text of a question, a message, a claim, or another entry that is not a task's or a job's own."""
     new = line.new
     if line.kind in ("message", "message.sent"):
         return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
@@ -131,7 +131,7 @@ def _of_people(line: LogLine) -> str:
 
 
 def _edit(line: LogLine) -> str:
-    """Which fields were changed, and the short ones to what."""
+    """Return which fields were changed, with the values of those that are short."""
     if line.entity == "log":
         return "a log entry taken back" if line.new.get("deleted") else "a log entry put back"
     parts = []

@@ -1,7 +1,7 @@
-"""What is typed for a job's times and settings, read and written. Pure; instants are microseconds, UTC.
+"""The times and settings of a job as they are typed, read and written. Pure; instants are microseconds, UTC.
 
-One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. Common words are taken
-for what they mean: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English
+One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. It also takes common
+words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English
 such as `next friday 9:00` (dateparser). None of this is understood on the channel.
 """
 
@@ -47,7 +47,7 @@ _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When a job is to run. `kind` is scheduled, planned or adhoc; `plan` are ISO 8601 texts."""
+    """When a job is to run. `kind` is scheduled, planned or adhoc; `plan` has ISO 8601 texts."""
 
     kind: str
     schedule: Mapping[str, str] | None = None
@@ -55,10 +55,10 @@ class Times:
 
 
 def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
-    """Read what was typed for the times of a job, of a kind where it has one already.
+    """Read the times of a job; `kind` is that of a job that exists.
 
     Raises:
-        ScheduleError: it cannot be meant, or the job is of another kind. The text is for people.
+        ScheduleError: the text is no times, or those of a job of another kind. The message is for people.
     """
     words = " ".join(text.split())
     place = zone_of(zone)
@@ -79,7 +79,7 @@ def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
 
 
 def _cron(words: str) -> Cron | None:
-    """The cron that is meant, None where dates seem to be."""
+    """Return the cron, None where the words seem to be dates."""
     lower = words.lower()
     if lower.startswith("@"):
         if lower not in _NICKNAMES:
@@ -99,15 +99,15 @@ def _cron(words: str) -> Cron | None:
 
 
 def _with_clock_times(words: str) -> str:
-    """The words with `noon` and `midnight` as times of day."""
+    """Return the words with `noon` and `midnight` as times of day."""
     return re.sub(r"\b(noon|midnight)\b", lambda word: _CLOCK_WORDS[word[1]], words)
 
 
 def _date(text: str, place: ZoneInfo, now: int) -> str:
-    """A date as ISO 8601, naive where it is meant in the job's zone.
+    """Return a date as ISO 8601, without an offset where it is in the job's zone.
 
     Raises:
-        ScheduleError: it is no date.
+        ScheduleError: the text is no date.
     """
     here = datetime.fromtimestamp(now // SECOND, place)
     lower = _with_clock_times(text.lower())
@@ -119,7 +119,7 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
         return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
     if re.match(r"\d{4}", text):
         return text
-    # A number or a letter alone would be taken for a month.
+    # dateparser takes a number or a letter alone for a month.
     found = _spoken_date(lower, here.replace(tzinfo=None)) if re.search(r"[a-z]{3}", lower) else None
     if found is None:
         raise ScheduleError(
@@ -130,7 +130,7 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
 
 
 def _spoken_date(words: str, base: datetime) -> datetime | None:
-    """The next date after `base` that English words mean, both by the clock of the job's zone, or None."""
+    """Return the next date after `base` that English words mean, both in the job's zone; None where they mean none."""
     # It takes 0.15 s to import and use for the first time, and few ever type such a date.
     import dateparser
 
@@ -140,10 +140,10 @@ def _spoken_date(words: str, base: datetime) -> datetime | None:
 
 
 def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
-    """A job's times in words, and the next five of them.
+    """Return times in words, and the next five of them.
 
     Raises:
-        ScheduleError: they cannot be meant.
+        ScheduleError: the schedule or a date is invalid.
     """
     if times.schedule is not None:
         cron = Cron.parse(times.schedule)
@@ -155,7 +155,7 @@ def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
 
 
 def written(job: Job) -> str:
-    """A job's times as they are typed."""
+    """Return a job's times as they are typed."""
     cron = due.cron_of(job)
     if cron is not None:
         return str(cron)
@@ -166,7 +166,7 @@ def written(job: Job) -> str:
 def _iso(instant: int, zone: ZoneInfo) -> str:
     at = datetime.fromtimestamp(instant // SECOND, zone).replace(microsecond=instant % SECOND)
     text = at.isoformat(sep=" ", timespec="auto")
-    # Where the clock reads the same twice, or anything but minutes is meant, the offset or the seconds stay.
+    # The offset stays where the clock shows the same time twice, and the seconds where they are not 0.
     naive = at.replace(tzinfo=None).isoformat(sep=" ")
     short = naive.removesuffix(":00")
     return short if parse_plan([naive.replace(" ", "T")], zone.key, -(2**62)) == (instant,) else text
@@ -176,7 +176,7 @@ def read_settings(text: str) -> dict[str, Any]:
     """Read `timeout=300 retries=2` into settings by name.
 
     Raises:
-        InvalidArgument: one is none, or has a value that it does not take.
+        InvalidArgument: there is no such setting, or it does not take the value.
     """
     found: dict[str, Any] = {}
     for word in text.split():
@@ -189,12 +189,12 @@ def read_settings(text: str) -> dict[str, Any]:
 
 
 def written_settings(job: Job) -> str:
-    """The settings that are not at their default, as they are typed."""
+    """Return the settings that are not at their default, as they are typed."""
     return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "")
 
 
 def changed_settings(job: Job | None, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """What to set so that a job has the typed settings and all others at their default."""
+    """Return what to set so that a job has the typed settings and all others at their default."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
     dropped = {name: defaults[name] for name in (job.settings if job is not None else ()) if name not in typed}
     return {**dropped, **typed}

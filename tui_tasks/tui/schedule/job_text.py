@@ -1,4 +1,4 @@
-"""What is told of jobs and runs: states, schedules and times in words. Pure; instants are microseconds, UTC."""
+"""Jobs and runs in words: states, schedules and times. Pure; instants are microseconds, UTC."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FAR: Final = 100 * YEAR
 
 
 def is_overdue(job: Job, now: int) -> bool:
-    """Whether it should have been started, and so long ago that nobody seems to start jobs."""
+    """Whether a job is so late that no scheduler seems to run."""
     return job.next_run is not None and now - job.next_run >= ON_TIME
 
 
 def state(line: JobLine, now: int) -> str:
-    """One word for a job: running, waits, overdue, disabled, error, adhoc, over (no date is left) or idle."""
+    """Return the state of a job: running, waits, overdue, disabled, error, adhoc, over (no date is left) or idle."""
     job = line.job
     if line.running is not None:
         return "running" if line.running.state == "running" else "waits"
@@ -51,24 +51,24 @@ def state(line: JobLine, now: int) -> str:
 
 
 def job_look(state: str) -> Look:
-    """How a job's state is shown."""
+    """Return how a state of a job is shown."""
     return _LOOKS.get(state) or look(state)
 
 
 def run_state(run: RunLine) -> str:
-    """One word for a run: how it ended, that it runs or waits, or why there was none."""
+    """Return the state of a run: how it ended, that it runs or waits, or why there was none."""
     if run.decision != "ran":
         return run.decision
     return run.outcome or ("running" if run.state == "running" else "waits")
 
 
 def run_look(run: RunLine) -> Look:
-    """How a run is shown."""
+    """Return how the state of a run is shown."""
     return job_look(run_state(run))
 
 
 def went(run: RunLine, now: int) -> str:
-    """How a run went in a few words: `ok in 41s`, `failed after 3s`, `running for 2m`, `missed`."""
+    """Return how a run went: `ok in 41s`, `failed after 3s`, `running for 2m`, `missed`."""
     word = run_look(run).word
     if run.started_at is not None and run.ended_at is None:
         return f"{word} for {duration(now - run.started_at, 1)}"
@@ -78,7 +78,7 @@ def went(run: RunLine, now: int) -> str:
 
 
 def when(job: Job) -> str:
-    """A job's schedule in words: `09:00 Mon–Fri`, `3 dates`, `run by hand`."""
+    """Return a job's schedule in words: `09:00 Mon–Fri`, `3 dates`, `run by hand`."""
     cron = due.cron_of(job)
     if cron is not None:
         return describe(cron)
@@ -89,7 +89,7 @@ def when(job: Job) -> str:
 
 
 def last(line: JobLine, now: int) -> str:
-    """How it went last: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`."""
+    """Return how the last run went: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`."""
     run = line.running
     if run is not None:
         if run.state == "running" and run.started_at is not None:
@@ -107,7 +107,7 @@ def last(line: JobLine, now: int) -> str:
 
 
 def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
-    """When it runs next: `in 9m`, `now`, `overdue 25m`, `off`, `—`."""
+    """Return when a job runs next: `in 9m`, `now`, `overdue 25m`, `off`, `—`."""
     if not job.enabled:
         return "off"
     if job.next_run is None:
@@ -116,7 +116,7 @@ def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
 
 
 def lasts(line: JobLine, now: int) -> int:
-    """For how many microseconds the words above stay true."""
+    """Return for how many microseconds the words about a job stay true."""
     job, run = line.job, line.running
     spans = [DAY]
     if job.enabled and job.next_run is not None:
@@ -132,17 +132,17 @@ def lasts(line: JobLine, now: int) -> int:
 
 
 def upcoming(job: Job, now: int, most: int) -> list[int]:
-    """The next instants at which a job is due, that are not past; none where it is off."""
+    """Return the next instants at which a job is due; none where it is off."""
     return due.due_between(job, max(now, job.decided_until), now + _FAR, most) if job.enabled else []
 
 
 def place(job: Job) -> tzinfo:
-    """The zone that a job's times are told in."""
+    """Return the zone that a job's times are in."""
     return zone_of(job.timezone)
 
 
 def date(instant: int, zone: tzinfo, now: int) -> str:
-    """`Sun 22 Nov 08:00`, with the year where it is far off."""
+    """Return `Sun 22 Nov 08:00`, with the year where that is far off."""
     told = moment(instant, zone)
     if abs(instant - now) < YEAR - 30 * DAY:
         return told
@@ -155,7 +155,7 @@ def date(instant: int, zone: tzinfo, now: int) -> str:
 
 
 def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
-    """`Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00`: each day once."""
+    """Return `Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00`: each day once."""
     told: list[str] = []
     day = ""
     for instant in instants:
@@ -167,7 +167,7 @@ def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
 
 
 def next_words(job: Job, now: int, most: int) -> str:
-    """`next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
+    """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
     if not job.enabled:
         return "off: it runs at none of its times"
     if job.type == "adhoc":
@@ -180,13 +180,13 @@ def next_words(job: Job, now: int, most: int) -> str:
 
 
 def raw(job: Job) -> str:
-    """The schedule as it was written: `cron 0 8 * * *`."""
+    """Return the schedule as it was written: `cron 0 8 * * *`."""
     cron = due.cron_of(job)
     return "" if cron is None else f"cron {cron}"
 
 
 def settings(job: Job) -> str:
-    """The settings that are not at their default, as they are typed: `retries=2 timeout=300`."""
+    """Return the settings that are not at their default, as they are typed: `retries=2 timeout=300`."""
     return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "") if job.settings else ""
 
 

@@ -1,7 +1,7 @@
 """The number of a task, its place in its list, at a cost that does not grow with the list.
 
-A short list is counted. Of a long one the rank of every thousandth task is kept, so that one stretch is counted and no
-more; what moves tasks across stretches is taken in from the journal.
+A short list is counted. Of a long one the rank of every thousandth task is kept, so that only one stretch of it is
+counted; changes that move tasks between stretches come from the journal.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SHORT: Final = 4_000
 
 
 class _Marks:
-    """A long list in stretches: the rank that each begins at, and how many tasks come before it."""
+    """A long list in stretches: the rank that each begins after, and how many tasks it has."""
 
     def __init__(self, db: Database, list_id: int) -> None:
         self._db = db
         self._list = list_id
-        # A stretch begins after its rank, so that the one before it ends with that.
+        # A stretch begins after its rank: the task of that rank is the last of the stretch before.
         self.ranks: list[str] = [pages.FIRST]
         self.counts: list[int] = []
         while (rank := pages.step(db, list_id, self.ranks[-1], STRETCH)) is not None:
@@ -46,17 +46,17 @@ class _Marks:
         return pages.uid_after(self._db, self._list, self.ranks[number], place)
 
     def count_again(self, rank: str) -> bool:
-        """Count the stretch that a rank is in; False where it has grown too long."""
+        """Count the stretch that a rank is in again; return False where it has become too long."""
         at = max(0, bisect_left(self.ranks, rank) - 1)
         ends = at + 1 < len(self.ranks)
-        # Up to and with the next mark: a blank sorts before every digit.
+        # Up to the next mark and including it: a blank sorts before every digit.
         end = f"{self.ranks[at + 1]} " if ends else pages.LAST
         self.counts[at] = pages.between(self._db, self._list, self.ranks[at], end)
         return self.counts[at] <= 4 * STRETCH
 
 
 class TaskNumbers:
-    """Numbers of tasks in all lists of a database."""
+    """The numbers of the tasks in all lists of a database."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -64,7 +64,7 @@ class TaskNumbers:
         self._short: set[int] = set()
 
     def ahead(self, list_id: int, rank: str) -> int:
-        """How many tasks of the list come before a rank."""
+        """Return how many tasks of the list come before a rank."""
         known = self.known(list_id, rank)
         if known is not None:
             return known
@@ -82,7 +82,7 @@ class TaskNumbers:
         return self.number(task) if task is not None and there else 0
 
     def known(self, list_id: int, rank: str) -> int | None:
-        """The same where it takes no more than a moment; None where a long list is to be gone through first."""
+        """As `ahead`, but None where a long list would have to be counted first."""
         marks = self._marks.get(list_id)
         if marks is not None:
             return marks.ahead(rank)
@@ -91,25 +91,25 @@ class TaskNumbers:
             return pages.between(self._db, list_id, high=rank)
         far = pages.step(self._db, list_id, pages.LAST, STRETCH, backwards=True)
         if far is not None and rank > far:
-            # Near the end: how many there are is kept.
+            # Near the end: the total is kept with the list.
             return queries.list_by_id(self._db, list_id).total - pages.count_from(self._db, list_id, rank)
         return None
 
     def go_through(self, list_id: int) -> None:
-        """Go through a list once, so that any number of it is quick."""
+        """Count a list once, so that any number of it is quick."""
         self._of(list_id)
 
     def at(self, list_id: int, place: int) -> str | None:
-        """The uid of the task at a place, counted from 1."""
+        """Return the uid of the task at a place, counted from 1."""
         marks = self._of(list_id)
         return pages.uid_after(self._db, list_id, pages.FIRST, place) if marks is None else marks.at(place)
 
     def is_quick(self, list_id: int) -> bool:
-        """Whether any number of the list is at hand without a long list being gone through first."""
+        """Whether any number of the list is quick: the list is short, or was counted."""
         return list_id in self._marks or list_id in self._short or not self._is_long(list_id)
 
     def take(self, changes: Iterable[Change]) -> None:
-        """Take in what has moved."""
+        """Take in changes that moved tasks."""
         for list_id, rank in [place for change in changes for place in change.places()]:
             self._short.discard(list_id)
             marks = self._marks.get(list_id)
@@ -117,7 +117,7 @@ class TaskNumbers:
                 del self._marks[list_id]
 
     def forget(self) -> None:
-        """Too much has changed to follow."""
+        """Forget all counts: more changed than can be taken in."""
         self._marks.clear()
         self._short.clear()
 
