@@ -229,10 +229,14 @@ class OpenAsk(Operation, frozen=True):
 
 
 class AnswerAsk(Operation, frozen=True):
-    """The human's answer to a question. Result: the question."""
+    """The human's answer to a question. Result: the question.
+
+    `updated_input` is what a tool may run with, where its program asked for that and the human has edited it.
+    """
 
     uid: str
     answer: str
+    updated_input: Any = None
 
 
 class CloseAsk(Operation, frozen=True):
@@ -244,10 +248,11 @@ class CloseAsk(Operation, frozen=True):
 
 
 class SendMessage(Operation, frozen=True):
-    """The human writes to an agent. Result: the message."""
+    """The human writes to an agent, and may end its turn with it where its program can. Result: the message."""
 
     to: str
     text: str
+    ends_turn: bool = False
 
 
 class DeliverMessages(Operation, frozen=True):

@@ -245,6 +245,7 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     seq: int
     delivered_at: int | None = None
     delivered_seq: int | None = None
+    ends_turn: bool = False
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):

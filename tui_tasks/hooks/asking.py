@@ -26,7 +26,8 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
         name = f"{time.time_ns()}-{os.getpid()}"
         os.mkfifo(name, 0o600, dir_fd=answers.fd)
         try:
-            pipe = answers.open(name, os.O_RDONLY | os.O_NONBLOCK)
+            # To write, too: it stays quiet when those who look whether this hook waits open it and close it again.
+            pipe = answers.open(name, os.O_RDWR | os.O_NONBLOCK)
             payload_file.put(folder, {**head, "answer": name, "wait": wait}, body)
             _wait(folder, program, pipe, wait)
         finally:
@@ -57,7 +58,7 @@ def is_request(program: str, body: bytes) -> bool:
 def _wait(folder: Folder, program: str, pipe: int, wait: float) -> None:
     started_by = os.getppid()
     poll = select.poll()
-    poll.register(pipe, select.POLLIN | select.POLLHUP)
+    poll.register(pipe, select.POLLIN)
     until = time.monotonic() + wait
     while (left := until - time.monotonic()) > 0 and os.getppid() == started_by:
         if poll.poll(min(left, _LOOK) * 1000) or presence.longest_wait(folder, program) is None:

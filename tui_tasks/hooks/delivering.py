@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tui_tasks.hooks import forms, mailbox, presence
@@ -25,12 +26,10 @@ def deliver(folder: Folder, program: str, body: bytes) -> None:
     if box is None:
         return
     with box:
-        there = box.names()
-        if mailbox.STOP in there and _end_turn(box, program, event):
+        if mailbox.PAUSE in box.names() and _hold(folder, box, program, event):
             return
-        if mailbox.PAUSE in there and _hold(folder, box, program, event):
-            return
-        _give_messages(box, program, event)
+        if not _end_turn(box, program, event):
+            _give_messages(box, program, event)
 
 
 def _whose(program: str, body: bytes) -> tuple[str, str]:
@@ -55,14 +54,15 @@ def _text(value: Any) -> str:
 
 
 def _end_turn(box: Folder, program: str, event: str) -> bool:
-    why = box.read(mailbox.STOP).decode(errors="replace")
-    form = forms.stop(program, event, why)
-    # One hook alone ends the turn: several tools may be about to run.
-    if form is None or not box.rename(mailbox.STOP, f".stop-{os.getpid()}"):
+    """End the turn where the human wants that, and say why; whether it does. A turn that is over needs no end."""
+    if all(letter.kind != mailbox.STOP for letter in mailbox.letters(box)):
         return False
-    box.remove(f".stop-{os.getpid()}")
-    _print(form)
-    return True
+    if event in forms.TURN_EDGES[program]:
+        mailbox.settle(box, mailbox.claim(box, (mailbox.STOP,)), printed=True)
+    elif forms.stop(program, event, "") is not None:
+        # What was written beside it is told with it: the model reads it when it is asked next.
+        return _print_claimed(box, (mailbox.STOP, mailbox.MESSAGE), lambda text: forms.stop(program, event, text))
+    return False
 
 
 def _hold(folder: Folder, box: Folder, program: str, event: str) -> bool:
@@ -82,17 +82,21 @@ def _hold(folder: Folder, box: Folder, program: str, event: str) -> bool:
 
 
 def _give_messages(box: Folder, program: str, event: str) -> None:
-    if forms.context(program, event, "") is None:
-        return
-    claims = mailbox.claim(box)
-    if not claims:
-        return
+    if forms.context(program, event, "") is not None:
+        _print_claimed(box, (mailbox.MESSAGE,), lambda text: forms.context(program, event, text))
+
+
+def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], forms.Form | None]) -> bool:
+    """Print the messages of these kinds that wait; whether there were any."""
+    claimed = mailbox.claim(box, kinds)
     is_printed = False
     try:
-        _print(forms.context(program, event, "\n\n".join(text for _, text in claims)) or {})
-        is_printed = True
+        if claimed:
+            _print(formed("\n\n".join(text for _, text in claimed)) or {})
+            is_printed = True
     finally:
-        mailbox.settle(box, claims, printed=is_printed)
+        mailbox.settle(box, claimed, printed=is_printed)
+    return is_printed
 
 
 def _print(form: forms.Form) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, folder, intake
+from tui_tasks.hooks.outbox import Outbox
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Follower:
         self._stopped = threading.Event()
         self._looks = 0
         self._store: Store | None = None
+        self._outbox: Outbox | None = None
 
     def run(self) -> None:
         """Follow the hooks of the database until told to stop."""
@@ -64,6 +66,9 @@ class Follower:
             intake.take_in(self._opened(), self._clock())
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
+        if os.path.isdir(self._payloads):
+            self._outbox = self._outbox or Outbox(self._opened())
+            self._outbox.look(self._clock())
 
     def _opened(self) -> Store:
         self._store = self._store or Store(self._path)

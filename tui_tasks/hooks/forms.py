@@ -5,6 +5,9 @@ from typing import Any
 
 Form = dict[str, Any]
 
+# What our plugin in opencode asks with while nothing happens there.
+MAILBOX = "mailbox"
+
 # Events with which a text can be given to the model, beside its own going on.
 CONTEXT_EVENTS = {
     "claude": frozenset(
@@ -12,18 +15,25 @@ CONTEXT_EVENTS = {
     ),
     "codex": frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}),
     "gemini": frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
-    "opencode": frozenset({"chat.message", "tool.execute.after", "session.idle"}),
+    "opencode": frozenset({"tool.execute.after", "session.idle", MAILBOX}),
 }
 # Events that end a turn, and that can be turned into another with a text as its instruction.
 END_EVENTS = {"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent"}
 # Events that can keep a tool from running.
 TOOL_EVENTS = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool", "opencode": "tool.execute.before"}
-# Events after which a turn can be ended at once.
+# Events with which a turn can be ended at once.
 STOP_EVENTS = {
-    "claude": frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit"}),
+    "claude": frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}),
     "codex": frozenset({"PreToolUse"}),
-    "gemini": frozenset({"BeforeTool", "AfterTool", "BeforeAgent"}),
-    "opencode": frozenset({"tool.execute.before"}),
+    "gemini": frozenset({"BeforeTool", "AfterTool"}),
+    "opencode": frozenset({"tool.execute.before", MAILBOX}),
+}
+# Events at which no turn goes on: it is over, or the next has not begun.
+TURN_EDGES = {
+    "claude": frozenset({"SessionStart", "UserPromptSubmit", "Stop", "StopFailure"}),
+    "codex": frozenset({"SessionStart", "UserPromptSubmit", "Stop", "Interrupt"}),
+    "gemini": frozenset({"SessionStart", "BeforeAgent", "AfterAgent"}),
+    "opencode": frozenset({"chat.message", "session.idle"}),
 }
 
 
@@ -62,7 +72,7 @@ def stop(program: str, event: str, why: str) -> Form | None:
     if program == "codex":
         return refuse_tool(program, event, why)
     if program == "opencode":
-        return {"refuse": why, "abort": True}
+        return {"refuse": why, "abort": True} if event != MAILBOX else {"abort": True}
     return {"continue": False, "stopReason": why}
 
 

@@ -1,26 +1,43 @@
-"""What a human has for an agent: messages, a pause, a stop; in a folder for each session, until hooks deliver it.
+"""What a human has for an agent: messages and a pause, in a folder for each session, until hooks deliver it.
 
-A message is a file named by its place in the order sent. A hook claims it by renaming it, prints it, and renames it
-again, so that each is delivered once; a claim whose hook has died before it printed is given back. `outbox`
-keeps these folders as the database says, and takes in what was delivered.
+A message is a file named by its place in the order sent and by what it is: a message, or one that ends the turn. A hook
+claims it by renaming it, prints it, and renames it again, so that each is delivered once; a claim whose hook has died
+before it printed is given back. `outbox` keeps these folders as the database says, and takes in what was delivered.
 """
 
+import errno
 import os
 
 from tui_tasks.hooks.folder import Folder
 
 FOLDER = "outbox"
-PAUSE, STOP = "pause", "stop"
-_MESSAGE, _CLAIMED, _DELIVERED = "message-", "claimed-", "delivered-"
+PAUSE = "pause"
+MESSAGE, STOP = "message", "stop"
+_CLAIMED, _DELIVERED = "claimed-", "delivered"
 _MAX_NAME = 200
+
+
+class Letter:
+    """A message in its folder.
+
+    Attributes:
+        name: of its file.
+        number: its place in the order sent.
+        kind: `MESSAGE` or `STOP`.
+        state: empty while it waits, then `claimed-PID`, then `delivered`.
+    """
+
+    __slots__ = ("kind", "name", "number", "state")
+
+    def __init__(self, name: str) -> None:
+        number, self.kind, self.state = [*name.split("."), "", ""][:3]
+        self.name, self.number = name, int(number)
 
 
 def name_of(program: str, session: str) -> str:
     """The name of a session's folder: letters, digits, `-` and `_` of the program's own id, others by their code."""
-    safe = "".join(
-        char if char.isascii() and (char.isalnum() or char in "-_") else f"%{ord(char):x}" for char in session
-    )
-    return f"{program}-{safe}"[:_MAX_NAME]
+    safe = [char if char.isascii() and (char.isalnum() or char in "-_") else f"%{ord(char):x}" for char in session]
+    return f"{program}-{''.join(safe)}"[:_MAX_NAME]
 
 
 def opened(folder: Folder, program: str, session: str, *, make: bool) -> Folder | None:
@@ -45,60 +62,93 @@ def sessions(folder: Folder) -> list[str]:
         return []
 
 
-def put(mailbox: Folder, number: int, text: str) -> None:
+def remove(folder: Folder, name: str, *, with_content: bool = False) -> None:
+    """Remove the folder of a session where nothing is in it any more, or whatever is."""
+    with Folder(FOLDER, make=False, inside=folder) as outbox:
+        if with_content:
+            with Folder(name, make=False, inside=outbox) as box:
+                for held in os.listdir(box.fd):
+                    box.remove(held)
+        try:
+            os.rmdir(name, dir_fd=outbox.fd)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise
+
+
+def letters(box: Folder) -> list[Letter]:
+    """The messages that are there, in the order sent."""
+    return [Letter(name) for name in box.names() if name[:1].isdigit()]
+
+
+def put(box: Folder, number: int, text: str, *, ends_turn: bool = False) -> None:
     """Leave a message for the session, `number` in the order sent; nothing where it was left before.
 
     Raises:
         OSError: it cannot be written.
     """
-    if number not in numbers(mailbox):
-        mailbox.write(f"{_MESSAGE}{number:012d}", text.encode())
+    if all(letter.number != number for letter in letters(box)):
+        box.write(f"{number:012d}.{STOP if ends_turn else MESSAGE}", text.encode())
 
 
-def numbers(mailbox: Folder) -> dict[int, str]:
-    """The messages that are there, each with the name of its file: waiting, claimed or delivered."""
-    found = {}
-    for name in mailbox.names():
-        number = name.removeprefix(_CLAIMED).removeprefix(_DELIVERED).removeprefix(_MESSAGE).split("-")[0]
-        if name.startswith((_MESSAGE, _CLAIMED, _DELIVERED)) and number.isdigit():
-            found[int(number)] = name
-    return found
+def set_pause(box: Folder, why: str | None) -> None:
+    """Pause the session, or let it go on.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if why is None:
+        box.remove(PAUSE)
+    else:
+        box.write(PAUSE, why.encode())
 
 
-def delivered(mailbox: Folder) -> list[int]:
-    """The messages that a hook has printed, in order."""
-    return sorted(number for number, name in numbers(mailbox).items() if name.startswith(_DELIVERED))
+def delivered_until(box: Folder) -> int | None:
+    """The last message up to which all were printed by hooks; None where none was."""
+    until = None
+    for letter in letters(box):
+        if letter.state != _DELIVERED:
+            break
+        until = letter.number
+    return until
 
 
-def forget(mailbox: Folder, number: int) -> None:
-    """Remove a message, in whatever state it is."""
-    if (name := numbers(mailbox).get(number)) is not None:
-        mailbox.remove(name)
+def forget(box: Folder, until: int) -> None:
+    """Remove the messages up to one, which were delivered."""
+    for letter in letters(box):
+        if letter.number <= until:
+            box.remove(letter.name)
 
 
-def claim(mailbox: Folder) -> list[tuple[str, str]]:
-    """Take the messages that wait, in the order sent, for this process to deliver: each claim's name and its text."""
+def withdraw(box: Folder, number: int) -> None:
+    """Remove a message that waits; one that a hook has claimed is delivered all the same."""
+    for letter in letters(box):
+        if letter.number == number and not letter.state:
+            box.remove(letter.name)
+
+
+def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:
+    """Take the messages of these kinds that wait, in the order sent, for this process to deliver, with their texts."""
     claimed = []
-    for name in mailbox.names():
-        claim = f"{_CLAIMED}{name.removeprefix(_MESSAGE)}-{os.getpid()}"
-        if name.startswith(_MESSAGE) and mailbox.rename(name, claim):
-            claimed.append((claim, mailbox.read(claim).decode(errors="replace")))
+    for letter in letters(box):
+        name = f"{letter.name}.{_CLAIMED}{os.getpid()}"
+        if letter.kind in kinds and not letter.state and box.rename(letter.name, name):
+            claimed.append((Letter(name), box.read(name).decode(errors="replace")))
     return claimed
 
 
-def settle(mailbox: Folder, claims: list[tuple[str, str]], *, printed: bool) -> None:
+def settle(box: Folder, claimed: list[tuple[Letter, str]], *, printed: bool) -> None:
     """Say of claimed messages whether they were printed; those that were not wait again."""
-    for claim, _ in claims:
-        number = claim.removeprefix(_CLAIMED).partition("-")[0]
-        mailbox.rename(claim, f"{_DELIVERED if printed else _MESSAGE}{number}")
+    for letter, _ in claimed:
+        waiting = f"{letter.number:012d}.{letter.kind}"
+        box.rename(letter.name, f"{waiting}.{_DELIVERED}" if printed else waiting)
 
 
-def give_back(mailbox: Folder) -> None:
+def give_back(box: Folder) -> None:
     """Let messages wait again whose hook has died before it could say that it printed them."""
-    for name in mailbox.names():
-        number, _, pid = name.removeprefix(_CLAIMED).partition("-")
-        if name.startswith(_CLAIMED) and not os.path.exists(f"/proc/{pid}") and not _is_alive(pid):
-            mailbox.rename(name, f"{_MESSAGE}{number}")
+    for letter in letters(box):
+        if letter.state.startswith(_CLAIMED) and not _is_alive(letter.state.removeprefix(_CLAIMED)):
+            box.rename(letter.name, f"{letter.number:012d}.{letter.kind}")
 
 
 def _is_alive(pid: str) -> bool:

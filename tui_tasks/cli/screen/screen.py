@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
     from tui_tasks.tui.app.app import TaskApp
 
     problems += keymap.problems(file, settings.keys)
-    with _once_painted(path, scheduler=scheduler, writes=not identity.read_only) as painted:
+    with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
         with storage_errors(path, reading=True):
             app = TaskApp(
                 link,
@@ -105,15 +105,21 @@ def _log_to(fd: int | None, begin: Iterable[object]) -> None:
 
 
 @contextlib.contextmanager
-def _once_painted(path: str, *, scheduler: bool, writes: bool) -> Iterator[Callable[[], None]]:
+def _once_painted(
+    path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool
+) -> Iterator[Callable[[], None]]:
     """Give what is to be done once the screen stands, since it would hold that up."""
     ended = threading.Event()
 
     def host() -> None:
         from tui_tasks.channel import hosting
-        from tui_tasks.hooks import follower
+        from tui_tasks.hooks import follower, presence
 
-        with hosting.hosted(path, wanted=scheduler, alone=True), follower.following(path, clock.now, wanted=writes):
+        with (
+            hosting.hosted(path, wanted=scheduler, alone=True),
+            follower.following(path, clock.now, wanted=writes),
+            presence.announced(path, waits) if writes else contextlib.nullcontext(),
+        ):
             ended.wait()
 
     thread = threading.Thread(target=host, name="hosting", daemon=True)

@@ -104,7 +104,13 @@ def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
 @rule(AnswerAsk)
 def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
     """Only the human answers; who may call this is decided where the human is known."""
-    return _end(tx, op.uid, "ask.answered", {"state": "answered", "answer": op.answer, "answered_at": tx.now})
+    new: dict[str, object] = {"state": "answered", "answer": op.answer, "answered_at": tx.now}
+    if op.updated_input is not None:
+        request = queries.ask(tx.db, op.uid).request
+        if request is None or request.get("kind") != "permission":
+            raise InvalidArgument("updated_input", f"question {op.uid} asks for no tool whose input could be edited")
+        new["request"] = {**request, "updated_input": op.updated_input}
+    return _end(tx, op.uid, "ask.answered", new)
 
 
 @rule(CloseAsk)
@@ -124,7 +130,7 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
         uid=tx.new_uid(),
         agent=tx.actor,
         question=_visible(question),
-        options=tuple(dict.fromkeys(_visible(option)[:MAX_OPTION] for option in options))[:MOST_OPTIONS],
+        options=tuple(dict.fromkeys(map(option_text, options)))[:MOST_OPTIONS],
         task_uid=None,
         opened_at=tx.now,
         expires_at=None,
@@ -135,6 +141,11 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
     )
     tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask))
     return ask
+
+
+def option_text(option: str) -> str:
+    """An option of a program's request as it can be chosen."""
+    return _visible(option)[:MAX_OPTION]
 
 
 def _visible(text: str) -> str:
@@ -156,6 +167,7 @@ def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
         text=op.text,
         sent_at=tx.now,
         seq=tx.seq + 1,
+        ends_turn=op.ends_turn,
     )
     tx.emit("message.sent", "human_message", sent.uid, new=as_columns(sent))
     return sent

@@ -29,7 +29,12 @@ def request_options(asked: Asked) -> tuple[str, ...]:
     if asked.tool is None:
         return ()
     suggestions = asked.suggestions if isinstance(asked.suggestions, list) else []
-    return (ALLOW, *(f"{ALWAYS}: {_suggestion(one)}" for one in suggestions), DENY)
+    return (ALLOW, *map(always_text, suggestions), DENY)
+
+
+def always_text(suggestion: Any) -> str:
+    """The option that allows what the program suggests to allow from now on."""
+    return f"{ALWAYS}: {_suggestion(suggestion)}"
 
 
 def _permission(asked: Asked) -> str:

@@ -239,6 +239,7 @@ class HumanMessageRow(Model):
     seq = BigIntegerField()  # of the entry that tells of it
     delivered_at = BigIntegerField(null=True)
     delivered_seq = BigIntegerField(null=True)  # of the entry that tells of its delivery
+    ends_turn = Flag(default=0)  # the agent is to end its turn with it
 
     class Meta:
         table_name = "human_message"

@@ -1,0 +1,90 @@
+"""What a process with a writable screen does for hooks, step by step: no thread, no waiting but for the hook."""
+
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.contract.client import DEADLINE, environment
+from tests.hooks.processes import COMMAND
+from tui_tasks import clock
+from tui_tasks.core.operations import AnswerAsk, Operation
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import intake, presence
+from tui_tasks.hooks.outbox import Outbox
+
+ALL = {"claude": 20.0, "codex": 20.0, "gemini": 20.0, "opencode": 20.0}
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + DEADLINE
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        threading.Event().wait(0.005)
+
+
+class Screen:
+    """A store that is followed by hand; the human speaks through `does`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.outbox = Outbox(store)
+
+    def look(self) -> None:
+        intake.take_in(self.store, clock.now())
+        self.outbox.look(clock.now())
+
+    def does(self, operation: Operation, actor: str = "human") -> Any:
+        [result] = self.store.commit(operation, actor=actor, now=clock.now())
+        return result
+
+    def asks(self, count: int) -> list[Ask]:
+        """So many open questions, once they have come."""
+
+        def come() -> bool:
+            self.look()
+            return len(queries.open_asks(self.store.db)) >= count
+
+        until(come)
+        return list(queries.open_asks(self.store.db))
+
+    def ask(self) -> Ask:
+        """The one open question, once it has come."""
+        [ask] = self.asks(1)
+        return ask
+
+    def answers(self, answer: str, **more: Any) -> None:
+        self.does(AnswerAsk(self.ask().uid, answer, **more))
+        self.look()
+
+
+@contextlib.contextmanager
+def screen(db: Path, waits: Mapping[str, float] = ALL) -> Iterator[Screen]:
+    with Store(str(db)) as store, presence.announced(str(db), waits):
+        yield Screen(store)
+
+
+@contextlib.contextmanager
+def asking(program: str, payload: bytes, db: Path, **environ: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A hook that was started, and its payload given; it is killed where it has not ended."""
+    with subprocess.Popen(
+        [*COMMAND, program, "--db", str(db)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(db.parent, **environ),
+    ) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.write(payload)
+            process.stdin.close()
+            process.stdin = None
+            yield process
+        finally:
+            process.kill()

@@ -1,0 +1,39 @@
+"""Reads of what programs ask the person at their terminal for (docs: protocol, section 10)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import AskRow, JournalRow
+
+# A hook waits for a minute or so: what it asked is among the newest.
+_NEWEST: Final = 200
+
+_OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
+_WAITING_AS = Statement(
+    AskRow.select(AskRow.uid)
+    .where((AskRow.id > _OLDEST_LOOKED_AT) & (fn.json_extract(AskRow.request, "$.answer") == slot("name")))
+    .order_by(AskRow.id.desc())
+    .limit(1)
+)
+_ANSWERED_BY = Statement(
+    JournalRow.select(JournalRow.actor)
+    .where((JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == "ask.answered") & (JournalRow.uid == slot("uid")))
+    .order_by(JournalRow.seq.desc())
+    .limit(1)
+)
+
+
+def waiting_as(db: Database, name: str) -> str | None:
+    """The uid of the question for which a hook waits under that name; None where it was not taken in yet."""
+    row = db.one(_WAITING_AS, name=name)
+    return row[0] if row else None
+
+
+def is_answered_by_human(db: Database, uid: str) -> bool:
+    """Whether the journal has the human's answer to a question."""
+    return db.one(_ANSWERED_BY, uid=uid) is not None
