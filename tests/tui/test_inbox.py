@@ -126,7 +126,7 @@ async def test_a_question_withdrawn_while_its_answer_is_typed_says_so_and_the_te
         await pilot.press("enter")
         await settle(pilot)
         last = journal.latest(app.bridge.db, 1)[0]
-        assert (last.kind, last.new) == ("message", {"to": "claude-1", "text": "take jose"})
+        assert (last.kind, last.new["agent"], last.new["text"]) == ("message.sent", "claude-1", "take jose")
         assert asks(app)["claude-1"].answer is None
 
 
@@ -217,7 +217,8 @@ async def test_m_writes_to_the_agent_that_asked(plan, make_app):
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "m", *"hold on", "enter")
         last = journal.latest(app.bridge.db, 1)[0]
-        assert (last.kind, last.actor, last.new) == ("message", "human", {"to": "claude-1", "text": "hold on"})
+        assert (last.kind, last.actor) == ("message.sent", "human")
+        assert (last.new["agent"], last.new["text"]) == ("claude-1", "hold on")
 
 
 async def test_a_click_on_an_option_answers_with_it(plan, make_app):

@@ -48,7 +48,7 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
                 done.update(offered)
                 shown.add(type(actor))
 
-        for keys in ("1", "2", "3", "4"), ("a",), ("escape", "A"), ("escape", "S"), ("escape", "4", "enter"):
+        for keys in ("1", "2", "3", "4"), ("a", "tab"), ("escape", "A"), ("escape", "S"), ("escape", "4", "enter"):
             for key in keys:
                 await look(key)
         assert done == set(ACTIONS)

@@ -34,6 +34,7 @@ LOOKS: Final = {
     "pending": _PENDING,
     "in_progress": _ACTIVE,
     "needs_you": Look("?", "needs you", "?", "$state-needs-you"),
+    "held": Look("◇", "waits for you", "h", "$state-needs-you"),
     "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
     "done": _DONE,
     "failed": _FAILED,

@@ -10,7 +10,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import overview, views
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
@@ -28,6 +28,7 @@ class AppState:
 
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
+    `held`, how many tasks wait for the human to accept them;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
     the human `looked`.
@@ -40,6 +41,7 @@ class AppState:
         self.lists: dict[int, TaskList] = {}
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
+        self.held = 0
         self.active: TaskLine | None = None
         self.active_log: LogEntry | None = None
         self.next_job: tuple[str, int] | None = None
@@ -61,6 +63,7 @@ class AppState:
         if changes.touches(*_OF_TASKS):
             self._read_lists(entries)
             self._read_active()
+            self.held = held.count(self._db)
         if changes.touches("ask", "task"):
             self._read_asks()
         if changes.touches("job", "run"):
@@ -111,12 +114,15 @@ class AppState:
         """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
         if task.uid in self.asking and task.status in OPEN:
             return "needs_you"
+        if task.held:
+            return "held"
         return "blocked" if task.blocked else task.status
 
     def _read_all(self) -> None:
         self.lists = {found.id: found for found in queries.lists(self._db)}
         self._read_asks()
         self._read_active()
+        self.held = held.count(self._db)
         self.next_job = overview.next_job(self._db)
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
 

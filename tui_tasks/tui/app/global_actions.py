@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import ArchiveList, CreatePlan, DeleteList, Redo, RenameList, SetListRule, Undo
+from tui_tasks.core.operations import (
+    ArchiveList,
+    CreatePlan,
+    DeleteList,
+    Redo,
+    RenameList,
+    SetListReview,
+    SetListRule,
+    Undo,
+)
 from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import board_pages, pages, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -63,8 +72,9 @@ class GlobalActions(Controller):
         self.context.navigation.show_pane("schedule")
 
     def do_asks(self) -> None:
-        """The inbox."""
-        self._open("asks")
+        """The inbox: the questions, or what agents have filed where there are none."""
+        state = self.context.state
+        self._open("review" if state.held and not state.asks else "asks")
 
     def do_agents(self) -> None:
         """The agents."""
@@ -253,6 +263,15 @@ class GlobalActions(Controller):
         await self.context.link.commit(SetListRule(found.uid, not found.one_in_progress))
         now = "any number of tasks" if found.one_in_progress else "one task"
         self.context.say(f"{safe_line(found.name, 40)} takes {now} in progress at a time.")
+
+    async def do_review_list(self) -> None:
+        """Hold what agents file in the list, or do so no longer (docs: protocol, section 11)."""
+        found = self.context.state.current_list
+        if found is None:
+            return
+        await self.context.link.commit(SetListReview(found.uid, not found.review))
+        now = "is taken up at once" if found.review else "waits for you"
+        self.context.say(f"What agents file in {safe_line(found.name, 40)} {now}.")
 
     def do_attention(self) -> None:
         """Go to the next task that needs attention: questions first, then what failed."""

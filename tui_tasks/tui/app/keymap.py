@@ -18,7 +18,8 @@ TOGETHER: Final = (
     frozenset({"app", "rows", "tasks", "board"}),
     frozenset({"app", "rows", "log"}),
     frozenset({"app", "rows", "jobs"}),
-    frozenset({"rows", "overlay", "asks", "agent"}),
+    frozenset({"rows", "overlay", "asks", "agent", "inbox"}),
+    frozenset({"rows", "overlay", "review", "agent", "inbox"}),
     frozenset({"rows", "overlay", "agents", "agent"}),
     frozenset({"rows", "overlay", "runs"}),
 )

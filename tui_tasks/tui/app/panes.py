@@ -17,6 +17,7 @@ _CLASSES: Final = {
     "log": "log.log_pane.LogPane",
     "schedule": "schedule.schedule_pane.SchedulePane",
     "asks": "screens.inbox.Inbox",
+    "review": "screens.review.Review",
     "agents": "screens.agents.Agents",
     "stats": "screens.stats.Stats",
 }

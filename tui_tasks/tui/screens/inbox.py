@@ -110,11 +110,19 @@ class InboxHead(FrameLine):
         told = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
         return [(" Needs you", "bold"), (f"   {told}", "$muted")]
 
+    def right(self, width: int) -> Sequence[Part]:
+        """How many tasks wait in the other part."""
+        held = self.context.state.held
+        if not held:
+            return ()
+        key = self.context.keymap.key_of("inbox_part")
+        return [(f"{key} ", "$changed bold"), (f"{held} filed by agents ", "$state-needs-you")]
+
 
 class Inbox(Overlay):
     """The screen. `listed` are the open questions, and the one under the cursor when it was closed."""
 
-    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "asks", "agent")
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "asks", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     Inbox #both { height: 1fr; layout: vertical; }
@@ -220,7 +228,7 @@ class Inbox(Overlay):
             self.window.again()
         if changes.touches("ask"):
             self.window.change(self._read())
-        if changes.touches("ask", "task", "log", "agent"):
+        if changes.all or changes.touches("ask", "task", "log", "agent"):
             self._show()
 
     def _read(self) -> set[str]:
@@ -315,6 +323,15 @@ class Inbox(Overlay):
         if kept != (views.get(self.context.db, KEPT) or {"later": [], "drafts": {}}):
             self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
+
+    def do_inbox_part(self) -> None:
+        """Go to what agents have filed."""
+        from tui_tasks.tui.app.panes import screen
+
+        if self.query_one(Reply).is_open:
+            return
+        self.do_back()
+        self.context.push(screen("review", self.context))
 
     def _next(self) -> None:
         """Go to the next open question that was not put off, in order, else back."""

@@ -278,6 +278,8 @@ _GROUPS: Final = {
     "jobs": "Schedule",
     "runs": "Runs of a job",
     "asks": "What needs you",
+    "inbox": "Both parts of what needs you",
+    "review": "What agents have filed",
     "agents": "Agents",
     "agent": "An agent",
     "overlay": "Agents, stats and what needs you",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from textual.timer import Timer
@@ -42,8 +42,10 @@ class SearchAll(Picker):
 
     WINDOW = FoundWindow
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, chosen: Callable[[str], None] | None = None) -> None:
+        """`chosen` is told the uid of the task, instead of going there."""
         super().__init__(context, "/", ())
+        self._chosen = chosen or self._go_to
         self._found: list[TaskLine] = []
         self._wanted = Filter()
         self._homes: list[TaskList] = []
@@ -111,7 +113,8 @@ class SearchAll(Picker):
         window.show(EntriesFound(entries, ""), cursor)
         count = f"{len(self._found)}{'' if is_over and len(self._found) < MOST_FOUND else '+'}"
         found = [(count, "found", "")] if self._found else []
-        self.query_one(FootLine).hint(("Enter", "Go there", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
+        go = "Go there" if self._chosen == self._go_to else "This one"
+        self.query_one(FootLine).hint(("Enter", go, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
 
     def _entry(self, task: TaskLine) -> PaletteEntry:
         context = self.context
@@ -121,7 +124,7 @@ class SearchAll(Picker):
         number = "#…" if ahead is None else f"#{ahead + 1}"
         home = context.state.lists.get(task.list_id)
         where = safe_line(home.name, 24, ascii_only=context.ascii_only) if home is not None else ""
-        return PaletteEntry(f"{state} {number:<5}{task.name}", where, run=lambda: self._go_to(task.uid))
+        return PaletteEntry(f"{state} {number:<5}{task.name}", where, run=lambda: self._chosen(task.uid))
 
     def _go_to(self, uid: str) -> None:
         self.context.navigation.close_overlays()

@@ -301,6 +301,12 @@ class TaskForm:
                 return
             form = typed
 
+    async def ask(self, task: Task, title: str) -> dict[str, Any] | None:
+        """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved."""
+        asked = self.of(task)
+        typed = await self._context.ask(EditScreen(self._context, title, asked, self.wrong, task=task))
+        return None if typed is None else self._changes(task, asked, typed)
+
     def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
         """Return the fields that the human changed. Values that the form could not hold are kept."""
         was, now = self.values(asked), self.values(typed)

@@ -168,6 +168,9 @@ class NowLine(FrameLine):
             groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
         elif not small:
             groups.append(("asks", [("nothing needs you", "$muted")]))
+        if seen.held:
+            words = f"{seen.held}" if small else f"{seen.held} filed"
+            groups.append(("asks", [(f"{self._mark('held')} {words}", "$state-needs-you")]))
         if seen.failed:
             words = f"{seen.failed:,}" if small else f"{seen.failed:,} failed"
             groups.append(("attention", [(f"{self._mark('failed')} {words}", "$state-failed")]))

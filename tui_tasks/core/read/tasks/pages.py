@@ -49,6 +49,7 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
     finished_at: int | None
     waiting_on: int
     due: str | None
+    held: bool
     deleted: bool
 
     @property
@@ -109,11 +110,11 @@ _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 def read_line(row: Any) -> TaskLine:
     """Make the snapshot of a row (a tuple of `LINE`)."""
     values = list(row)
-    values[6], values[9], values[18] = _strings(row[6]), _strings(row[9]), bool(row[18])
+    values[6], values[9], values[18], values[19] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[19])
     return TaskLine(*values)
 
 
-assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18)] == ["tags", "depends_on", "deleted"]
+assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19)] == ["tags", "depends_on", "held", "deleted"]
 
 
 def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:

@@ -65,9 +65,9 @@ _TASKS = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("
 _IDS = Statement(TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
 _TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 _CLAIMED = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
-_HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
-_HELD_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD & (TaskRow.created_by == slot("agent"))))
-_HELD_TASKS = Statement(TaskRow.select(*TASK).where(_HELD).order_by(TaskRow.id))
+HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
+_HELD_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD & (TaskRow.created_by == slot("agent"))))
+_HELD_TASKS = Statement(TaskRow.select(*TASK).where(HELD).order_by(TaskRow.id))
 _NEIGHBOUR_AFTER = Statement(
     TaskRow.select(TaskRow.rank)
     .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))

@@ -1,0 +1,224 @@
+"""The inbox's part for held tasks: each is accepted, edited, joined or declined as it was seen, by keys alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, by_agent, said, settle, shown, until, write
+from tests.tui.plan import NOW, Plan
+from tui_tasks.core.operations import AddTask, EditTask, SetListReview
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.tui.screens.inbox import Inbox
+from tui_tasks.tui.screens.review import Review
+from tui_tasks.tui.screens.search_all import SearchAll
+
+
+@pytest.fixture
+def filed(plan: Plan) -> list[str]:
+    """Three tasks that agents have filed in the plan, which is under review; the last waits for the first."""
+    with Store(plan.path) as store:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        uids: list[str] = []
+        for agent, name, fields in (
+            ("claude-1", "Rewrite it in Rust", {"description": "All of it."}),
+            ("claude-2", "Rotate the keys", {"priority": 1, "tags": ("infra",)}),
+            ("claude-1", "Tell the team", {}),
+        ):
+            depends_on = tuple(uids[:1]) if name == "Tell the team" else ()
+            task = AddTask(name, plan.list_uid, depends_on=depends_on, **fields)
+            (made,) = store.commit(task, actor=agent, now=NOW, why={"thoughts": f"because {name.lower()}"})
+            uids.append(made.uid)
+    return uids
+
+
+def state(app, uid: str) -> tuple[str, bool]:
+    task = queries.task(app.link.db, uid)
+    return task.status, task.held
+
+
+async def open_review(pilot) -> None:
+    """There are questions in the plan: what is filed is behind them."""
+    await settle(pilot, "a", "tab")
+    assert isinstance(pilot.app.screen, Review)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, filed, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "3 filed" in shown(app) or "◇ 3" in shown(app)
+        await open_review(pilot)
+        text = shown(app)
+        assert "3 wait for you" in text
+        for part in ("Rewrite it in Rust", "Rotate the keys", "claude-1 filed it", "because rewrite it"):
+            assert part in " ".join(text.split()) or part in text, part
+        if size[1] > 12:
+            for part in ("All of it.", "Wait for it:", "Tell the team"):
+                assert part in text, part
+
+
+async def test_accept_goes_on_to_the_next_and_undo_takes_it_back(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", False)
+        assert app.screen.row.uid == filed[1]
+        assert "Accepted “Rewrite it in Rust”" in said(app)
+        await settle(pilot, "u")
+        assert state(app, filed[0]) == ("pending", True)
+
+
+async def test_decline_asks_why_and_the_reason_is_kept(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "d")
+        await write(pilot, "no rewrites")
+        await settle(pilot, "enter")
+        assert state(app, filed[0]) == ("cancelled", False)
+        assert queries.task(app.link.db, filed[0]).decline_reason == "no rewrites"
+        await settle(pilot, "d", "escape")
+        assert state(app, filed[1]) == ("pending", True)
+
+
+async def test_the_human_edits_and_accepts_in_one_step(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "e", "end")
+        await write(pilot, " one day")
+        await settle(pilot, "ctrl+s")
+        assert queries.task(app.link.db, filed[0]).name == "Rewrite it in Rust one day"
+        assert state(app, filed[0]) == ("pending", False)
+        await settle(pilot, "e", "escape")
+        assert state(app, filed[1]) == ("pending", True)
+
+
+async def test_one_is_joined_to_a_task_that_is_searched_for(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "J")
+        assert isinstance(app.screen, SearchAll)
+        await write(pilot, "backup")
+        await settle(pilot, "enter")
+        assert isinstance(app.screen, Review)
+        assert state(app, filed[0]) == ("cancelled", False)
+        assert queries.task(app.link.db, filed[2]).depends_on == (plan[8],)
+        assert "Rewrite it in Rust" in queries.logs(app.link.db, plan[8])[-1].message
+
+
+async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "slash")
+        await write(pilot, "claude-1")
+        await settle(pilot, "enter")
+        assert "Rotate the keys" not in shown(app)
+        await settle(pilot, "V")
+        assert "2 marked" in shown(app)
+        await settle(pilot, "y")
+        assert [state(app, uid)[1] for uid in filed] == [False, True, False]
+        assert "No held task says that." in shown(app)
+        await settle(pilot, "escape")
+        assert app.screen.row.uid == filed[1]
+        await settle(pilot, "u")
+        assert [state(app, uid)[1] for uid in filed] == [True, True, True]
+
+
+async def test_what_its_agent_changes_meanwhile_is_not_accepted_unseen(plan, filed, make_app, monkeypatch):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        # It has been changed, and the screen has not taken it in yet.
+        monkeypatch.setattr(app.screen, "changed", lambda changes: None)
+        by_agent(plan, "claude-1", EditTask(filed[0], {"name": "Drop the database"}))
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", True)
+        assert "meanwhile" in said(app)
+
+
+async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "j")
+        by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
+        await until(pilot, lambda: "And another" in shown(app))
+        assert app.screen.row.uid == filed[1]
+        assert "4 wait for you" in shown(app)
+
+
+async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        app.state.asks.clear()
+        await settle(pilot, "a")
+        assert isinstance(app.screen, Review)
+        await settle(pilot, "tab")
+        assert isinstance(app.screen, Inbox)
+        await settle(pilot, "tab", "escape")
+        assert not isinstance(app.screen, (Inbox, Review))
+
+
+async def test_a_list_is_put_under_review_by_a_key_and_taken_out(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "w")
+        assert queries.find_list(app.link.db, plan.list_uid).review
+        by_agent(plan, "claude-1", AddTask("Filed", plan.list_uid))
+        await until(pilot, lambda: app.state.held == 1)
+        assert "waits for you" in said(app)
+        await settle(pilot, "w")
+        assert not queries.find_list(app.link.db, plan.list_uid).review
+        assert app.state.held == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_25_are_triaged_by_the_keyboard_in_two_keys_each(plan, make_app, size):
+    """A person presses two keys a second: 25 tasks in under a minute are 4 keys and more for each."""
+    with Store(plan.path) as store:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        add = [AddTask(f"Idea {number}", plan.list_uid) for number in range(25)]
+        uids = [made.uid for made in store.commit(*add, actor="claude-1", now=NOW)]
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        keys = ["a", "tab"]
+        for number in range(25):
+            keys += ["d", "n", "o", "enter"] if number % 5 == 4 else ["y"]
+        await settle(pilot, *keys)
+        await until(pilot, lambda: app.state.held == 0)
+        assert len(keys) <= 2 * 60 // 2
+        statuses = [queries.task(app.link.db, uid).status for uid in uids]
+        assert statuses == ["cancelled" if number % 5 == 4 else "pending" for number in range(25)]
+        assert "nothing waits" in shown(app)
+
+
+async def test_a_screen_that_only_reads_decides_nothing(plan, filed, make_app):
+    app = make_app(plan.path, read_only=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_review(pilot)
+        for key in ("y", "d", "e", "J"):
+            await settle(pilot, key)
+            assert "read only" in said(app)
+        assert state(app, filed[0]) == ("pending", True)
+
+
+async def test_what_an_agent_wrote_is_text_alone(plan, make_app):
+    hostile = "x\x1b]52;c;aGk=\x07[@click=app.quit]y[/]\u202e"
+    with Store(plan.path) as store:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        task = AddTask(hostile, plan.list_uid, description=hostile * 200, tags=(hostile,))
+        store.commit(task, actor="claude-1", now=NOW, why={"thoughts": [hostile, {"a": hostile}], "topic": 3})
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        text = shown(app)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[@click=app.quit]" in text
