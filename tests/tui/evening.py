@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from tests.tui.plan import ZONE, Plan, at
+from tests.tui.plan import ZONE, Plan, at, connect
 from tui_tasks.core.operations import LogTask, Operation
 from tui_tasks.core.operations_jobs import (
     BeginRun,
@@ -31,6 +31,7 @@ def with_agents(plan: Plan) -> Plan:
         store.commit(LogTask(plan[6], "joined"), actor="codex-1", now=at(19, 58, 30))
         store.commit(LogTask(plan[8], "looked at the backups"), actor="watcher", now=at(20, 15, 40))
         store.commit(LogTask(plan[5], "tests 14/22"), actor="claude-1", now=at(20, 15, 2))
+        connect(store, "watcher")
     return plan
 
 

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LogTask, OpenAsk, Operation
+from tui_tasks.core.operations_sessions import Process
 from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 
@@ -23,6 +25,13 @@ def at(hour: int, minute: int, second: int = 0) -> int:
 NOW = at(20, 15, 42)
 
 
+def connect(store: Store, *agents: str) -> None:
+    """Let agents be there, as those are that speak through a process which lives."""
+    with store.db.transaction(write=True):
+        for agent in agents:
+            connections.begin(store.db, agent, Process(), at(16, 0))
+
+
 class Plan:
     """The tasks by their places: `plan[5]` is the uid of #5."""
 
@@ -32,6 +41,7 @@ class Plan:
         with Store(self.path) as store:
             self._store = store
             self._build()
+            connect(store, "claude-1", "claude-2")
 
     def __getitem__(self, place: int) -> str:
         return self.uids[place - 1]

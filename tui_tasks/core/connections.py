@@ -26,6 +26,7 @@ _IS: Any = (
 _ALL = Statement(
     C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at).order_by(C.opened_at, C.agent)
 )
+_THERE = Statement(C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
 _PUT = Statement(
     C.insert(
         {
@@ -74,6 +75,11 @@ def everyone(db: Database) -> list[Connection]:
     """Every connection that is there, and the last of each agent that has left, in the order in which they began."""
     rows = db.all(_ALL)
     return [Connection(row[0], Process(*row[1:5]), row[5], row[6]) for row in rows]
+
+
+def there(db: Database) -> list[str]:
+    """The names of the agents that speak through a process."""
+    return [name for (name,) in db.all(_THERE)]
 
 
 def begin(db: Database, agent: str, process: Process, now: int) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview, views
+from tui_tasks.core.read import overview, sessions, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -18,6 +19,7 @@ from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
+_SECOND: Final = 1_000_000
 # More tasks than this are not told apart as new.
 MOST_NEW: Final = 10_000
 _OF_TASKS: Final = ("task", "log", "state", "list")
@@ -46,6 +48,7 @@ class AppState:
         self.active_log: LogEntry | None = None
         self.next_job: tuple[str, int] | None = None
         self.spoke: dict[str, int] = {}
+        self._there = self._counted_at = 0
         self.new: dict[str, int] = {}
         self.looked = views.looked(db) or Looked(journal.newest(db), now)
         self._read_all()
@@ -69,6 +72,7 @@ class AppState:
         if changes.touches("job", "run"):
             self.next_job = overview.next_job(self._db)
         self._note_new(entries)
+        self._counted_at = 0
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
 
     def all_seen(self, now: int) -> Looked:
@@ -106,9 +110,13 @@ class AppState:
         """How many tasks of a list are new to the human."""
         return sum(1 for home in self.new.values() if home == list_id)
 
-    def speaking(self, since: int) -> list[str]:
-        """The agents that have written since an instant."""
-        return [name for name, at in self.spoke.items() if at >= since]
+    def there(self, now: int) -> int:
+        """How many agents are there: sessions that have not ended, and those that are connected to the channel."""
+        # Who comes and goes on the channel leaves no entry of the journal, which would be told.
+        if abs(now - self._counted_at) >= _SECOND:
+            self._counted_at = now
+            self._there = len({session.uid for session in sessions.live(self._db)} | set(connections.there(self._db)))
+        return self._there
 
     def status_of(self, task: TaskLine) -> str:
         """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""

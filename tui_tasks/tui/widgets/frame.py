@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age, age_lasts, count, due
+from tui_tasks.text.times import age, age_lasts, count, due
 from tui_tasks.tui.app.actions import ACTIONS
 from tui_tasks.tui.pane_names import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
@@ -91,9 +91,9 @@ class FrameLine(LinePainter):
         return [*left, (" " * max(0, width - used - wide), ""), *right]
 
 
-def _agents_here(context: Context) -> list[str]:
-    """The agents that have not gone quiet."""
-    return context.state.speaking(context.clock.now() - context.config.quiet_after * SECOND)
+def _agents_here(context: Context) -> int:
+    """How many agents are there."""
+    return context.state.there(context.clock.now())
 
 
 class Rule(FrameLine):
@@ -121,7 +121,7 @@ class TopLine(FrameLine):
         here = _agents_here(context)
         mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
         name = safe_line(Path(context.link.path).name, 24)
-        agents = count(len(here), "agent") if here else "no agent"
+        agents = count(here, "agent") if here else "no agent"
         return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 
     def on_click(self, event: events.Click) -> None:

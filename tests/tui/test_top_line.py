@@ -1,0 +1,21 @@
+"""The top line: how many agents are there."""
+
+from __future__ import annotations
+
+from tests.tui.plan import NOW, Plan
+from tui_tasks.core import connections
+from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.store import Store
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.widgets.frame import TopLine
+
+
+async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
+    def top() -> str:
+        return "".join(text for text, _ in app.query_one("#top", TopLine).right(120))
+
+    async with app.run_test(size=(120, 40)):
+        assert "2 agents" in top()
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.end(store.db, "claude-2", Process(), NOW)
+        assert app.context.state.there(NOW + 2_000_000) == 1
