@@ -122,7 +122,8 @@ def test_a_process_that_stays_takes_in_what_hooks_leave(db: Path) -> None:
     with Agent(db) as agent:
         agent.ok("control:subscribe")
         run(db, "hook", "claude", stdin=payload("UserPromptSubmit", prompt="go"))
-        assert [agent.event()["event"] for _ in range(2)] == ["session.started", "session.prompted"]
+        kinds = [agent.event()["event"] for _ in range(4)]
+        assert kinds == ["session.started", "list.created", "task.created", "session.prompted"]
 
 
 def test_a_read_only_look_writes_nothing(db: Path) -> None:
