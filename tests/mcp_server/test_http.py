@@ -294,3 +294,19 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path, capsys: pytest.Capture
         port = str(taken.getsockname()[1])
         assert main(["mcp", "--http", "--port", port, "--db", str(tmp_path / "tasks.db")]) == 1
     assert "cannot listen" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--port", "99999"), "cannot listen at 127.0.0.1:99999"),
+        (("--host", "nosuch.invalid"), "cannot listen at nosuch.invalid"),
+        (("--tls-cert", "none.pem", "--tls-key", "none.pem"), "cannot use the certificate none.pem"),
+    ],
+    ids=["port", "host", "certificate"],
+)
+def test_what_cannot_be_served_is_told_without_a_traceback(
+    options: tuple[str, ...], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", "--http", *options, "--db", str(tmp_path / "tasks.db")]) == 1
+    assert why in capsys.readouterr().err

@@ -228,11 +228,6 @@ def run(app: Starlette, where: Where, listening: Callable[[str], None]) -> None:
     Raises:
         DatabaseRefused: nobody can listen there.
     """
-    try:
-        family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
-        bound = socket.create_server((where.host, where.port), family=family)
-    except OSError as error:
-        raise DatabaseRefused(f"cannot listen at {where.host}:{where.port}: {error.strerror or error}") from error
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -243,6 +238,15 @@ def run(app: Starlette, where: Where, listening: Callable[[str], None]) -> None:
         server_header=False,
         proxy_headers=False,
     )
+    try:
+        config.load()
+    except OSError as error:
+        raise DatabaseRefused(f"cannot use the certificate {where.certificate} with its key: {error}") from error
+    try:
+        family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+        bound = socket.create_server((where.host, where.port), family=family)
+    except (OSError, OverflowError) as error:
+        raise DatabaseRefused(f"cannot listen at {where.host}:{where.port}: {error}") from error
     host = f"[{where.host}]" if ":" in where.host else where.host
     scheme = "http" if where.certificate is None else "https"
     listening(f"{scheme}://{host}:{bound.getsockname()[1]}{PATH}")
