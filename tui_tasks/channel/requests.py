@@ -22,6 +22,7 @@ _MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
 MAX_BATCH: Final = 1_000
+_EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -63,12 +64,12 @@ def read(value: Any) -> Request:
         InvalidRequest: it is none.
     """
     if not isinstance(value, dict):
-        raise InvalidRequest("a request is a JSON object with the name of a tool, or an array of them")
+        raise InvalidRequest(f"a request is a JSON object with the name of a tool, or an array of them: {_EXAMPLE}")
     if value.get("id") is not None and request_id(value) is None:
-        raise InvalidRequest("id is a string or an integer")
+        raise InvalidRequest("id is a string or an integer; leave it out if you need none")
     tool = tool_name(value)
     if not tool:
-        raise InvalidRequest(f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}")
+        raise InvalidRequest(_no_tool(value))
     for key in _MISNAMED_ARGUMENTS:
         if key in value:
             raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
@@ -80,7 +81,9 @@ def read(value: Any) -> Request:
         with contextlib.suppress(ParseError):
             arguments = strict_json.loads(arguments)
     if not isinstance(arguments, dict):
-        raise InvalidRequest(f"the arguments of {tool[:100]} are to be a JSON object")
+        raise InvalidRequest(
+            f'the arguments of {tool[:100]} are to be a JSON object of names and values: "arguments": {{"name": ...}}'
+        )
     if _EXTRA_KEYS.isdisjoint(value):
         return Request(request_id(value), tool, arguments)
     return Request(
@@ -93,6 +96,15 @@ def read(value: Any) -> Request:
         idempotency_key=name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
+
+
+def _no_tool(value: dict[str, Any]) -> str:
+    """What to say of a request that names no tool: other protocols name it elsewhere."""
+    odd = next((key for key in TOOL_KEYS if value.get(key) is not None), None)
+    if odd is not None:
+        return f"no tool: {odd} is to be a string, the name of a tool: {_EXAMPLE}"
+    keys = f"; it has {', '.join(key[:40] for key in list(value)[:5])} alone" if value else ""
+    return f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}{keys}: {_EXAMPLE}"
 
 
 def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> None:
@@ -133,7 +145,7 @@ def name(key: str, given: Any) -> str | None:
 def _version(version: Any) -> int | None:
     number = _integer(version)
     if version is not None and number is None:
-        raise InvalidRequest("if_version is an integer")
+        raise InvalidRequest("if_version is an integer, without quotes")
     return number
 
 
@@ -147,7 +159,8 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     if given is None or given in _plain:
         return given
     if whose := names.reserved(given):
-        raise ReservedName(f"the name {given} is reserved: no agent speaks as the {whose}", tool=tool[: vocab.MAX_NAME])
+        told = f"the name {given} is reserved: no agent speaks as the {whose}; leave agent out, or give your own name"
+        raise ReservedName(told, tool=tool[: vocab.MAX_NAME])
     if given != given.strip():
         raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
     hidden = next(filter(names.is_invisible, given), None)

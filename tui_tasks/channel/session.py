@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -182,16 +182,17 @@ class Session:
         return tool
 
     def _unknown(self, name: str) -> UnknownTool:
-        import difflib
+        from tui_tasks.channel import tool_names
 
-        near = difflib.get_close_matches(name.lower(), self.table.tools, n=3, cutoff=0.5)
+        near = tool_names.near(name, (tool for tool, of in self.table.tools.items() if not of.human))
         # A tool with actions is often called as `task:create`.
         family, mark, action = name.partition(":")
-        if not mark or (holder := self.table.find(family)) is None:
-            return UnknownTool(f"no tool {name}", did_you_mean=near)
-        hint = f'; {family} takes it as an argument: "action": "{action}"' if "action" in holder.argument_names else ""
-        others = [other for other in near if other != family]
-        return UnknownTool(f"no tool {name}{hint}", did_you_mean=[family, *others[:2]])
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; control:hello lists the tools"
+        if mark and (holder := self.table.find(family)) is not None:
+            near = [family, *(other for other in near if other != family)][:3]
+            if "action" in holder.argument_names:
+                hint = f'; {family} takes it as an argument: "action": "{action}"'
+        return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
 
     def _serve(self, lines: list[Line]) -> list[bytes]:
         with storage_errors(self.store.path):
@@ -453,7 +454,10 @@ class Session:
 
     def refused(self, job: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """The reply that refuses a request."""
-        error = {"code": refusal.code, "message": refusal.message, "data": refusal.data}
+        message = refusal.message
+        if isinstance(refusal, NotFound) and len(refusal.data["id"]) != _UID_LENGTH:
+            message += _WHERE_TO_LOOK.get(refusal.kind, "")
+        error = {"code": refusal.code, "message": message, "data": refusal.data}
         reply: dict[str, Any] = {"id": job.id, "ok": False, "error": error}
         if job.tool is not None and job.tool.refusal is not None:
             reply["result"] = job.tool.refusal(refusal)
@@ -498,6 +502,18 @@ class Session:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
         return [_encode(reply) for reply in self.waits.settle(ending=ending)]
+
+
+_UID_LENGTH: Final = 36
+# Where whoever named what is not there finds out what is.
+_WHERE_TO_LOOK: Final = {
+    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
+    "plan": ": a plan is named by its plan_id, which list_plans tells",
+    "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
+    "job": ": a job is named by its uuid, which scheduler:list_tasks tells",
+    "run": ": a run is named by its run_id, which scheduler:get_runs tells",
+    "claim": ": a claim is named by the id that control:claim returned to you",
+}
 
 
 def _is_in_steps(line: Line) -> bool:

@@ -89,6 +89,7 @@ class NotFound(Refusal):
 
     def __init__(self, kind: str, id: str, hint: str = "") -> None:
         super().__init__(f"no {kind} {id}{hint}", id=id)
+        self.kind = kind
 
 
 class Conflict(Refusal):

@@ -113,7 +113,8 @@ def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
                 try:
                     found[on] = full_uid(call, PLANS.tools["tasks"], "depends_on", on)
                 except NotFound as refusal:
-                    raise InvalidArgument("depends_on", refusal.message) from None
+                    told = f"{refusal.message}: it takes the id of a task of this call, or of one that is there"
+                    raise InvalidArgument("depends_on", told) from None
     return found
 
 

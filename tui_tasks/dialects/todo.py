@@ -17,7 +17,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.base import Call, Table, Words
-from tui_tasks.dialects.requests.arguments import Arguments, schema
+from tui_tasks.dialects.requests.arguments import Arguments, nearest, schema
 
 TODO = Table()
 LEAST = 2
@@ -109,7 +109,8 @@ def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str,
         if len(given[name]) > vocab.MAX_NAME:
             raise _wrong(f"{at}.{name}", f"must be at most {vocab.MAX_NAME:,} characters long")
     if "status" in given and given["status"] not in STATUSES:
-        raise _wrong(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}")
+        meant = nearest(given["status"], list(STATUSES))
+        raise _wrong(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}{meant}")
     return {name: given[name] for name in ("id", "content", "status") if name in given}
 
 

@@ -126,7 +126,8 @@ def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
     statuses = {on: queries.status(tx.db, on) for on in depends_on}
     for on, status in statuses.items():
         if status is None:
-            raise InvalidArgument("depends_on", f"no task {on}", id=on)
+            told = f"no task {on}: it takes the id of a task of this call, or of one that is there"
+            raise InvalidArgument("depends_on", told, id=on)
     return _holding(statuses.values())
 
 

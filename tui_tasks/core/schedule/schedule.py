@@ -44,7 +44,7 @@ def zone_of(name: str) -> ZoneInfo:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             pass
-    raise ScheduleError(f"no time zone is called {str(name)[:40]!r}", field="timezone")
+    raise ScheduleError(f"no time zone is called {str(name)[:40]!r}; one is Europe/Berlin", field="timezone")
 
 
 def system_zone(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> str:

@@ -46,6 +46,7 @@ A = TypeVar("A", bound=Arguments)
 
 _AT = re.compile(r" - at `\$\.?(.*?)`$")
 _BLANK = r"expected string matching regex '\\S'"
+_EMPTY = "expected string of length >= 1"
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*?)`")
 
 
@@ -93,11 +94,15 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
         holder, path = path, f"{path}.{field[1]}" if path else field[1]
         is_unknown = "unknown" in text
         message = _unknown(kind, holder, field[1]) if is_unknown else _missing(kind, holder, field[1])
-    if message == _BLANK:
+    if message in (_BLANK, _EMPTY):
         message = "must not be blank"
     if message.startswith("Invalid enum value"):
         words = _words(schema(kind), path)
-        message += f", it is one of {', '.join(words)}{_nearest(_value_in(message), words)}"
+        message += f", it is one of {', '.join(words)}{nearest(_value_in(message), words)}"
+    elif message.startswith("expected string") and (words := _words(schema(kind), path)):
+        message += f"; it is one of {', '.join(words)}"
+    elif message.startswith("expected object") and (names := _names(kind, path)):
+        message += f"; it holds {', '.join(names)}"
     return InvalidArgument(path, message if field else f"{path}: {message}")
 
 
@@ -117,7 +122,7 @@ def _in_words_of_json(text: str) -> str:
 
 def _unknown(kind: type[Arguments], holder: str, name: str) -> str:
     path = f"{holder}.{name}" if holder else name
-    return f"unknown argument {path}; {_taken(kind, holder)}{_nearest(name, _names(kind, holder))}"
+    return f"unknown argument {path}; {_taken(kind, holder)}{nearest(name, _names(kind, holder))}"
 
 
 def _missing(kind: type[Arguments], holder: str, name: str) -> str:
@@ -135,7 +140,9 @@ _SYNONYMS: Final = {
     "failed": ("failed", "cancelled"),
 }
 _MEANT: Final = {
-    **dict.fromkeys(("todo", "to_do", "open", "pending", "new", "not_started", "queued", "waiting"), "pending"),
+    **dict.fromkeys(
+        ("todo", "to_do", "open", "pending", "new", "not_started", "queued", "waiting", "blocked", "ready"), "pending"
+    ),
     **dict.fromkeys(("wip", "in_progress", "inprogress", "doing", "started", "active", "ongoing"), "in_progress"),
     **dict.fromkeys(("done", "complete", "completed", "finished", "closed", "resolved", "success"), "done"),
     **dict.fromkeys(("skip", "skipped", "cancel", "canceled", "cancelled", "wontfix", "deferred"), "skipped"),
@@ -143,12 +150,33 @@ _MEANT: Final = {
 }
 
 
-def _nearest(given: str, words: list[str]) -> str:
+# What models write for the names of arguments, for actions and priorities.
+_ALSO: Final = {
+    **dict.fromkeys(("title", "task_name", "subject"), ("name", "title")),
+    **dict.fromkeys(("name", "content", "text"), ("title", "name", "message", "question")),
+    **dict.fromkeys(("desc", "details", "body"), ("description",)),
+    **dict.fromkeys(("id", "task_id", "uid", "uuid", "after", "before"), ("uid", "task_id", "uuid", "id")),
+    **dict.fromkeys(("log", "note", "comment"), ("message", "notes")),
+    **dict.fromkeys(("prompt", "message"), ("question", "message", "prompt")),
+    **dict.fromkeys(("lease", "ttl"), ("lease_seconds",)),
+    **dict.fromkeys(("items", "todo_list"), ("todos", "tasks")),
+    "state": ("status",),
+    **dict.fromkeys(("add", "new", "insert"), ("create", "create_plan")),
+    **dict.fromkeys(("list", "get", "search", "show", "read"), ("list", "pending")),
+    **dict.fromkeys(("complete", "done", "finish", "edit", "set", "close", "delete", "remove", "cancel"), ("update",)),
+    **dict.fromkeys(("critical", "highest", "p0", "blocker"), ("urgent",)),
+    **dict.fromkeys(("normal", "default", "p2"), ("medium",)),
+    **dict.fromkeys(("lowest", "minor", "p3"), ("low",)),
+}
+
+
+def nearest(given: str, words: list[str]) -> str:
     """Which of the words is likely to be meant, as the end of a message; nothing where none is."""
     import difflib
 
     plain = re.sub(r"[\s-]+", "_", given.strip().lower())
     synonyms = [word for word in _SYNONYMS.get(_MEANT.get(plain, ""), ()) if word in words]
+    synonyms += [word for word in _ALSO.get(plain, ()) if word in words and word != given]
     near = synonyms or difflib.get_close_matches(plain[:100], words, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -21,7 +21,7 @@ _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 def _integer(text: str) -> int:
     number = int(text) if len(text) < 25 else _MAX_INTEGER + 1
     if not _MIN_INTEGER <= number <= _MAX_INTEGER:
-        raise ParseError("an integer beyond 64 bits")
+        raise ParseError("an integer beyond 64 bits: send it as a string")
     return number
 
 
@@ -33,14 +33,14 @@ def _real(text: str) -> float:
 
 
 def _constant(text: str) -> NoReturn:
-    raise ParseError(f"{text} is no JSON")
+    raise ParseError(f"{text} is no JSON: send a number, or null")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ParseError(f"the key {twice[:100]!a} comes twice in one object")
+        raise ParseError(f"the key {twice[:100]!a} comes twice in one object: send it once")
     return made
 
 
@@ -74,7 +74,7 @@ def loads(text: str) -> Any:
     if text.count("[") + text.count("{") > MAX_NESTING and _nesting(value) > MAX_NESTING:
         raise ParseError(f"nested deeper than {MAX_NESTING}")
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        raise ParseError("a lone surrogate")
+        raise ParseError("a lone surrogate: send both halves of the character, or the character itself")
     return value
 
 

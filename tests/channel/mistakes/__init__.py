@@ -1,0 +1,1 @@
+"""Lines that models write wrongly."""

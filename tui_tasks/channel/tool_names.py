@@ -1,0 +1,61 @@
+"""Which tools may be meant by a name that none has: models write one tool's name in many ways."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+# What models write for a word of a tool's name.
+_MEANT: Final = {
+    **dict.fromkeys(("create", "new", "insert", "append", "write"), "add"),
+    **dict.fromkeys(("remove", "del", "drop"), "delete"),
+    **dict.fromkeys(("list", "show", "all", "view", "read"), "get"),
+    **dict.fromkeys(("edit", "modify", "change", "set"), "update"),
+    **dict.fromkeys(("complete", "completed", "finish", "finished", "close"), "done"),
+    **dict.fromkeys(("start", "begin", "wip"), "progress"),
+    **dict.fromkeys(("todos", "todowrite"), "todo"),
+}
+# Names that say what is wanted, but no part of what it is called.
+_ALIASES: Final = {
+    **dict.fromkeys(("help", "tools", "tools_list", "list_tools", "control_help", "commands"), ("control:hello",)),
+    **dict.fromkeys(("create_task", "new_task", "add_task"), ("tasklist:add_task", "task")),
+    **dict.fromkeys(("task_create", "task_add", "task_new", "task_update", "task_list"), ("task",)),
+    **dict.fromkeys(("list_tasks", "tasks_list", "get_tasks"), ("tasklist:display", "task", "tasks")),
+    **dict.fromkeys(("complete_task", "finish_task", "tasklist_complete_task"), ("tasklist:set_task_done", "task")),
+    **dict.fromkeys(("tasklist_start_task", "start_task"), ("tasklist:set_task_in_progress", "control:claim")),
+    **dict.fromkeys(("tasklist_list", "tasklist_list_tasks", "tasklist_show"), ("tasklist:display",)),
+    **dict.fromkeys(("ask_user", "ask_question", "question"), ("ask",)),
+    **dict.fromkeys(("note", "log", "tasklist_log", "tasklist_note"), ("tasklist:log_task_progress",)),
+}
+_MOST: Final = 3
+
+
+def near(name: str, tools: Iterable[str]) -> list[str]:
+    """The tools that are likely to be meant, the likeliest first."""
+    known = {tool: _plain(tool) for tool in tools}
+    wanted = _plain(name[:200])
+    if same := [tool for tool, plain in known.items() if plain == wanted]:
+        return same
+    found: list[str] = []
+    found += [tool for tool in _ALIASES.get(wanted, ()) if tool in known]
+    found += [tool for tool in known if _plain(tool.rpartition(":")[2]) == wanted]
+    words = set(_meant(wanted))
+    found += sorted(
+        (tool for tool, plain in known.items() if len(words & set(_meant(plain))) == len(words)),
+        key=lambda tool: len(_meant(known[tool])),
+    )
+    shown = {plain: tool for tool, plain in known.items()}
+    found += [shown[plain] for plain in difflib.get_close_matches(wanted, shown, n=_MOST, cutoff=0.5)]
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _plain(name: str) -> str:
+    """A name without what only tells how it is written: `TodoWrite`, `todo.write` and `todo-write` are one."""
+    return "_".join(word.lower() for word in _WORDS.findall(name.rpartition("__")[2]))
+
+
+def _meant(plain: str) -> list[str]:
+    return [_MEANT.get(word, word) for word in plain.split("_")]
