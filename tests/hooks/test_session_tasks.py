@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
 from tui_tasks.core.maintenance import replay_check
-from tui_tasks.core.operations import DeleteTask, EditTask
+from tui_tasks.core.operations import DeleteTask, EditTask, SetListRule
 from tui_tasks.core.operations_sessions import EndSession
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
@@ -82,9 +83,15 @@ def test_words_within_a_turn_are_part_of_its_task(claude: Player, store: Store) 
     assert claude.seen().session.last_prompt == "and faster"
 
 
-def test_a_project_has_its_list(claude: Player, store: Store) -> None:
-    claude.play(of("UserPromptSubmit", prompt="go"), project="shop")
-    assert tasks(store, "shop") == [("go", "in_progress")]
+def test_a_project_has_its_list(claude: Player, store: Store, tmp_path: Path) -> None:
+    (tmp_path / ".tui-tasks.toml").write_text('project = "shop"')
+    (tmp_path / "src").mkdir()
+    claude.play(of("UserPromptSubmit", prompt="go", cwd=str(tmp_path / "src")))
+    assert tasks(store, "shop/sessions") == [("go", "in_progress")]
+    assert claude.seen().session.project == "shop"
+    # What the hook was told goes before what the folder says.
+    claude.play(of("UserPromptSubmit", prompt="on", cwd=str(tmp_path)), project="other")
+    assert tasks(store, "other/sessions") == [("on", "in_progress")]
 
 
 def test_what_the_human_has_ended_or_deleted_stays_so(claude: Player, store: Store, clock: Clock) -> None:
@@ -121,9 +128,14 @@ def test_what_the_human_changes_of_a_mirrored_task_goes_to_its_agent(
 
 def test_a_list_that_takes_no_more_in_progress_spoils_nothing(claude: Player, store: Store, clock: Clock) -> None:
     talk = Talk(store, clock)
-    uid = talk.ok("tasklist:add_task", name="mine")["uid"]
+    claude.play(of("UserPromptSubmit", prompt="before"))
+    home = queries.find_list(store.db, "sessions")
+    assert home is not None
+    claude.play(of("Stop"))
+    store.commit(SetListRule(home.uid, True), actor="human", now=clock.now)
+    uid = talk.ok("tasklist:add_task", {"list": "sessions"}, name="mine")["uid"]
     talk.ok("tasklist:set_task_in_progress", uid=uid)
-    claude.play(of("UserPromptSubmit", prompt="go"), project="tasklist")
+    claude.play(of("UserPromptSubmit", prompt="go"))
     assert claude.state()[0] == "working"
     assert claude.seen().session.task is None
 

@@ -14,6 +14,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -27,7 +28,8 @@ from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.hooks import discretion, programs
 from tui_tasks.hooks.spool import Payload, Spool
-from tui_tasks.settings import config, paths
+from tui_tasks.settings import config, paths, project
+from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.sessions import SessionSettings
 
 _log = logging.getLogger(__name__)
@@ -138,10 +140,20 @@ def read(payload: Payload) -> Heard | None:
         at=at,
         process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
         cwd=heard.cwd or _word(head, "cwd") or None,
-        project=heard.project or _word(head, "project") or None,
+        project=_project(_word(head, "project"), heard.cwd or _word(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),
         answer=_word(head, "answer") or None,
     )
+
+
+def _project(named: str, folder: str) -> str | None:
+    """The project that the hook was told of, else that of the folder in which the program works."""
+    try:
+        if named:
+            return project.checked(named)
+        return project.of_folder(Path(folder)) if os.path.isabs(folder) else None
+    except (ProjectRefused, OSError, ValueError):
+        return None
 
 
 def _bounded(fact: Fact) -> Fact:

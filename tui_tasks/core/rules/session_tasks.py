@@ -22,6 +22,8 @@ from tui_tasks.core.snapshots import Session, Task, TaskList
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
+LIST: Final = "sessions"
+"""What the list of such tasks is called, behind the name of its project where it has one."""
 MAX_TITLE: Final = 200
 MAX_ITEMS: Final = 200
 """Items of a program's own list that are shown; the rest is the program's alone."""
@@ -39,11 +41,18 @@ def _as_far_as_it_goes() -> Iterator[None]:
         pass
 
 
-def begin(tx: Transaction, list_name: str, agent: str, prompt: str) -> str | None:
+def _made_home(tx: Transaction, project: str | None) -> TaskList:
+    """The list of the tasks of sessions: the project's own, as the dialects have theirs."""
+    name = LIST if project is None else f"{project}/{LIST}"
+    found: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
+    return found
+
+
+def begin(tx: Transaction, project: str | None, agent: str, prompt: str) -> str | None:
     """Make the task of a prompt; return its uid, or None where it cannot be made."""
     title, description = _titled(prompt)
     with _as_far_as_it_goes():
-        home: TaskList = ensure_list(tx, EnsureList(list_name, ORIGIN))
+        home = _made_home(tx, project)
         made: Task = add_task(
             tx,
             AddTask(title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": ORIGIN}),
@@ -84,10 +93,10 @@ def _titled(text: str) -> tuple[str, str]:
 class OwnList:
     """A program's own list of tasks, as tasks that stand behind the one of the prompt, in its order."""
 
-    def __init__(self, tx: Transaction, list_name: str, session: Session) -> None:
+    def __init__(self, tx: Transaction, project: str | None, session: Session) -> None:
         self._tx = tx
         self._agent = session.uid
-        self._list_name = list_name
+        self._project = project
         parent = queries.any_task(tx.db, session.task) if session.task is not None else None
         self._parent = parent if parent is not None and not parent.deleted else None
 
@@ -106,8 +115,7 @@ class OwnList:
     def _home(self) -> TaskList:
         if self._parent is not None:
             return self._tx.known.list_by_id(self._parent.list_id)
-        found: TaskList = ensure_list(self._tx, EnsureList(self._list_name, ORIGIN))
-        return found
+        return _made_home(self._tx, self._project)
 
     def _key(self, item: Item, listed: Listed) -> str:
         """The key of an item: ids are the session's, places those of one list, which belongs to one prompt."""

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
-NO_PROJECT: Final = "sessions"
-"""The list of tasks of sessions that are of no project."""
 MAX_ERROR: Final = 2_000
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
 _REPLACED: Final = "its process has begun another session"
@@ -343,11 +341,12 @@ class _Hearing:
             return task
         if task is not None:
             session_tasks.end(self._tx, task, "cancelled")
-        return session_tasks.begin(self._tx, self._list_name, self._agent, words) if self._makes_tasks else None
+        return session_tasks.begin(self._tx, self._project, self._agent, words) if self._makes_tasks else None
 
     @property
-    def _list_name(self) -> str:
-        return self._activity.news.get("project", self._session.project) or NO_PROJECT
+    def _project(self) -> str | None:
+        project: str | None = self._activity.news.get("project", self._session.project)
+        return project
 
     def busy(self, fact: Busy) -> None:
         """It works on without a person."""
@@ -460,7 +459,7 @@ class _Hearing:
     def listed(self, fact: Listed) -> None:
         """Its own list of tasks."""
         if self._makes_tasks and self._heard.subagent is None:
-            session_tasks.OwnList(self._tx, self._list_name, self._session).take(fact)
+            session_tasks.OwnList(self._tx, self._project, self._session).take(fact)
 
     def spent(self, fact: Spent) -> None:
         """What it has spent."""
