@@ -1,1 +1,1 @@
-"""The tools over MCP on standard input and output (the extra `mcp`)."""
+"""The tools over MCP, on standard input and output or over HTTP (the extra `mcp`)."""
