@@ -17,4 +17,4 @@ def columns(app) -> dict[str, list[str]]:
 
 
 def status(app, uid: str) -> str:
-    return queries.task(app.bridge.db, uid).status
+    return queries.task(app.link.db, uid).status

@@ -80,12 +80,12 @@ def said(app: TaskApp) -> str:
 
 def task(app: TaskApp, uid: str) -> Task | None:
     """A task as the screen's connection finds it, deleted ones too."""
-    return queries.any_task(app.bridge.db, uid)
+    return queries.any_task(app.link.db, uid)
 
 
 def order(app: TaskApp) -> list[str]:
     """The names in the list that is shown, in order."""
-    return [row.name for row in queries.tasks(app.bridge.db, app.list_id)]
+    return [row.name for row in queries.tasks(app.link.db, app.state.list_id)]
 
 
 def by_agent(plan: Plan, agent: str, *operations: Operation, now: int = NOW) -> list[Any]:

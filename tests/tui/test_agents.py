@@ -140,10 +140,10 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", *"wait for me", "enter")
-        assert queries.agent(app.bridge.db, "claude-1").message == "wait for me"
+        assert queries.agent(app.link.db, "claude-1").message == "wait for me"
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
-        assert not queries.agent(app.bridge.db, "claude-1").paused
+        assert not queries.agent(app.link.db, "claude-1").paused
         assert "working" in row_of(app, "claude-1")
 
 
@@ -151,14 +151,14 @@ async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", "escape")
-        assert queries.agent(app.bridge.db, "claude-1") is None
+        assert queries.agent(app.link.db, "claude-1") is None
 
 
 async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(40, 12)) as pilot:
         await settle(pilot, "A", "j", "m", *"hello", "enter")
-        last = journal.latest(app.bridge.db, 1)[0]
+        last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.new["agent"], last.new["text"]) == ("message.sent", "claude-2", "hello")
 
 
@@ -169,7 +169,7 @@ async def test_enter_shows_the_agents_log_and_esc_goes_back(plan, make_app):
         assert not isinstance(app.screen, Agents)
         await settle(pilot, "A", "enter")
         assert not isinstance(app.screen, Agents)
-        assert app.pane_name == "log"
+        assert app.navigation.pane_name == "log"
 
 
 async def test_no_agent_at_all_says_how_to_let_one_in(tmp_path, make_app):

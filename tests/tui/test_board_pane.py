@@ -113,7 +113,7 @@ async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, ma
         await at_card(pilot, plan[5])
         await settle(pilot, "L", "L", *"no disk", "enter")
         await until(pilot, lambda: status(app, plan[5]) == "failed")
-        assert queries.logs(app.bridge.db, plan[5])[-1].message == "no disk"
+        assert queries.logs(app.link.db, plan[5])[-1].message == "no disk"
         await until(pilot, lambda: "no disk" in shown(app))
 
 
@@ -121,12 +121,12 @@ async def test_going_back_at_the_question_why_moves_nothing(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await at_card(pilot, plan[5])
-        seq = app.bridge.seq
+        seq = app.link.seq
         await pilot.press("s", "f")
         await pilot.press("escape")
         await settle(pilot)
         assert status(app, plan[5]) == "in_progress"
-        assert app.bridge.seq == seq
+        assert app.link.seq == seq
 
 
 async def test_a_second_card_in_progress_is_refused_by_the_name_of_the_first(plan, make_app):
@@ -191,7 +191,7 @@ async def test_j_and_k_move_a_card_past_its_neighbour_in_the_list(plan, make_app
         assert board_of(app).target() == plan[6]
         await settle(pilot, "K")
         await until(pilot, lambda: columns(app)["Pending"] == ["Write integration tests", "Backup restore drill"])
-        names = [task.name for task in queries.tasks(app.bridge.db, app.list_id)]
+        names = [task.name for task in queries.tasks(app.link.db, app.state.list_id)]
         assert names.index("Write integration tests") + 1 == names.index("Backup restore drill")
 
 
@@ -223,7 +223,7 @@ async def test_what_the_human_does_is_done_to_the_card_they_see_however_much_an_
     with Store(plan.path) as agent:
         async with app.run_test(size=(120, 40)) as pilot:
             await at_card(pilot, plan[8])
-            begun, states = app.bridge.seq, ("pending", "in_progress", "failed", "done")
+            begun, states = app.link.seq, ("pending", "in_progress", "failed", "done")
             for number in range(200):
                 uid = plan[(1, 2, 3, 6, 9)[number % 5]]
                 change = EditTask(uid, {"status": states[number % 4]})
@@ -234,7 +234,7 @@ async def test_what_the_human_does_is_done_to_the_card_they_see_however_much_an_
             assert board_of(app).target() == plan[8]
             mine = [entry for entry in journal.since(agent.db, begun, 1_000) if entry.actor == "human"]
             assert {entry.task for entry in mine} == {plan[8]}
-            await until(pilot, lambda: app.bridge.seq == journal.newest(agent.db))
+            await until(pilot, lambda: app.link.seq == journal.newest(agent.db))
             await settle(pilot)
             there = columns(app)
             for column in board_of(app).columns:
@@ -258,7 +258,7 @@ async def test_an_answer_takes_a_card_out_of_needs_you(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        ask = next(ask for ask in app.situation.asks if ask.task_uid == plan[4])
+        ask = next(ask for ask in app.state.asks if ask.task_uid == plan[4])
         by_agent(plan, "human", AnswerAsk(ask.uid, "jose"))
         await until(pilot, lambda: "Pick JWT lib: jose or pyjwt" in columns(app)["Pending"])
         assert columns(app)["Needs you"] == ["Migrate analytics GA to Plausible"]
@@ -319,7 +319,7 @@ async def test_a_new_card_is_added_from_the_board_and_has_the_cursor(plan, make_
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "n", *"Rotate keys", "enter")
         await until(pilot, lambda: "Rotate keys" in columns(app)["Pending"])
-        assert pages.line(app.bridge.db, board_of(app).target()).name == "Rotate keys"
+        assert pages.line(app.link.db, board_of(app).target()).name == "Rotate keys"
 
 
 async def test_enter_opens_the_detail_which_follows_the_cursor_until_escape(plan, make_app):

@@ -19,8 +19,8 @@ from tui_tasks.tui.screens.inbox import KEPT, Inbox
 
 def asks(app) -> dict[str, object]:
     """The questions by the agents that asked them."""
-    rows = app.bridge.db.sql("SELECT uid FROM ask").fetchall()
-    return {ask.agent: ask for ask in (queries.ask(app.bridge.db, uid) for (uid,) in rows)}
+    rows = app.link.db.sql("SELECT uid FROM ask").fetchall()
+    return {ask.agent: ask for ask in (queries.ask(app.link.db, uid) for (uid,) in rows)}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -46,13 +46,13 @@ async def test_enter_goes_on_to_the_next_question_and_back_after_the_last(plan, 
 async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, make_app, monkeypatch):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        write, left = app.bridge.commit, asyncio.Event()
+        write, left = app.link.commit, asyncio.Event()
 
         async def late(*operations, **how):
             await left.wait()
             return await write(*operations, **how)
 
-        monkeypatch.setattr(app.bridge, "commit", late)
+        monkeypatch.setattr(app.link, "commit", late)
         await pilot.press("a", "1", "escape")
         await until(pilot, lambda: not isinstance(app.screen, Inbox))
         left.set()
@@ -106,7 +106,7 @@ async def test_what_is_typed_half_stays_through_what_agents_write(plan, make_app
         await settle(pilot, "a", "r", *"take jo")
         before = asks(app)
         by_agent(plan, "codex-1", OpenAsk("A third one?"), LogTask(plan[5], "on and on"), now=at(20, 15))
-        await until(pilot, lambda: len(app.situation.asks) == 3)
+        await until(pilot, lambda: len(app.state.asks) == 3)
         await settle(pilot, *"se")
         await pilot.press("enter")
         await settle(pilot)
@@ -125,7 +125,7 @@ async def test_a_question_withdrawn_while_its_answer_is_typed_says_so_and_the_te
         assert "Enter sends this as a message" in shown(app)
         await pilot.press("enter")
         await settle(pilot)
-        last = journal.latest(app.bridge.db, 1)[0]
+        last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.new["agent"], last.new["text"]) == ("message.sent", "claude-1", "take jose")
         assert asks(app)["claude-1"].answer is None
 
@@ -178,7 +178,7 @@ async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew
         await settle(pilot, "a", "r", *"way", "enter")
         assert asks(app)["claude-1"].answer == "halfway"
         await settle(pilot, "escape")
-        assert views.get(app.bridge.db, KEPT)["drafts"] == {}
+        assert views.get(app.link.db, KEPT)["drafts"] == {}
 
 
 async def test_a_click_on_another_question_puts_the_answer_aside(plan, make_app):
@@ -216,7 +216,7 @@ async def test_m_writes_to_the_agent_that_asked(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "m", *"hold on", "enter")
-        last = journal.latest(app.bridge.db, 1)[0]
+        last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.actor) == ("message.sent", "human")
         assert (last.new["agent"], last.new["text"]) == ("claude-1", "hold on")
 
@@ -309,7 +309,7 @@ async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, ma
         assert "? #4  Pick JWT" in shown(app)
         assert "? #7  Approve" in shown(app)
         by_agent(plan, "claude-3", AddTask("pushes the others down", before=plan[1]))
-        await until(pilot, lambda: app.current_list.total == 10)
+        await until(pilot, lambda: app.state.current_list.total == 10)
         assert "? #5  Pick JWT" in shown(app)
         assert "? #8  Approve" in shown(app)
 

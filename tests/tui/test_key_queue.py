@@ -34,7 +34,7 @@ async def test_a_menu_takes_the_key_after_the_one_that_opened_it(plan, open_app)
         await pilot.pause()
         type_at_once(open_app, "g", "s", "p")
         await settled(open_app, pilot)
-        task = queries.task(open_app.bridge.db, plan[1])
+        task = queries.task(open_app.link.db, plan[1])
         assert task.status == "pending"
 
 
@@ -43,10 +43,10 @@ async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_noth
         await pilot.pause()
         type_at_once(open_app, "g", "s", "f", *"dead", "enter", "j")
         await settled(open_app, pilot)
-        db = open_app.bridge.db
+        db = open_app.link.db
         assert queries.task(db, plan[1]).status == "failed"
         assert overview.log_page(db, plan[1], 1)[0].message == "dead"
-        assert open_app.current_list.total == 9
+        assert open_app.state.current_list.total == 9
         assert open_app.pane.row_list.cursor == plan[2]
 
 
@@ -56,7 +56,7 @@ async def test_a_task_is_added_by_one_burst_of_keys(plan, open_app):
         type_at_once(open_app, "g", "n", *"duds", "enter")
         await settled(open_app, pilot)
         assert open_app.pane.row_list.row.name == "duds"
-        assert open_app.place(open_app.pane.row_list.row) == 2
+        assert open_app.context.numbers.number(open_app.pane.row_list.row) == 2
 
 
 async def test_a_filter_takes_its_letters_and_what_follows_moves_in_what_it_found(plan, open_app):

@@ -87,7 +87,7 @@ async def test_a_remapped_key_does_it_and_the_old_one_does_not(plan, make_app):
         assert app.pane.row_list.cursor == plan[1]
         await pilot.press("x")
         assert app.pane.row_list.cursor == plan[2]
-        assert app.key_of("quit") == "Q"
+        assert app.context.keymap.key_of("quit") == "Q"
 
 
 async def test_what_is_wrong_with_the_configuration_is_said_at_the_start(plan, make_app):

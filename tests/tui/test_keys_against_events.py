@@ -140,7 +140,7 @@ async def test_what_others_write_reaches_no_dialog_that_is_still_being_made(app,
         prompt = Slow("Why?")
         waiting = app.push_screen(prompt)
         by_agent(plan, "claude-1", LogTask(plan[1], "meanwhile"))
-        app.bridge.check()
+        app.link.check()
         app.on_changed()
         await waiting
         by_agent(plan, "claude-1", LogTask(plan[1], "later"))
@@ -159,19 +159,19 @@ async def test_read_only_nothing_is_edited_where_one_task_is_marked(plan, make_a
 
 async def test_a_click_meant_for_what_an_inbox_has_covered_meets_no_half_made_inbox(app):
     async with opened(app) as pilot:
-        app.do("asks")
+        app.context.do("asks")
         assert not app.screen.is_mounted
-        app.do("filter")
-        app.do("ask_approve")
+        app.context.do("filter")
+        app.context.do("ask_approve")
         await until(pilot, lambda: isinstance(app.screen, Inbox) and app.screen.is_mounted)
 
 
 async def test_an_inbox_that_is_left_while_it_is_being_made_ends_nothing(app):
     async with opened(app) as pilot:
         for turns in range(12):
-            app.do("asks")
+            app.context.do("asks")
             for _ in range(turns):
                 await asyncio.sleep(0)
-            app.close_overlays()
+            app.navigation.close_overlays()
             await pilot.pause()
         assert app.is_running

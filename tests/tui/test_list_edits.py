@@ -28,7 +28,7 @@ async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
         row = app.pane.row_list.row
         assert (row.name, row.tags, row.priority, row.agent) == ("Rotate API keys", ("infra",), 2, "claude-2")
         assert row.depends_on == (plan[5],)
-        assert app.place(row) == place
+        assert app.context.numbers.number(row) == place
         await press(app, pilot, "escape")
         assert app.focused is app.pane.row_list
 
@@ -37,7 +37,7 @@ async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
 async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
-        app.go_to(plan[6])
+        app.navigation.go_to(plan[6])
         await press(app, pilot, "N")
         for name in ("first", "second", "third"):
             await write(pilot, name)
@@ -59,13 +59,13 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
 
 async def test_tasks_that_are_typed_while_a_write_has_to_wait_stand_in_their_order(app, plan, monkeypatch):
     async with opened(app) as pilot:
-        commit, free = app.bridge.commit, asyncio.Event()
+        commit, free = app.link.commit, asyncio.Event()
 
         async def late(*operations, **how):
             await free.wait()
             return await commit(*operations, **how)
 
-        monkeypatch.setattr(app.bridge, "commit", late)
+        monkeypatch.setattr(app.link, "commit", late)
         await pilot.press("n")
         for name in ("first", "second", "third"):
             await write(pilot, name)
@@ -81,7 +81,7 @@ async def test_what_could_not_be_added_stands_in_the_line_again(app, plan, monke
     async with opened(app) as pilot:
         await press(app, pilot, "n")
         await write(pilot, "Rotate keys")
-        monkeypatch.setattr(app.bridge, "commit", full)
+        monkeypatch.setattr(app.link, "commit", full)
         await press(app, pilot, "enter")
         assert "the disk is full" in said(app)
         assert app.query_one(AddWords).value == "Rotate keys"
@@ -125,7 +125,7 @@ async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, key):
         await press(app, pilot, "t")
         first = 2 if key == "n" else 1
         assert order(app)[first : first + 3] == ["Rotate keys", "Call Ann", "raise !hell"]
-        added = [task(app, app.uid_at(place + 1)) for place in range(first, first + 3)]
+        added = [task(app, app.context.numbers.at(app.state.list_id, place + 1)) for place in range(first, first + 3)]
         assert [(each.tags, each.priority, each.depends_on) for each in added] == [
             (("infra",), 2, ()),
             ((), 3, (plan[5],)),
@@ -135,7 +135,7 @@ async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, key):
         await press(app, pilot, "enter")
         assert order(app)[first + 3] == "and this"
         await press(app, pilot, "escape", "u", "u")
-        assert app.current_list.total == 9
+        assert app.state.current_list.total == 9
 
 
 async def test_several_lines_go_to_the_end_of_the_list_where_the_cursor_is_there(app, plan):
@@ -176,7 +176,7 @@ async def test_going_back_at_the_question_what_was_pasted_leaves_the_line_as_it_
         await paste(app, pilot, "one\ntwo", "escape")
         assert app.query_one(AddWords).value == "Rotate"
         assert app.focused is app.query_one(AddWords)
-        assert app.current_list.total == 9
+        assert app.state.current_list.total == 9
 
 
 async def test_one_line_that_is_pasted_is_written_into_the_line(app, plan):
@@ -202,7 +202,7 @@ async def test_a_number_means_the_task_that_had_it_when_it_was_typed(app, plan, 
         await pilot.press("n")
         await write(pilot, "x after #5")
         agent(AddTask("pushes the others down", before=plan[1]))
-        await until(pilot, lambda: app.current_list.total == 10)
+        await until(pilot, lambda: app.state.current_list.total == 10)
         await press(app, pilot, "enter")
         assert app.pane.row_list.row.depends_on == (plan[5],)
 
@@ -234,7 +234,7 @@ async def test_a_title_that_is_too_long_is_told_in_the_form_and_stays_there(app,
         assert app.screen.query_one("#name").value == "n" * 10_001
         app.screen.query_one("#name").value = "n" * 10_000
         await press(app, pilot, "ctrl+s")
-        assert ("n" * 10_000,) in app.bridge.db.sql("SELECT name FROM task").fetchall()
+        assert ("n" * 10_000,) in app.link.db.sql("SELECT name FROM task").fetchall()
 
 
 async def test_e_edits_title_fields_and_description(app, plan):
@@ -365,11 +365,11 @@ async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app
     async with opened(app) as pilot:
         await press(app, pilot, "j", "J")
         assert app.pane.row_list.cursor == plan[2]
-        assert app.place(app.pane.row_list.row) == 3
+        assert app.context.numbers.number(app.pane.row_list.row) == 3
         await press(app, pilot, "K", "K")
-        assert app.place(app.pane.row_list.row) == 1
+        assert app.context.numbers.number(app.pane.row_list.row) == 1
         await press(app, pilot, "u")
-        assert app.place_of(plan[2]) == 2
+        assert app.context.numbers.number_of(plan[2]) == 2
 
 
 async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
@@ -386,12 +386,12 @@ async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
 async def test_deleting_several_asks_once(app, plan):
     async with opened(app) as pilot:
         await press(app, pilot, "v", "v", "d", "n")
-        assert app.current_list.total == 9
+        assert app.state.current_list.total == 9
         await press(app, pilot, "d", "y")
-        assert app.current_list.total == 7
+        assert app.state.current_list.total == 7
         assert app.pane.row_list.marks == []
         await press(app, pilot, "u")
-        assert app.current_list.total == 9
+        assert app.state.current_list.total == 9
 
 
 async def test_undo_takes_back_the_humans_changes_and_never_an_agents(app, plan, agent):
@@ -409,14 +409,14 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         await pilot.press("j", "m", "n")
         await write(pilot, "look at eu")
         await press(app, pilot, "enter")
-        entry = overview.log_page(app.bridge.db, plan[2], 1)[0]
+        entry = overview.log_page(app.link.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
         await pilot.press("m", "m")
         await write(pilot, "hurry")
         await press(app, pilot, "enter")
-        newest = overview.changes(app.bridge.db, 0, 1_000)[-1]
+        newest = overview.changes(app.link.db, 0, 1_000)[-1]
         assert newest.kind == "message.sent"
-        sent = journal.since(app.bridge.db, newest.seq - 1, 1)[0].new
+        sent = journal.since(app.link.db, newest.seq - 1, 1)[0].new
         assert (sent["agent"], sent["text"]) == ("claude-2", "hurry")
 
 

@@ -116,7 +116,7 @@ async def test_a_new_list_is_made_and_lines(app):
         await pilot.pause()
         await write(pilot, "Garden")
         await press(app, pilot, "enter")
-        assert app.current_list.name == "Garden"
+        assert app.state.current_list.name == "Garden"
         assert "No tasks yet." in shown(app)
 
 
@@ -128,7 +128,7 @@ async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
         await pilot.press(*["backspace"] * 4)
         await write(pilot, "Launch")
         await press(app, pilot, "enter")
-        assert app.current_list.name == "Launch"
+        assert app.state.current_list.name == "Launch"
         assert " Launch   9 tasks" in shown(app)
         await press(app, pilot, "u")
         assert " Plan   9 tasks" in shown(app)
@@ -136,20 +136,20 @@ async def test_a_list_is_renamed_and_the_old_name_comes_back_with_u(app, plan):
 
 
 async def test_a_deleted_list_gives_way_to_another_and_comes_back_with_u(app, plan, agent):
-    other = queries.find_list(app.bridge.db, "task")
+    other = queries.find_list(app.link.db, "task")
     agent(AddTask("elsewhere", other.uid))
     async with opened(app) as pilot:
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
         await pilot.press("equals_sign", "d")
         await pilot.pause()
         assert "Delete Plan with its 9 tasks?" in shown(app)
         await press(app, pilot, "y")
-        assert app.current_list.name == "task"
+        assert app.state.current_list.name == "task"
         assert "elsewhere" in shown(app)
         assert "Plan is deleted. u brings it back with its tasks." in said(app)
-        assert not app.situation.failed
+        assert not app.state.failed
         await press(app, pilot, "u")
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
         assert "Ship auth flow" in shown(app)
         assert "Undone: deleting list “Plan”" in said(app)
 
@@ -160,7 +160,7 @@ async def test_a_list_stays_where_the_human_thinks_better_of_deleting_it(app, pl
         await press(app, pilot)
         await pilot.press("equals_sign", "r", "escape")
         await press(app, pilot)
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
         assert len(order(app)) == 9
 
 
@@ -180,21 +180,21 @@ async def test_a_list_that_another_screen_deletes_gives_way_here_too(app, plan):
         by_human = Store(plan.path)
         by_human.commit(DeleteList(plan.list_uid), actor="human", now=NOW)
         by_human.close()
-        await until(pilot, lambda: app.current_list is not None and app.current_list.name != "Plan")
+        await until(pilot, lambda: app.state.current_list is not None and app.state.current_list.name != "Plan")
         assert "No tasks yet." in shown(app)
 
 
 async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, plan, agent):
-    agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "task").uid))
+    agent(AddTask("elsewhere", queries.find_list(app.link.db, "task").uid))
     async with opened(app) as pilot:
         await pilot.press("equals_sign", "a")
         await press(app, pilot)
-        assert app.current_list.name == "task"
+        assert app.state.current_list.name == "task"
         assert "Plan is archived" in said(app)
         assert "other list" not in shown(app)
-        assert app.situation.failed == 0
+        assert app.state.failed == 0
         await press(app, pilot, "right_square_bracket")
-        assert app.current_list.name == "task"
+        assert app.state.current_list.name == "task"
         await press(app, pilot, "colon")
         await write(pilot, "list: plan")
         assert "archived, 9 tasks" in shown(app)
@@ -202,15 +202,15 @@ async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, 
         assert "Plan   9 tasks   archived" in shown(app)
         agent(AddTask("new", plan.list_uid))
         await until(pilot, lambda: "Plan   10 tasks" in shown(app) and "archived" not in lines(app)[3])
-        assert app.situation.failed == 1
+        assert app.state.failed == 1
 
 
 async def test_the_head_tells_that_there_are_other_lists_and_how_to_come_to_them(app, plan, agent):
     async with opened(app) as pilot:
         assert "other list" not in shown(app)
-        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "task").uid))
+        agent(AddTask("elsewhere", queries.find_list(app.link.db, "task").uid))
         await until(pilot, lambda: "[ ] 1 other list" in shown(app))
-        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
+        agent(AddTask("elsewhere", queries.find_list(app.link.db, "todo").uid))
         await until(pilot, lambda: "[ ] 2 other lists" in shown(app))
 
 
@@ -220,28 +220,28 @@ async def test_a_task_is_moved_to_another_list_and_back_by_undo(app, plan):
         await pilot.pause()
         await write(pilot, "todo")
         await press(app, pilot, "enter")
-        todo = queries.find_list(app.bridge.db, "todo")
+        todo = queries.find_list(app.link.db, "todo")
         await until(pilot, lambda: task(app, plan[2]).list_id == todo.id)
         assert app.pane.row_list.cursor == plan[3]
         await press(app, pilot, "u")
-        assert task(app, plan[2]).list_id == app.list_id
+        assert task(app, plan[2]).list_id == app.state.list_id
 
 
 async def test_a_list_is_held_to_one_task_in_progress(app, plan):
     async with opened(app) as pilot:
-        app.do("one_at_a_time")
+        app.context.do("one_at_a_time")
         await app.workers.wait_for_complete()
-        assert app.current_list.one_in_progress
+        assert app.state.current_list.one_in_progress
         await press(app, pilot, "G", "k", "s", "i")
         assert task(app, plan[8]).status == "pending"
 
 
 async def test_a_filter_may_name_another_list(app, plan, agent):
     async with opened(app) as pilot:
-        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
-        await until(pilot, lambda: any(found.total == 1 for found in app.situation.lists.values()))
+        agent(AddTask("elsewhere", queries.find_list(app.link.db, "todo").uid))
+        await until(pilot, lambda: any(found.total == 1 for found in app.state.lists.values()))
         await pilot.press("slash")
         await write(pilot, "list:todo else")
         await pilot.pause()
-        assert app.current_list.name == "todo"
+        assert app.state.current_list.name == "todo"
         assert app.pane.row_list.row.name == "elsewhere"

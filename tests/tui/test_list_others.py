@@ -25,7 +25,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
         for number in range(40):
             agent(AddTask(f"new {number}", before=plan[1]), LogTask(plan[5], f"step {number}"))
         agent(DeleteTask(plan[2]), MoveTask(plan[3], after=plan[9]))
-        await until(pilot, lambda: app.current_list.total == 48 and app.place_of(plan[3]) == 48)
+        await until(pilot, lambda: app.state.current_list.total == 48 and app.context.numbers.number_of(plan[3]) == 48)
         assert app.pane.row_list.cursor == plan[8]
         assert app.pane.row_list.marks == [plan[8]]
         assert app.query_one(AddWords).value == "half a th"
@@ -34,7 +34,7 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
         await write(pilot, "ought")
         await press(app, pilot, "enter")
         assert app.pane.row_list.row.name == "half a thought"
-        assert app.place(app.pane.row_list.row) == app.place_of(plan[8]) + 1
+        assert app.context.numbers.number(app.pane.row_list.row) == app.context.numbers.number_of(plan[8]) + 1
 
 
 async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan, agent, monkeypatch):
@@ -42,18 +42,18 @@ async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan
         monkeypatch.setattr(rebalancing, name, least)
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "j", "j")
-        before = queries.task(app.bridge.db, plan[2]).rank
+        before = queries.task(app.link.db, plan[2]).rank
         number = 0
-        while queries.task(app.bridge.db, plan[2]).rank == before:
+        while queries.task(app.link.db, plan[2]).rank == before:
             number += 1
             agent(AddTask(f"new {number}", **({"after": plan[1]} if number % 2 else {"before": plan[2]})))
-            await until(pilot, lambda total=9 + number: app.current_list.total == total)
+            await until(pilot, lambda total=9 + number: app.state.current_list.total == total)
         rows = app.pane.row_list
         await until(pilot, lambda: any(row.uid == plan[2] for row in rows.rows_held))
-        assert rows.rows_held == list(pages.after(app.bridge.db, app.list_id, pages.FIRST, len(rows.rows_held)))
+        assert rows.rows_held == list(pages.after(app.link.db, app.state.list_id, pages.FIRST, len(rows.rows_held)))
         assert app.pane.row_list.cursor == plan[3]
         agent(AddTask("newest", before=plan[2]))
-        await until(pilot, lambda: app.current_list.total == 10 + number)
+        await until(pilot, lambda: app.state.current_list.total == 10 + number)
         assert [row.name for row in rows.rows_held] == order(app)[: len(rows.rows_held)]
         assert "newest" in order(app)[: len(rows.rows_held)]
 
@@ -86,7 +86,7 @@ async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan,
         assert lines(app)[4].startswith(">•✓")
         await press(app, pilot, "full_stop")
         assert "changed" not in lines(app)[3]
-        assert app.situation.looked.at == NOW
+        assert app.state.looked.at == NOW
 
 
 async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_app, agent):
@@ -95,7 +95,7 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
     agent(EditTask(plan[1], {"priority": 1}))
     again = make_app(plan.path)
     async with opened(again):
-        assert again.situation.new.keys() == {plan[1]}
+        assert again.state.new.keys() == {plan[1]}
         assert "• 1 changed since 20:15" in lines(again)[3]
 
 
@@ -163,7 +163,7 @@ async def test_a_flood_is_caught_up_with_by_reading_anew(app, plan, agent):
         agent(EditTask(plan[1], {"name": "renamed at last"}))
         await until(pilot, lambda: any("renamed at last" in line for line in lines(app)))
         assert app.pane.row_list.cursor == plan[9]
-        assert app.situation.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
+        assert app.state.new.keys() >= {plan[1], plan[2], plan[3], plan[4]}
 
 
 async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
@@ -188,11 +188,11 @@ async def test_the_detail_tells_the_numbers_that_tasks_have_now(plan, make_app, 
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         await press(app, pilot, *keys)
-        number = app.place_of(app.pane.target())
+        number = app.context.numbers.number_of(app.pane.target())
         head = f"#{number} {app.pane.row_list.row.name}"
         assert head in shown(app)
         agent(AddTask("pushes the others down", before=plan[1]))
-        await until(pilot, lambda: app.current_list.total == 10)
+        await until(pilot, lambda: app.state.current_list.total == 10)
         assert head.replace(str(number), str(number + 1), 1) in shown(app)
         agent(MoveTask(plan[1], after=plan[9]))
         await until(pilot, lambda: head in shown(app))
@@ -203,6 +203,6 @@ async def test_the_detail_tells_the_numbers_that_the_tasks_around_it_have_now(ap
         await press(app, pilot, "j", "j", "j", "j")
         assert "Blocks  #6 Write integration tests" in shown(app)
         agent(AddTask("between the two", after=plan[5]))
-        await until(pilot, lambda: app.current_list.total == 10)
+        await until(pilot, lambda: app.state.current_list.total == 10)
         assert "Blocks  #7 Write integration tests" in shown(app)
         assert "#5 Ship auth flow" in shown(app)

@@ -89,10 +89,10 @@ async def test_failed_and_skipped_ask_why_and_log_it(app, plan, key, status):
         await write(pilot, "no disk")
         await press(app, pilot, "enter")
         assert task(app, plan[8]).status == status
-        assert overview.log_page(app.bridge.db, plan[8], 1)[0].message == "no disk"
+        assert overview.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
         await press(app, pilot, "u")
         assert task(app, plan[8]).status == "pending"
-        assert overview.log_page(app.bridge.db, plan[8], 1) == []
+        assert overview.log_page(app.link.db, plan[8], 1) == []
 
 
 async def test_escape_at_the_reason_changes_nothing(app, plan):
@@ -135,13 +135,13 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
 
 async def test_brackets_go_round_the_lists_that_have_tasks(app, plan, agent):
     async with opened(app) as pilot:
-        agent(AddTask("elsewhere", queries.find_list(app.bridge.db, "todo").uid))
-        await until(pilot, lambda: any(found.total == 1 for found in app.situation.lists.values()))
+        agent(AddTask("elsewhere", queries.find_list(app.link.db, "todo").uid))
+        await until(pilot, lambda: any(found.total == 1 for found in app.state.lists.values()))
         await press(app, pilot, "right_square_bracket")
-        assert app.current_list.name == "todo"
+        assert app.state.current_list.name == "todo"
         assert app.pane.row_list.row.name == "elsewhere"
         await press(app, pilot, "left_square_bracket")
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
 
 
 async def test_the_palette_finds_and_does_and_tries_themes_on(app):
@@ -269,9 +269,9 @@ async def test_a_filter_stays_where_it_hides_the_task_that_the_cursor_was_on(app
 async def test_the_cursor_goes_to_a_task_that_undo_brings_back(plan, make_app, pane):
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
-        app.go_to(plan[3])
+        app.navigation.go_to(plan[3])
         await press(app, pilot, "d")
-        app.go_to(plan[8])
+        app.navigation.go_to(plan[8])
         await press(app, pilot, "u")
         assert app.pane.target() == plan[3]
 
@@ -313,7 +313,7 @@ async def test_numbers_go_to_panes_and_back(app):
     async with opened(app) as pilot:
         for key, name in zip("234", ("board", "log", "schedule"), strict=True):
             await press(app, pilot, key)
-            assert app.pane_name == name
+            assert app.navigation.pane_name == name
         await press(app, pilot, "1")
         assert app.focused is app.pane.row_list
 
@@ -359,7 +359,7 @@ async def test_a_row_is_dragged_to_its_place(app, plan, start, end, place):
         await pilot.mouse_up("#tasks", offset=(10, end))
         await pilot.pause()
         await app.workers.wait_for_complete()
-        assert app.place_of(dragged) == place
+        assert app.context.numbers.number_of(dragged) == place
 
 
 async def test_a_click_on_the_footer_does_what_it_says(app):
@@ -412,8 +412,8 @@ async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, mon
         async with opened(app, (80, 24)) as pilot:
             assert "9 tasks" in shown(app)
             assert "No tasks yet." not in shown(app)
-            empty = next(found.id for found in app.situation.lists.values() if not found.total)
-            app.pane.row_list.show(TasksOfList(app.bridge.db, app.situation, empty))
+            empty = next(found.id for found in app.state.lists.values() if not found.total)
+            app.pane.row_list.show(TasksOfList(app.link.db, app.state, empty))
             await until(pilot, lambda: "No tasks yet." in shown(app))
 
 

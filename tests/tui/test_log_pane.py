@@ -235,7 +235,7 @@ async def test_enter_twice_goes_to_the_task(plan, make_app):
         await settle(pilot, "enter")
         assert "JWT middleware, login and refresh endpoints." in shown(app)
         await settle(pilot, "enter")
-        await until(pilot, lambda: app.pane_name == "list")
+        await until(pilot, lambda: app.navigation.pane_name == "list")
         assert app.pane.target() == plan[5]
 
 

@@ -78,7 +78,7 @@ async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeyp
                 assert go.wait(30)
             return emit(transaction, kind, *rest, **more)
 
-        first = app.bridge.seq
+        first = app.link.seq
         monkeypatch.setattr(Transaction, "emit", held)
         monkeypatch.setattr(database_link, "NOTICED", 0.01)
         await pilot.press("u")
@@ -133,18 +133,18 @@ async def test_thousands_are_set_at_once_and_taken_back_at_once(plan, make_app):
         await press(app, pilot, "V")
         assert said(app) == "3,000 tasks marked."
         await press(app, pilot, "s", "d")
-        found = app.current_list
+        found = app.state.current_list
         assert (found.done, found.pending) == (3_000, 0)
         assert app.pane.row_list.marks == []
         await press(app, pilot, "u")
-        assert (app.current_list.done, app.current_list.pending) == (0, 3_000)
+        assert (app.state.current_list.done, app.state.current_list.pending) == (0, 3_000)
         await pilot.press("V", "d")
         await pilot.pause()
         assert "Delete 3,000 tasks?" in shown(app)
         await press(app, pilot, "y")
-        assert app.current_list.total == 0
+        assert app.state.current_list.total == 0
         await press(app, pilot, "u")
-        assert app.current_list.total == 3_000
+        assert app.state.current_list.total == 3_000
         assert [row.uid for row in app.pane.row_list.rows_on_screen] == [task.uid for task in made[:8]]
 
 

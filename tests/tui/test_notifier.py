@@ -62,7 +62,7 @@ async def unattended(app):
 async def commit(app, pilot, agent, *operations, **options):
     """Have an agent write, and the screen take it in."""
     made = agent(*operations, **options)
-    app.bridge.catch_up()
+    app.link.catch_up()
     await pilot.pause()
     return made
 
@@ -163,7 +163,7 @@ async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_a
         await until(pilot, lambda: calls)
         for number in range(600):
             agent(OpenAsk(f"Number {number}?"))
-        app.bridge.catch_up()
+        app.link.catch_up()
         await until(pilot, lambda: len(calls) > 2)
     assert calls[:2] == ["bell", "\x1b]9;tui-tasks: claude-1 asks: What now? (and 3 more)\x1b\\"]
     assert calls[2:] == ["bell", "\x1b]9;tui-tasks: claude-1 asks: Number 0? (and 599 more)\x1b\\"]

@@ -62,14 +62,14 @@ async def test_a_run_is_ended_from_its_output(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "enter", "x", "y")
-        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason == "stopped by human"
+        assert queries_jobs.run(app.link.db, jobs.running).stop_reason == "stopped by human"
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "enter", "G")
-        runs = queries_jobs.runs(app.bridge.db, jobs[2], 100)
+        runs = queries_jobs.runs(app.link.db, jobs[2], 100)
         assert app.screen.window.cursor == runs[-1].uid
         await settle(pilot, "g")
         assert app.screen.window.cursor == runs[0].uid

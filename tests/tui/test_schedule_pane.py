@@ -21,7 +21,7 @@ DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 
 
 def job(app, uid):
-    return queries_jobs.job(app.bridge.db, uid)
+    return queries_jobs.job(app.link.db, uid)
 
 
 def row_of(app, name: str) -> str:
@@ -205,18 +205,18 @@ async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "r")
-        (run,) = queries_jobs.runs(app.bridge.db, jobs[2], 1)
+        (run,) = queries_jobs.runs(app.link.db, jobs[2], 1)
         assert (run.trigger, run.requested_by) == ("manual", "human")
         await settle(pilot, "r")
         assert "runs already" in shown(app)
-        assert len(queries_jobs.open_runs(app.bridge.db, jobs[2])) == 1
+        assert len(queries_jobs.open_runs(app.link.db, jobs[2])) == 1
 
 
 async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "G", "R", *"for June", "enter")
-        (run,) = queries_jobs.runs(app.bridge.db, jobs[5], 1)
+        (run,) = queries_jobs.runs(app.link.db, jobs[5], 1)
         assert run.context == "for June"
 
 
@@ -247,18 +247,18 @@ async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "d", "n")
-        assert queries_jobs.any_job(app.bridge.db, jobs[1]).deleted is False
+        assert queries_jobs.any_job(app.link.db, jobs[1]).deleted is False
         await settle(pilot, "d", "y")
-        assert queries_jobs.any_job(app.bridge.db, jobs[1]).deleted
+        assert queries_jobs.any_job(app.link.db, jobs[1]).deleted
 
 
 async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "x", "n")
-        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason is None
+        assert queries_jobs.run(app.link.db, jobs.running).stop_reason is None
         await settle(pilot, "x", "y")
-        assert queries_jobs.run(app.bridge.db, jobs.running).stop_reason == "stopped by human"
+        assert queries_jobs.run(app.link.db, jobs.running).stop_reason == "stopped by human"
         await settle(pilot, "j", "x")
         assert "does not run" in shown(app)
 
@@ -273,7 +273,7 @@ async def test_all_three_kinds_are_made_from_one_form(jobs, make_app, size, time
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "n", *"New one", "tab", *times, *["tab"] * 5, *"Do it.", "ctrl+s")
         await settle(pilot)
-        made = queries_jobs.job_named(app.bridge.db, "new one")
+        made = queries_jobs.job_named(app.link.db, "new one")
         assert (made.type, made.prompt, made.dedicated_context, made.created_by) == (kind, "Do it.", True, "human")
         assert made.timezone == "Europe/Berlin"
         assert app.pane.line.job.uid == made.uid

@@ -44,8 +44,8 @@ async def test_what_is_chosen_is_gone_to_in_its_list(plan, elsewhere, make_app):
         await press(app, pilot, "3", "ctrl+f")
         await write(pilot, "#docs @bob")
         await press(app, pilot, "enter")
-        assert app.current_list.name == "task"
-        assert app.pane_name == "list"
+        assert app.state.current_list.name == "task"
+        assert app.navigation.pane_name == "list"
         assert app.pane.target() == elsewhere[0]
 
 
@@ -61,7 +61,7 @@ async def test_only_the_lists_that_are_named_are_looked_into(plan, elsewhere, ma
         await press(app, pilot)
         assert sorted(found(app)) == ["Write the JWT docs", "jwt again"]
         await press(app, pilot, "escape")
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
 
 
 async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app):
@@ -74,7 +74,7 @@ async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app
         assert "Nothing matches in any list." in shown(app)
         assert "no filter word 'is:'" in said(app)
         await press(app, pilot, "enter", "escape")
-        assert app.current_list.name == "Plan"
+        assert app.state.current_list.name == "Plan"
 
 
 async def test_a_long_list_is_looked_through_piece_by_piece(plan, elsewhere, make_app, monkeypatch):

@@ -114,7 +114,7 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
     async with opened(app, (80, 24)) as pilot:
         human = Human(app, pilot, busy)
         busy.start()
-        await human.sees(lambda: app.current_list.total > 30)
+        await human.sees(lambda: app.state.current_list.total > 30)
         window = app.pane.row_list
         await human.presses("G", "k")
         await human.sees(lambda: window.cursor == plan[8])
@@ -136,12 +136,12 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         await human.presses("k", "v", "s", "d")
         await human.sees(lambda: task(app, plan[7]).status == "done")
         assert await human.drags(plan[4], plan[6])
-        await human.sees(lambda: app.place_of(plan[4]) == app.place_of(plan[6]) + 1)
+        await human.sees(lambda: app.context.numbers.number_of(plan[4]) == app.context.numbers.number_of(plan[6]) + 1)
         await human.presses("u")
-        await human.sees(lambda: app.place_of(plan[4]) == app.place_of(plan[3]) + 1)
+        await human.sees(lambda: app.context.numbers.number_of(plan[4]) == app.context.numbers.number_of(plan[3]) + 1)
         busy.stop()
         await app.workers.wait_for_complete()
-        app.bridge.catch_up()
+        app.link.catch_up()
         assert done_by_human(app, new) == [
             ("task.created", new),
             ("task.updated", plan[8]),
@@ -151,12 +151,12 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
             ("task.moved", plan[4]),
             ("task.moved", plan[4]),
         ]
-        assert app.place_of(new) == app.place_of(plan[8]) + 1
+        assert app.context.numbers.number_of(new) == app.context.numbers.number_of(plan[8]) + 1
         assert not said(app).startswith("Cannot")
 
 
 def done_by_human(app, first):
     """What the human did on the screen, beginning with the task made there."""
-    entries = [entry for entry in journal.all_entries(app.bridge.db) if entry.actor == "human"]
+    entries = [entry for entry in journal.all_entries(app.link.db) if entry.actor == "human"]
     done = [(entry.kind, entry.task) for entry in entries]
     return done[done.index(("task.created", first)) :]

@@ -38,7 +38,7 @@ class Disk:
         return tried
 
     def lose(self, app):
-        self.lost = app.bridge.db
+        self.lost = app.link.db
 
     def bring_back(self):
         self.lost = None
@@ -70,7 +70,7 @@ async def test_what_is_shown_stays_and_what_was_written_meanwhile_comes_once_it_
         before = body(app)
         disk.lose(app)
         agent(*meanwhile(plan))
-        app.bridge.catch_up()
+        app.link.catch_up()
         await until(pilot, lambda: TOLD in said(app))
         await pilot.pause()
         assert body(app) == before
@@ -78,7 +78,7 @@ async def test_what_is_shown_stays_and_what_was_written_meanwhile_comes_once_it_
         disk.bring_back()
         await until(pilot, lambda: not said(app))
         await settle(pilot)
-        assert app.situation.active.name == "Ship it at last"
+        assert app.state.active.name == "Ship it at last"
         told = {"list": "Ship it at last", "board": "Ship it at last", "log": "shipped at last"}.get(pane)
         assert told is None or any(told in line for line in body(app))
 
@@ -102,11 +102,11 @@ async def test_no_key_and_no_size_ends_the_screen_while_nothing_can_be_read(plan
         await pilot.pause()
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
-        assert app.bridge.unread == "disk I/O error"
+        assert app.link.unread == "disk I/O error"
         disk.bring_back()
-        await until(pilot, lambda: not app.bridge.unread)
+        await until(pilot, lambda: not app.link.unread)
         await settle(pilot, "escape", "escape", "escape", "1", "escape", "g")
-        assert app.pane_name == "list"
+        assert app.navigation.pane_name == "list"
         assert app.pane.row_list.row.uid == plan[1]
         assert any("Ship auth flow" in line for line in body(app))
 
@@ -130,7 +130,7 @@ async def test_the_screen_shows_what_is_there_and_what_the_human_does_goes_there
         await until(pilot, lambda: any("Lost with the old file" in line for line in lines(app)))
         put_in_place(copy, path)
         await until(pilot, lambda: not any("Lost with the old file" in line for line in lines(app)))
-        await app.bridge.commit(EditTask(plan[1], {"name": "Written there"}))
+        await app.link.commit(EditTask(plan[1], {"name": "Written there"}))
         await until(pilot, lambda: any("Written there" in line for line in lines(app)))
         with Store(plan.path) as other:
             assert queries.task(other.db, plan[1]).name == "Written there"
@@ -146,9 +146,9 @@ async def test_a_backup_without_the_list_that_is_shown_is_shown_from_another(
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         await settle(pilot, *keys)
-        before = app.bridge.db.file
+        before = app.link.db.file
         put_in_place(tmp_path / "older.db", Path(plan.path))
-        await until(pilot, lambda: app.bridge.db.file != before)
+        await until(pilot, lambda: app.link.db.file != before)
         await settle(pilot, "escape", "escape", "escape", "2", "j", "3", "G", "4", "1", "escape", "g")
         await until(pilot, lambda: any("The only one" in line for line in lines(app)))
 
@@ -160,6 +160,6 @@ async def test_the_screen_says_so_while_the_file_is_gone(plan, make_app):
     async with opened(app) as pilot:
         await settle(pilot)
         folder.rename(away)
-        await until(pilot, lambda: "is gone: put it back" in app.bridge.unread)
+        await until(pilot, lambda: "is gone: put it back" in app.link.unread)
         away.rename(folder)
-        await until(pilot, lambda: not app.bridge.unread)
+        await until(pilot, lambda: not app.link.unread)

@@ -17,7 +17,6 @@ from textual.binding import Binding
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.app import TaskApp
     from tui_tasks.tui.app.context import Context
 
 READ_ONLY: Final = "read only"
@@ -226,29 +225,10 @@ def bindings(*scopes: str) -> list[Binding]:
     ]
 
 
-class _ContextOfApp:
-    """The App's context for a part that is not yet given one by its constructor."""
-
-    def __get__(self, part: Any, _: type) -> Context:
-        return cast("Context", part.app.context)
-
-
-class AppAccess(ResilientMessages):
-    """Mixed into what is given a context by its constructor, or takes the App's."""
-
-    @property
-    def host(self) -> TaskApp:
-        """The App."""
-        return cast("TaskApp", self.app)  # type: ignore[attr-defined]  # every widget, screen and App has it
-
-    if TYPE_CHECKING:
-        context: Context
-    else:
-        context = _ContextOfApp()
-
-
-class Dialog(AppAccess):
+class Dialog(ResilientMessages):
     """Mixed into screens that are opened over others and left once."""
+
+    context: Context
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
         """Leave it. What comes too late, a second click or key, leaves nothing: Textual would leave what is below."""
@@ -265,7 +245,7 @@ class Controller:
         return None
 
 
-class Actor(AppAccess):
+class Actor(ResilientMessages):
     """Mixed into widgets, screens and the App: offers the actions of its scopes.
 
     An action is done by the actor's own method `do_<id>`, else by the first of its `controllers` that has one.
@@ -273,6 +253,7 @@ class Actor(AppAccess):
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ()
+    context: Context
     controllers: Sequence[Controller] = ()
 
     def offers(self) -> list[Action]:

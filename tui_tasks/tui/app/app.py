@@ -27,7 +27,6 @@ from tui_tasks.tui.app import panes
 from tui_tasks.tui.app.action_lookup import ActionLookup
 from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.app.app_state import AppState
-from tui_tasks.tui.app.compat import OldNames
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes, DatabaseLink
 from tui_tasks.tui.app.focus_tracking import FocusTracking
@@ -54,7 +53,7 @@ class Changed(Message):
     """Something was written."""
 
 
-class TaskApp(OldNames, Actor, ResilientApp):
+class TaskApp(Actor, ResilientApp):
     """The screen of one database, for the thread that made the link to it, which it closes.
 
     `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks.board_pages import Card
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.app.actions import ACTIONS, Action, AppAccess, bindings
+from tui_tasks.tui.app.actions import ACTIONS, Action, bindings
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
@@ -35,11 +35,12 @@ from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.painting import Focusable, PaintWhenVisible
 from tui_tasks.tui.widgets.text_lines import Divider
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 _MOVES = {"card_left": -1, "card_right": 1}
 
 
-class CardArea(AppAccess, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
+class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
     """The columns. It has the focus for all of them: moving the focus makes Textual paint the whole screen."""
 
     def follow_focus(self) -> None:

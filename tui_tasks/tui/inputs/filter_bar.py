@@ -10,15 +10,16 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.inputs.text_line import FilterWords
 
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
@@ -34,7 +35,7 @@ class FilterCount(FrameLine):
         return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
 
 
-class FilterBar(AppAccess, Horizontal):
+class FilterBar(ResilientMessages, Horizontal):
     """Shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
 
     class Wanted(Message):
@@ -70,9 +71,15 @@ class FilterBar(AppAccess, Horizontal):
     """
 
     def __init__(
-        self, known: Callable[[], Mapping[str, Sequence[str]]], language: Language = OF_TASKS, *, id: str | None = None
+        self,
+        context: Context,
+        known: Callable[[], Mapping[str, Sequence[str]]],
+        language: Language = OF_TASKS,
+        *,
+        id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self.context = context
         self._known = known
         self._language = language
         self._words: FilterWords | None = None
@@ -101,7 +108,7 @@ class FilterBar(AppAccess, Horizontal):
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
             words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
-            await self.mount(Static(plain(" /", "$changed bold")), words, FilterCount())
+            await self.mount(Static(plain(" /", "$changed bold")), words, FilterCount(self.context))
             self._words = words
         self._begin(text, kept=kept)
 

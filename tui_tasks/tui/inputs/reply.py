@@ -12,11 +12,11 @@ from textual.widgets import Static
 
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 _MOST: Final = 100_000
 
@@ -35,7 +35,7 @@ class ReplyLine(WordLine):
         return {"enter": reply.give, "escape": reply.close}.get(key)
 
 
-class Reply(AppAccess, Vertical):
+class Reply(ResilientMessages, Vertical):
     """Hidden until it is opened. `drafts` are what was typed and not sent: (kind, text) by question."""
 
     DEFAULT_CSS = """

@@ -10,11 +10,11 @@ from textual import events
 from textual.widgets import Input
 
 from tui_tasks.dialects.quick_add_syntax import lines_of
-from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.inputs.input_display import one_to_one
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 
-class WordLine(AppAccess, Input):
+class WordLine(ResilientMessages, Input):
     """A line of text. The cursor does not blink; `keys` are what keys do beside writing."""
 
     def __init__(

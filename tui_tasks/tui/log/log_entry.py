@@ -23,7 +23,7 @@ from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.scrolling import KeyScrolling
+from tui_tasks.tui.widgets.scrolling import ScrollKeys
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
@@ -121,7 +121,7 @@ def _items(value: Any) -> Iterable[str]:
     return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
 
 
-class EntryDetail(KeyScrolling, Actor, Horizontal):
+class EntryDetail(Actor, Horizontal):
     """The cursor's entry and, where there is room beside it, its task."""
 
     SCOPES = ("rows",)
@@ -138,6 +138,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
         self._text = EntryText(context)
         self._scroll = VerticalScroll(self._text, id="entry-scroll")
         self._task_detail = Detail(context)
+        self.controllers = (ScrollKeys(self),)
 
     def compose(self) -> ComposeResult:
         """Entry, task."""
@@ -176,7 +177,7 @@ class EntryDetail(KeyScrolling, Actor, Horizontal):
 
     @property
     def page_rows(self) -> int:
-        """As `KeyScrolling.page_rows`: two lines stay on screen."""
+        """As `Scrolled.page_rows`: two lines stay on screen."""
         return self.size.height - 2
 
     def scroll_rows(self, by: int) -> None:

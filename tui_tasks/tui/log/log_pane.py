@@ -95,7 +95,7 @@ class LogPane(Pane):
         """How many entries came in below the screen since it stopped following."""
         self._counted_until = 0
         self.row_list = LogRows(context, id="entries")
-        self.filter_bar = FilterBar(self._completions, OF_LOG)
+        self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
         self._rule = LogRule(context)
         self._entry = EntryDetail(context)
         self._actions = LogActions(context, lambda: self.only, lambda: self._show(self.only))

@@ -75,7 +75,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
     row_height: int = 1
     """Lines to a row."""
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, id=id, classes=classes)
         self._cache: RowCache[R] = RowCache()
         self._cursor = RowCursor(self._cache)

@@ -62,7 +62,7 @@ class SchedulePane(Pane):
         self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
         """The jobs that match the filter."""
         self.row_list = JobRows(context, id="jobs")
-        self.filter_bar = FilterBar(self._completions, OF_JOBS, id="job-filter")
+        self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
         self._strip_title = TitledRule(context, id="strip-title")
         self._strip = ScheduleStrip(context, id="strip")
         self._detail_title = TitledRule(context, id="job-title")

@@ -24,10 +24,9 @@ class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
 
     has_asked = False
 
-    def __init__(self, context: Context | None = None) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__()
-        if context is not None:
-            self.context = context
+        self.context = context
 
     @property
     def has_changes(self) -> bool:

@@ -17,7 +17,6 @@ from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
-from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.tasks.task_note import field_parts
@@ -26,6 +25,7 @@ from tui_tasks.tui.widgets.painting import NoRelayout
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.context import Context
@@ -183,7 +183,7 @@ class DetailText(ScrollLines):
         return lines
 
 
-class Detail(AppAccess, Vertical, NoRelayout):
+class Detail(ResilientMessages, Vertical, NoRelayout):
     """Shows one task. `brief`: in a few lines, for below a list."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:

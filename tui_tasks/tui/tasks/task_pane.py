@@ -45,7 +45,7 @@ class TaskPane(Pane):
             self.add_actions,
             self.filter_actions,
         )
-        self.filter_bar = FilterBar(self.filter_actions.completions)
+        self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
         self.quick_add = QuickAdd(context, self.numbered)
 
     # What subclasses say

@@ -29,7 +29,7 @@ class FrameLine(LinePainter):
 
     DEFAULT_CSS = "FrameLine { height: 1; }"
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, id=id, classes=classes)
         self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
         self._width = 0
@@ -137,7 +137,7 @@ class NowLine(FrameLine):
     It says less where there is less room. A click on a part goes there.
     """
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self._acts: list[str] = []
 
@@ -238,7 +238,7 @@ class NowLine(FrameLine):
 class FootLine(FrameLine):
     """What keys do here; for a moment what the program has to say."""
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, id=id, classes=classes)
         self._said = ""
         self._quiet: Timer | None = None

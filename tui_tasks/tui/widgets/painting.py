@@ -17,8 +17,8 @@ from textual.widget import Widget
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.app.actions import AppAccess
 from tui_tasks.tui.widgets.styles import Part, StyleCache
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.context import Context
@@ -71,7 +71,7 @@ class Focusable(Widget):
         self.follow_focus()
 
 
-class LinePainter(AppAccess, PaintWhenVisible):
+class LinePainter(ResilientMessages, PaintWhenVisible):
     """Gives its lines to the screen as `render_line` makes them. Drawings that tell ages are drawn again in time.
 
     Textual asks for borders, padding, tints and links of each line, which is most of the time that a key takes. A strip
@@ -84,10 +84,9 @@ class LinePainter(AppAccess, PaintWhenVisible):
     _lasts_us = 0
     _redraw_timer: Timer | None = None
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        if context is not None:
-            self.context = context
+        self.context = context
 
     def again(self) -> None:
         """Draw again. Subclasses that keep what they drew repaint only what differs."""

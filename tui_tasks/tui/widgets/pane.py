@@ -120,33 +120,3 @@ class RowMoves(Controller):
     def do_page_up(self) -> None:
         """A screen back."""
         self._window.move_page(-1)
-
-
-class RowActions(Actor):
-    """Moving in a window of rows. `window` is the one that the keys move in."""
-
-    window: VirtualList[Any]
-
-    def do_down(self) -> None:
-        """Next row."""
-        self.window.move(1)
-
-    def do_up(self) -> None:
-        """Row before."""
-        self.window.move(-1)
-
-    def do_first(self) -> None:
-        """First row."""
-        self.window.move_first()
-
-    def do_last(self) -> None:
-        """Last row."""
-        self.window.move_last()
-
-    def do_page_down(self) -> None:
-        """A screen on."""
-        self.window.move_page(1)
-
-    def do_page_up(self) -> None:
-        """A screen back."""
-        self.window.move_page(-1)

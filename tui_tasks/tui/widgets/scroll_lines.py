@@ -24,7 +24,7 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
     DEFAULT_CSS = "ScrollLines { height: 1fr; }"
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.first = 0
         self.controllers = (ScrollKeys(self),)

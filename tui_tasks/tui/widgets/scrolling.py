@@ -97,36 +97,3 @@ class ScrollKeys(Controller):
     def do_last(self) -> None:
         """To the last row."""
         self._scrolled.scroll_rows(FAR)
-
-
-class KeyScrolling(Scrolling):
-    """Mixed into an `Actor` that has no cursor: the keys that move one scroll."""
-
-    @property
-    def page_rows(self) -> int:
-        """How many rows a page is: what is shown, less what stays in sight."""
-        raise NotImplementedError
-
-    def do_down(self) -> None:
-        """A row on."""
-        self.scroll_rows(1)
-
-    def do_up(self) -> None:
-        """A row back."""
-        self.scroll_rows(-1)
-
-    def do_page_down(self) -> None:
-        """A page on."""
-        self.scroll_rows(max(1, self.page_rows))
-
-    def do_page_up(self) -> None:
-        """A page back."""
-        self.scroll_rows(-max(1, self.page_rows))
-
-    def do_first(self) -> None:
-        """To the first row."""
-        self.scroll_rows(-FAR)
-
-    def do_last(self) -> None:
-        """To the last row."""
-        self.scroll_rows(FAR)

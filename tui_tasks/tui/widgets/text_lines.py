@@ -65,7 +65,7 @@ class TextLines(LinePainter):
 
     DEFAULT_CSS = "TextLines { height: auto; }"
 
-    def __init__(self, context: Context | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, id=id, classes=classes)
         self._shown: list[Drawn] = []
         self._shown_width = 0
