@@ -2,11 +2,20 @@
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AnswerAsk, DeliverMessages, EditTask, LogTask, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations import (
+    AnswerAsk,
+    DeliverMessages,
+    EditTask,
+    LogTask,
+    NoteStuck,
+    OpenAsk,
+    PauseAgent,
+    SendMessage,
+)
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
 from tui_tasks.core.read import agents
 from tui_tasks.core.read.jobs import queries_jobs
@@ -212,3 +221,32 @@ async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state
         await settle(pilot, "A")
         (line,) = (line for line in shown(app).split("\n") if "you: hello [b]there" in line)
         assert line.rstrip().endswith(state)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan, make_app, size):
+    with Store(with_agents(plan).path) as store:
+        note = NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", at(20, 3))
+        store.commit(note, actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        above = "".join(shown(app).splitlines()[:2])
+        assert "claude-1 the same failure" in above or "1 stuck" in above or "! 1" in above
+        await settle(pilot, "A")
+        assert "the same" in row_of(app, "claude-1")
+        if size[1] > 12 and size[0] > 60:
+            assert "stuck since" in shown(app)
+        # Another process tells that it goes on.
+        by_agent(plan, "system", NoteStuck("claude-1", None))
+        await until(pilot, lambda: "the same" not in shown(app))
+
+
+async def test_the_task_of_one_that_is_stuck_is_given_back_by_one_key(plan, make_app):
+    app = make_app(with_agents(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A", "b")
+        task = queries.task(app.link.db, plan[5])
+        assert (task.status, task.agent) == ("pending", None)
+        await settle(pilot, "b")
+        assert "It is at no task." in said(app)

@@ -42,6 +42,7 @@ LOOKS: Final = {
     "cancelled": _SKIPPED._replace(word="cancelled", letter="c"),
     "overdue": _OVERDUE,
     "quiet": _OVERDUE._replace(word="quiet"),
+    "stuck": _OVERDUE._replace(word="stuck"),
     # Jobs, and what came of their runs.
     "idle": _PENDING._replace(word="waiting", letter="w"),
     "running": _ACTIVE._replace(word="running", letter="r"),

@@ -211,6 +211,15 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("runs", "run_stop", "x", "End the run", "End run", writes=True, needs="run"),
         _a("runs", "run_copy", "y", "Copy the run's output", "Copy", needs="any run"),
         _a("runs", "run_output", "enter,tab", "Output, or back to the runs", "Output"),
+        _a(
+            "agents",
+            "agent_give_back",
+            "b",
+            "Give the agent's task back: pending, and nobody's",
+            "Give back",
+            writes=True,
+            needs="agent",
+        ),
         _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
     )
 }

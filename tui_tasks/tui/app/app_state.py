@@ -9,12 +9,12 @@ from typing import Final
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview, sessions, views
+from tui_tasks.core.read import activity, overview, sessions, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
-from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
+from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
@@ -30,7 +30,7 @@ class AppState:
 
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
-    `held`, how many tasks wait for the human to accept them;
+    `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
     the human `looked`.
@@ -44,6 +44,7 @@ class AppState:
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
         self.held = 0
+        self.stuck: dict[str, Stuck] = {}
         self.active: TaskLine | None = None
         self.active_log: LogEntry | None = None
         self.next_job: tuple[str, int] | None = None
@@ -69,6 +70,8 @@ class AppState:
             self.held = held.count(self._db)
         if changes.touches("ask", "task"):
             self._read_asks()
+        if changes.touches("stuck"):
+            self._read_stuck()
         if changes.touches("job", "run"):
             self.next_job = overview.next_job(self._db)
         self._note_new(entries)
@@ -126,11 +129,15 @@ class AppState:
             return "held"
         return "blocked" if task.blocked else task.status
 
+    def _read_stuck(self) -> None:
+        self.stuck = {one.uid: one for one in activity.stuck_now(self._db)}
+
     def _read_all(self) -> None:
         self.lists = {found.id: found for found in queries.lists(self._db)}
         self._read_asks()
         self._read_active()
         self.held = held.count(self._db)
+        self._read_stuck()
         self.next_job = overview.next_job(self._db)
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
 

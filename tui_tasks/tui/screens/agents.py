@@ -8,10 +8,12 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from tui_tasks.core.operations import EditTask
 from tui_tasks.core.read import agents, messages
 from tui_tasks.core.read.agents import AgentSummary, Word
 from tui_tasks.core.read.messages import Sent
 from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.snapshots import Stuck
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.safe import fit, fit_ends, safe_line
 from tui_tasks.text.times import SECOND, WEEK, age, age_lasts, duration
@@ -33,6 +35,7 @@ AGENT_LOOKS: Final = {
     "working": LOOKS["in_progress"]._replace(word="working"),
     "needs_you": LOOKS["needs_you"],
     "quiet": LOOKS["quiet"],
+    "stuck": LOOKS["stuck"],
     "idle": LOOKS["pending"]._replace(word="idle", letter="o"),
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
 }
@@ -63,8 +66,22 @@ class AgentRoster:
         return AGENT_LOOKS[self.state_of(agent)]
 
     def state_of(self, agent: AgentSummary) -> str:
-        """Its state now, of `AGENT_LOOKS`."""
+        """Its state now, of `AGENT_LOOKS`; that it waits for the human says more than that it is stuck."""
+        stuck = self.stuck(agent)
+        if stuck is not None and stuck.cause != "human" and not agent.paused:
+            return "stuck"
         return agent.state(self._context.clock.now(), self.quiet_after)
+
+    def stuck(self, agent: AgentSummary) -> Stuck | None:
+        """Why it gets nowhere; None where it goes on."""
+        return self._context.state.stuck.get(agent.name)
+
+    def last_word(self, agent: AgentSummary) -> tuple[str, str]:
+        """What stands as its last word, and the colour: why it is stuck, else what it said."""
+        stuck = self.stuck(agent)
+        if stuck is None or agent.paused:
+            return said(agent.word), "$muted"
+        return stuck.text, "$state-overdue"
 
     def state_lasts(self, agent: AgentSummary) -> int | None:
         """In how many microseconds it becomes quiet; None where it is that, or paused."""
@@ -110,7 +127,7 @@ class AgentWindow(VirtualList[AgentSummary]):
         head = (f"{sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted")
         seen = f"{age(row.at, now) if row.at else '-':>4} "
         old = "$muted" if now - row.at > WEEK else ""
-        task = roster.task_of(row)
+        task, (word, color) = roster.task_of(row), roster.last_word(row)
         if width < 60:
             name = fit_ends(row.name, 12)
             room = max(1, width - 4 - 13 - len(seen))
@@ -119,7 +136,7 @@ class AgentWindow(VirtualList[AgentSummary]):
                 head,
                 (mark, state.color),
                 (f" {name} ", old),
-                (fit(told + said(row.word), room), "$muted"),
+                (fit(told + word, room), color),
                 (seen, "$muted"),
             )
         who, word_of_state, about, last = column_widths(width)
@@ -130,7 +147,7 @@ class AgentWindow(VirtualList[AgentSummary]):
             (f" {fit_ends(row.name, who)}", old),
             (fit(state.word, word_of_state), state.color),
             (fit(titled, about - 1) + " ", old),
-            (fit(said(row.word) or "-", last - 1) + " ", "$muted"),
+            (fit(word or "-", last - 1) + " ", color),
             (seen, "$muted"),
         )
 
@@ -172,6 +189,10 @@ class AgentNote(TextLines):
         lines: list[Drawn] = [[(f" {safe_line(agent.name, width - 2)}", "bold")]]
         if agent.paused:
             lines.append([(f" paused: {safe_line(agent.message, width - 10)}", "$state-skipped")])
+        stuck = self._roster.stuck(agent)
+        if stuck is not None and not agent.paused:
+            since = self.context.clock.time_of(stuck.since) if stuck.since is not None else ""
+            lines.append([(f" stuck since {since}: {safe_line(stuck.text, max(8, width - 24))}", "$state-overdue")])
         lines += self._messages(width)
         for word in self._words:
             when = f" {self.context.clock.time_of(word.at)}  "
@@ -252,7 +273,7 @@ class Agents(Overlay):
     def changed(self, changes: Changes) -> None:
         """Take in who spoke."""
         self.window.change(self.listed.take(agents.everyone(self.context.db, self.listed.rows)))
-        if changes.all or changes.touches("task", "list"):
+        if changes.all or changes.touches("task", "list", "stuck"):
             self.window.again()
         self._show()
 
@@ -278,6 +299,17 @@ class Agents(Overlay):
             self.hint(self.hint_of("agent_log", "Log"), self.hint_of("agent_message"), self.hint_of("back", ""))
         else:
             self.hint(*map(self.hint_of, ("agent_log", "agent_message", "agent_pause", "back")))
+
+    async def do_agent_give_back(self) -> None:
+        """Give the task that the agent is at back as pending, and nobody's."""
+        agent = self.agent
+        task = agent.task if agent is not None else None
+        if agent is None or task is None:
+            self.context.say("It is at no task.")
+            return
+        await self.context.link.commit(EditTask(task.uid, {"status": "pending", "agent": None}))
+        number = self.context.numbers.number(task)
+        self.context.say(f"#{number} is pending again; {safe_line(agent.name, 30)} does not hold it any more.")
 
     def do_agent_log(self) -> None:
         """Show the log, of this agent alone."""

@@ -171,6 +171,12 @@ class NowLine(FrameLine):
         if seen.held:
             words = f"{seen.held}" if small else f"{seen.held} filed"
             groups.append(("asks", [(f"{self._mark('held')} {words}", "$state-needs-you")]))
+        # Who waits for the human is told of already.
+        if stuck := [one for one in seen.stuck.values() if one.cause != "human"]:
+            words = f"{len(stuck)}" if small else f"{len(stuck)} stuck"
+            if step <= 1 and len(stuck) == 1:
+                words = f"{safe_line(stuck[0].uid, 16)} {stuck[0].text}"
+            groups.append(("agents", [(f"{self._mark('stuck')} {safe_line(words, 48)}", "$state-overdue")]))
         if seen.failed:
             words = f"{seen.failed:,}" if small else f"{seen.failed:,} failed"
             groups.append(("attention", [(f"{self._mark('failed')} {words}", "$state-failed")]))
