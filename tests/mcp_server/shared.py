@@ -114,5 +114,5 @@ async def served(path: Path, **identity: Any) -> Any:
         conversation = conversations.begin(session)
         async with anyio.create_task_group() as group:
             group.start_soon(conversations.run)
-            yield Served(store, make(lambda: conversation, conversations.changes))
+            yield Served(store, make(lambda: conversation, conversations.changes, session.table))
             group.cancel_scope.cancel()

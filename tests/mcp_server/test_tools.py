@@ -73,16 +73,25 @@ def test_every_tool_is_listed_under_a_name_without_colons_with_a_title_and_what_
 
 
 def test_no_text_over_mcp_names_a_tool_as_the_channel_does_or_one_that_is_not_there(client: Driven) -> None:
-    told = json.dumps([tool.model_dump(mode="json") for tool in listed(client).values()]) + wording.INSTRUCTIONS
+    told = json.dumps([tool.model_dump(mode="json") for tool in listed(client).values()]) + wording.instructions(
+        TABLE.tools
+    )
     assert not re.findall(r"\b(?:control|tasklist|scheduler):\w+", told)
     named = set(re.findall(r"\b(?:control|tasklist|scheduler)_\w+", told))
     assert named <= listed(client).keys()
     assert "JSON line" not in told
-    assert "serve" not in wording.INSTRUCTIONS
+    assert "serve" not in wording.instructions(TABLE.tools)
 
 
 def test_the_instructions_are_under_150_words() -> None:
-    assert len(wording.INSTRUCTIONS.split()) < 150
+    assert len(wording.instructions(TABLE.tools).split()) < 150
+
+
+def test_the_instructions_speak_of_no_tool_that_is_not_there() -> None:
+    few = wording.instructions(selection.select(["todo"]).tools)
+    assert "`ask`" not in few
+    assert "claim" not in few
+    assert "`ask`" in wording.instructions(selection.select(["todo", "ask"]).tools)
 
 
 def test_what_was_likely_meant_is_named_as_mcp_names_it(client: Driven) -> None:

@@ -31,6 +31,7 @@ from tui_tasks.channel.framing import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import DatabaseRefused, ParseError
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import server
@@ -193,12 +194,14 @@ def _error(status: int, code: int, message: str) -> Response:
     return JSONResponse(told, status_code=status)
 
 
-def application(store: Store, identity: Identity, session_of: Callable[[Token], Session], where: Where) -> Starlette:
-    """All that is served; `session_of` makes the session of the agent that a token names."""
+def application(
+    store: Store, identity: Identity, table: Table, session_of: Callable[[Token], Session], where: Where
+) -> Starlette:
+    """All that is served; `session_of` makes the session, with those tools, of the agent that a token names."""
     conversations = Conversations(store, identity)
     speakers = Speakers(conversations, session_of, Tokens(store.path))
     manager = StreamableHTTPSessionManager(
-        app=server.make(speakers.current, conversations.changes, structured=where.structured),
+        app=server.make(speakers.current, conversations.changes, table, structured=where.structured),
         security_settings=where.security(),
         max_request_body_size=MAX_LINE,
         max_sessions=_MOST_SESSIONS,

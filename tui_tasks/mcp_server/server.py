@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 from tui_tasks import __version__
-from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import shown_tools
 from tui_tasks.mcp_server import asking, prompts, resources, sizes
 from tui_tasks.mcp_server.asking import Context
@@ -18,7 +18,7 @@ from tui_tasks.mcp_server.changes import Changes
 from tui_tasks.mcp_server.conversations import Conversation
 from tui_tasks.mcp_server.results import as_data, result_of, text_of
 from tui_tasks.mcp_server.tools import BESIDE, beside, described
-from tui_tasks.mcp_server.wording import INSTRUCTIONS, mcp_name
+from tui_tasks.mcp_server.wording import instructions, mcp_name
 
 # Seconds between two words to a client whose call waits.
 _PROGRESS_SECONDS: Final = 5
@@ -167,14 +167,16 @@ def _result(tool: Tool | None, request: dict[str, Any], reply: dict[str, Any]) -
     return result
 
 
-def make(conversation: Callable[[], Conversation], changes: Changes, *, structured: bool = False) -> Server[Any]:
-    """The SDK's server with all that is offered."""
+def make(
+    conversation: Callable[[], Conversation], changes: Changes, table: Table, *, structured: bool = False
+) -> Server[Any]:
+    """The SDK's server with all that is offered: the tools of a table, and what goes with them."""
     handlers = Handlers(conversation, changes, structured=structured)
     made: Server[Any] = Server(
         "tui-tasks",
         version=__version__,
         title="tui-tasks",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(table.tools),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,

@@ -20,7 +20,7 @@ def run(session: Session, *, structured: bool) -> bool:
     """Serve until the client goes; return whether every reply could be written. `structured`: results are data."""
     conversations = Conversations(session.store, session.identity)
     conversation = conversations.begin(session)
-    served = server.make(lambda: conversation, conversations.changes, structured=structured)
+    served = server.make(lambda: conversation, conversations.changes, session.table, structured=structured)
 
     async def serve() -> None:
         lines = StrictLines()

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import cache
 from typing import Any, Final
 
 from tui_tasks.dialects.table import TABLE
 
-# Under 150 words: a client puts all of it before its model.
-INSTRUCTIONS: Final = """\
-Live task lists that you share with a human, who sees every change at once, and with other agents.
-- Plan in steps. Set a task in_progress when you start it, then done, failed or skipped; log why it failed.
-- Several agents at work: take tasks by claiming them, and send a heartbeat before the lease ends.
-- Decisions that are not yours: `ask` the human. Given a ticket, go on, and read the answer later.
-- A refusal changes nothing and says what is in the way; `paused` means: stop until resumed.
-- A task goes by its uid, the first 6 or more characters of it, or `#3`, its number in the list.
-- Tools that write also take `thoughts` (why you do it; the human reads it), `idempotency_key` (done once however \
-often it is sent) and, for one task, `if_version`.
-"""
+# What a client puts before its model, each line with the tool that it speaks of. Under 150 words.
+_INSTRUCTIONS: Final = (
+    ("", "Live task lists that you share with a human, who sees every change at once, and with other agents."),
+    (
+        "",
+        "- Plan in steps. Set a task in_progress when you start it, then done, failed or skipped; log why it failed.",
+    ),
+    (
+        "control:claim",
+        "- Several agents at work: take tasks by claiming them, and send a heartbeat before the lease ends.",
+    ),
+    ("ask", "- Decisions that are not yours: `ask` the human. Given a ticket, go on, and read the answer later."),
+    ("", "- A refusal changes nothing and says what is in the way; `paused` means: stop until resumed."),
+    ("", "- A task goes by its uid, the first 6 or more characters of it, or `#3`, its number in the list."),
+    (
+        "",
+        "- Tools that write also take `thoughts` (why you do it; the human reads it), `idempotency_key` (done once "
+        "however often it is sent) and, for one task, `if_version`.",
+    ),
+)
+
+
+def instructions(tools: Container[str]) -> str:
+    """What an agent that has those tools is to know before its first call."""
+    return "\n".join(line for tool, line in _INSTRUCTIONS if not tool or tool in tools)
+
+
 # What goes without saying over MCP, where a call has its arguments in one place.
 _ENVELOPE: Final = re.compile(r'[;:] (?:it goes|arguments go) under "arguments"(?:, beside "action"|, as \{[^}]*\})?')
 

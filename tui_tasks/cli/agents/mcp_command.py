@@ -90,6 +90,6 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
         of_agent.read_only = options.read_only or token.read_only
         return session_of(of_agent, store, table)
 
-    app = http.application(store, identity_of(options), session_for, where)
+    app = http.application(store, identity_of(options), table, session_for, where)
     http.run(app, where, lambda url: print(url, flush=True))
     return 0
