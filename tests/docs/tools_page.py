@@ -114,10 +114,14 @@ def _after_table(text: str) -> str:
 
 
 def main() -> int:
-    """Write the page, and the table of costs in the page of MCP."""
+    """Write the page, the table of costs in the page of MCP, the schemas, and the methods of the clients."""
+    from tests.docs import client_tools, schema_page
+
     PAGE.write_text(page())
     before = BILL.read_text()
     BILL.write_text(before[: before.index("| `--tools`")] + bill.text(None) + _after_table(before))
+    schema_page.FILE.write_text(schema_page.text())
+    client_tools.FILE.write_text(client_tools.source())
     print(f"{PAGE}: {sum(1 for tool in TABLE.tools.values() if not tool.human)} tools")
     return 0
 

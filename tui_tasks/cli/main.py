@@ -354,6 +354,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("init", "make this folder a project's, with lists of its own", *_of("admin.init", "init")),
     ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_admin("setup")),
     ("prime", "print what an agent needs to know to start", None, _prime),
+    ("schema", "print the JSON Schemas of the channel", *_of("agents.schema_command", "schema")),
     ("doctor", "check the database, its file, the clock and the settings", *_admin("doctor")),
     ("backup", "copy the database while it is in use", *_admin("backup")),
     ("restore", "put a backup in the place of the database, also while it is in use", *_admin("restore")),

@@ -1,0 +1,1 @@
+"""The clients in Python, against real servers."""
