@@ -215,6 +215,7 @@ class Activity(msgspec.Struct, gc=False):
     background: list[str] = []
     request: str | None = None
     news: dict[str, Any] = {}
+    tool_times: dict[str, list[int]] = {}  # microseconds that each tool took the last times
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -11,7 +12,8 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import agents
+from tui_tasks.core.read import agents, sessions
+from tui_tasks.core.read.sessions import Seen
 from tui_tasks.core.read.stuck import Activity, Cause, Sign, Thresholds, causes
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
@@ -20,6 +22,7 @@ from tui_tasks.core.snapshots import Ask, Stuck, reader
 
 # Of so many newest entries of an agent its signs are taken.
 LOOKED_AT: Final = 200
+_NOT_ENDED: Final = 2**62
 MOST_WAITING: Final = 200
 _MOST_TEXT: Final = 2_000
 
@@ -59,6 +62,7 @@ class _New(msgspec.Struct):
 
 
 _new = msgspec.json.Decoder(_New).decode
+_IS_LIMIT: Final = re.compile(r"limit|overloaded|quota|too many requests|\b(?:429|529)\b", re.IGNORECASE)
 _FAILURES: Final = frozenset({"agent.refused", "tool.failed"})
 
 
@@ -86,7 +90,11 @@ def of_agents(db: Database) -> list[Activity]:
         asks.setdefault(ask.agent, []).append(ask)
     waiting = _waiting(db, at_work)
     found = []
-    for name in sorted((at_work | asks.keys() | waiting.keys()) - paused - vocab.RESERVED_AGENTS):
+    live = {one.session.uid: one for one in sessions.everyone(db, _NOT_ENDED)}
+    for name in sorted((at_work | asks.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
+        if name in live:
+            found.append(_of_session(live[name], _signs(db, name), asks.get(name, [])))
+            continue
         signs = _signs(db, name)
         activity = Activity(agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0)
         # One that has asked and goes on with something else works.
@@ -95,6 +103,29 @@ def of_agents(db: Database) -> list[Activity]:
         elif name in waiting:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
         found.append(activity)
+    return found
+
+
+def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> Activity:
+    """Of an agent that hooks tell of: what runs is known, and whether its turn is over."""
+    at, is_running = seen.activity, seen.state == "working"
+    tool, since = at.tool, at.tool_since or at.last_seen
+    if tool is None and at.background:
+        tool, since = "a background task", at.last_seen
+    found = Activity(
+        agent=seen.session.uid,
+        at_work=is_running,
+        signs=signs,
+        last_seen=at.last_seen,
+        tool=tool,
+        tool_since=since,
+        tool_times=tuple(at.tool_times.get(tool or "", ())),
+    )
+    if asks:
+        return _asking(found, asks[0])
+    if seen.state == "failed" and _IS_LIMIT.search(message := seen.session.last_message or ""):
+        about = next(iter(message.strip().splitlines()), "")[:_MOST_TEXT]
+        return msgspec.structs.replace(found, waits_for="limit", waits_since=at.last_seen, waits_about=about)
     return found
 
 

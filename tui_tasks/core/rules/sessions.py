@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
 MAX_ERROR: Final = 2_000
+MOST_TIMES: Final = 20
+"""How often it is kept how long a tool took."""
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
 _REPLACED: Final = "its process has begun another session"
 
@@ -156,7 +158,7 @@ def _keep(tx: Transaction, activity: Activity) -> None:
     tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
     values = {name: getattr(activity, name) for name in _ACTIVITY}
     values |= {"busy": int(activity.busy)}
-    values |= {name: _encode(values[name]).decode() for name in ("background", "news")}
+    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times")}
     tx.db.run(_PUT_ACTIVITY, values)
 
 
@@ -380,6 +382,9 @@ class _Hearing:
 
     def _end_tool(self) -> None:
         activity = self._activity
+        if activity.tool is not None and activity.tool_since is not None:
+            times = [*activity.tool_times.get(activity.tool, []), max(0, self._at - activity.tool_since)]
+            activity.tool_times = {**activity.tool_times, activity.tool: times[-MOST_TIMES:]}
         activity.tool = activity.tool_since = activity.call = None
         # What comes late, when the turn is over, is about no tool that runs.
         activity.busy = not self._is_in_turn

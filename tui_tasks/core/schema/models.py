@@ -465,6 +465,7 @@ class ActivityRow(Model):
     background = JsonField(default="[]")  # the ids of subagents that run
     request = TextField(null=True)  # the key of what it asked for last, until something else comes
     news = JsonField(default="{}")
+    tool_times = JsonField(default="{}")  # how long each tool took of late
 
     class Meta:
         table_name = "activity"
