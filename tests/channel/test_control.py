@@ -50,6 +50,20 @@ def test_hello_tells_what_an_agent_needs_to_start(talk):
     assert tools["tasklist:get_task_in_progress"]["input_schema"]["properties"] == {}
 
 
+def test_hello_is_brief_and_tells_those_tools_whole_that_are_asked_for(talk):
+    brief = {tool["name"]: tool for tool in talk.ok("control:hello")["tools"]}
+    whole = {tool["name"]: tool for tool in talk.ok("control:hello", tools="all")["tools"]}
+    some = {tool["name"]: tool for tool in talk.ok("control:hello", tools=["ask", "claim"])["tools"]}
+    assert brief.keys() == whole.keys() == some.keys()
+    assert len(json.dumps(list(brief.values()))) < 0.7 * len(json.dumps(list(whole.values())))
+    assert (some["ask"], some["control:heartbeat"]) == (whole["ask"], whole["control:heartbeat"])
+    assert some["todo"] == brief["todo"] != whole["todo"]
+    assert brief["todo"]["input_schema"]["required"] == whole["todo"]["input_schema"]["required"]
+    refused = talk.refused("control:hello", tools=["aks"])
+    assert (refused["code"], refused["data"]) == ("invalid_argument", {"argument": "tools"})
+    assert "no tool or dialect 'aks'; did you mean" in refused["message"]
+
+
 def test_control_task_shows_every_field(talk):
     uid = add(talk)
     shown = task(talk, uid)

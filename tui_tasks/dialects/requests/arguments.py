@@ -348,14 +348,17 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
     return inlined
 
 
+_WORDS: Final = frozenset({"description", "default", "additionalProperties"})
+
+
 def without_words(part: Any) -> Any:
-    """A schema without its descriptions."""
+    """A schema in brief: without its descriptions, its defaults, and that nothing else is taken."""
     if isinstance(part, list):
         return [without_words(item) for item in part]
     if not isinstance(part, dict):
         return part
-    # A description that is no text is a property of that name.
-    return {key: without_words(value) for key, value in part.items() if key != "description" or isinstance(value, dict)}
+    # A property of such a name is described by an object.
+    return {key: without_words(value) for key, value in part.items() if key not in _WORDS or isinstance(value, dict)}
 
 
 def _strict(part: dict[str, Any]) -> dict[str, Any]:
