@@ -317,5 +317,14 @@ class Undo(Operation, frozen=True):
     within: str | None = None
 
 
+class TakeBack(Operation, frozen=True):
+    """Take back changes of anybody, for the human, as one change; in the order given, the newest first.
+
+    Result: (how many were taken back, (change, why not) of each of the others).
+    """
+
+    changes: tuple[int, ...]
+
+
 class Redo(Operation, frozen=True):
     """Take back the speaker's newest undo, where nothing was changed since. Result: as `Undo`."""

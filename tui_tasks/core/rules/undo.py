@@ -12,7 +12,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.operations import Redo, Undo
+from tui_tasks.core.operations import Redo, TakeBack, Undo
 from tui_tasks.core.operations_jobs import DeleteJob
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.jobs import queries_jobs
@@ -111,6 +111,29 @@ def _is_within(db: Database, change: int, list_uid: str) -> bool:
     return True
 
 
+@rule(TakeBack)
+def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str], ...]]:
+    """Take back each change that still stands; one whose tasks others have changed since is left, and told of."""
+    taken, kept = 0, []
+    for change in op.changes:
+        before = tx.entries
+        try:
+            if not stands(tx.db, change):
+                raise Conflict("it has been taken back already")
+            parts = _parts_of(tx, change)
+            for seq in parts.seqs:
+                _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
+            _invert(tx, change, parts)
+        except (Conflict, NotFound) as refused:
+            if tx.entries != before:
+                raise
+            tx.undoes = None
+            kept.append((change, refused.message))
+        else:
+            taken += 1
+    return taken, tuple(kept)
+
+
 @rule(Redo)
 def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
     """Take back the newest undo that stands, unless something was changed after it."""
@@ -134,7 +157,33 @@ class _Places(NamedTuple):
     ranks: Reranks
 
 
+class _Parts(NamedTuple):
+    """The entries of a change that an undo inverts, and where the change has put tasks."""
+
+    seqs: list[int]
+    kinds: frozenset[str]
+    last: int
+    places: _Places
+
+
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
+    parts = _parts_of(tx, change)
+    if tx.in_steps and len(parts.seqs) > _SOON_DONE:
+        # What has to be refused is refused before anybody sees a part of it.
+        for seq in parts.seqs:
+            _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
+            tx.pause()
+    _invert(tx, change, parts)
+    return parts.last, change
+
+
+def _parts_of(tx: Transaction, change: int) -> _Parts:
+    """Return what an undo of a change inverts.
+
+    Raises:
+        Conflict: the change was compacted away.
+        NotFound: there is nothing of it to invert.
+    """
     base = compaction.base(tx.db)
     if base is not None and change <= base.last:
         # Some of it may still be there.
@@ -144,8 +193,8 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     kinds: set[str] = set()
     last = change
     places = _Places({}, Reranks(tx.db, change))
-    for parts in journal.of_change(tx.db, change):
-        for part in parts:
+    for page in journal.of_change(tx.db, change):
+        for part in page:
             last = part.seq
             if part.kind in vocab.UNDOABLE:
                 seqs.append(part.seq)
@@ -155,23 +204,21 @@ def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
         tx.pause()
     if not seqs:
         raise NotFound("change", str(change))
-    if tx.in_steps and len(seqs) > _SOON_DONE:
-        # What has to be refused is refused before anybody sees a part of it.
-        for seq in seqs:
-            _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
-            tx.pause()
+    return _Parts(seqs, frozenset(kinds), last, places)
+
+
+def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
     # Whoever looks on sees a list that was cleared come back from its beginning.
-    backwards = kinds != {"task.deleted"}
+    backwards = parts.kinds != {"task.deleted"}
     before, tx.undoes = tx.entries, change
-    for seq in reversed(seqs) if backwards else seqs:
+    for seq in reversed(parts.seqs) if backwards else parts.seqs:
         entry = journal.entry(tx.db, seq)
         _refuse_if_touched(tx, entry, change)
-        _INVERSES[entry.entity](tx, entry, places)
+        _INVERSES[entry.entity](tx, entry, parts.places)
         tx.pause()
     tx.undoes = None
     if tx.entries == before:
-        raise Conflict(f"what change {change} made is used by others since", seq=last)
-    return last, change
+        raise Conflict(f"what change {change} made is used by others since", seq=parts.last)
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:

@@ -136,6 +136,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("tasks", "filter", "slash", "Filter as you type", "Filter"),
         _a("tasks", "new", "n", "New task below", "New", writes=True),
         _a("tasks", "new_above", "N", "New task above", writes=True),
+        _a("tasks", "take_back", "U", "Take back what was deleted last here, whoever did it", "Take back", writes=True),
         _a("tasks", "edit", "e", "Edit the task here", "Edit", writes=True, needs="task"),
         _a("tasks", "edit_in_editor", "E", "Edit the task in $EDITOR", writes=True, needs="task"),
         _a(
@@ -167,6 +168,15 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("log", "log_open", "enter", "Open the entry with its reasons; again: its task", "Open task", needs="entry"),
         _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter"),
         _a("log", "log_copy", "y", "Copy the entry", "Copy", needs="entry"),
+        _a(
+            "log",
+            "log_take_back",
+            "U",
+            "Take back this change, whoever made it",
+            "Take back",
+            writes=True,
+            needs="entry",
+        ),
         _a("log", "log_compact", "C", "Compact the journal: drop its oldest entries", writes=True),
         _a("log", "log_export", "E", "Export what is shown: Markdown or JSON lines", "Export"),
         _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),

@@ -18,6 +18,7 @@ from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import WIDE, ColumnSpec
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
@@ -34,6 +35,7 @@ class CardRows(VirtualList[Card], can_focus=False):
         self.is_current = False
         """Whether keys are about this column: it alone shows its cursor."""
         self._number = number
+        self._emptied = EmptiedNote(context)
         # The lines of the card that is being drawn.
         self._lines: list[list[Part]] = []
 
@@ -97,8 +99,10 @@ class CardRows(VirtualList[Card], can_focus=False):
         found = self.context.state.current_list
         if found is None or found.total or self.context.link.read_only:
             return [("   nothing here", "$muted")] if line == 0 else ()
+        emptied, key = self._emptied.short(), self.context.keymap.key_of("take_back")
         words: dict[int, list[Part]] = {
-            0: [("   No tasks yet.", "")],
+            0: [(f"   {emptied or 'No tasks yet'}.", "")],
+            1: [(f"   {key}", "$changed"), ("  bring them back", "$muted")] if emptied else [],
             2: [(f"   {self.context.keymap.key_of('new')}", "$changed"), ("  add one", "$muted")],
         }
         return words.get(line, ())

@@ -12,9 +12,11 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
+from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine, Rule
@@ -38,6 +40,11 @@ class TaskRows(VirtualList[TaskLine]):
     """Tasks, a line each."""
 
     is_filtered = False
+
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
+        self._emptied = EmptiedNote(context)
+
     """Whether a filter is why there are no rows."""
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
@@ -110,7 +117,12 @@ class TaskRows(VirtualList[TaskLine]):
         ]
         if context.link.read_only:
             ways = [(f"{palette} list", "another list")]
-        lines: list[Sequence[Part]] = [(), [("   No tasks yet.", "bold")], ()]
+        emptied = self._emptied.text()
+        if (lasts := self._emptied.lasts()) is not None:
+            self.lasts(lasts)
+        lines: list[Sequence[Part]] = [(), [(f"   {emptied or 'No tasks yet'}.", "bold")], ()]
+        if emptied:
+            ways = [(context.keymap.key_of("take_back"), "bring them back"), *ways[:2]]
         lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
         lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(context.link.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()

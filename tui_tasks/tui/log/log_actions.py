@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import compaction
+from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.core.store import Store
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.app.take_back import take_back_entry
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
 from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export, Stopped
 
@@ -30,15 +32,29 @@ _TELL_EVERY: Final = 0.5
 class LogActions(Controller):
     """Exports what a log pane shows, one file at a time, and compacts the journal.
 
-    `only` returns the filter of the pane; `on_compacted` is called once entries were dropped.
+    `only` returns the filter of the pane, `entry_here` the entry under the cursor; `on_compacted` is called once
+    entries were dropped.
     """
 
-    def __init__(self, context: Context, only: Callable[[], Filter], on_compacted: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        only: Callable[[], Filter],
+        entry_here: Callable[[], LogLine | None],
+        on_compacted: Callable[[], None],
+    ) -> None:
         self._context = context
+        self._entry_here = entry_here
         self._only = only
         self._on_compacted = on_compacted
         # Set to end the export that is being written.
         self._stop: threading.Event | None = None
+
+    async def do_log_take_back(self) -> None:
+        """Take back the change of the entry under the cursor, whoever made it."""
+        entry = self._entry_here()
+        if entry is not None:
+            await take_back_entry(self._context, entry.seq)
 
     # Compaction
 

@@ -98,7 +98,7 @@ class LogPane(Pane):
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
         self._rule = LogRule(context)
         self._entry = EntryDetail(context)
-        self._actions = LogActions(context, lambda: self.only, lambda: self._show(self.only))
+        self._actions = LogActions(context, lambda: self.only, lambda: self.row_list.row, lambda: self._show(self.only))
         self.controllers = (RowMoves(lambda: self.row_list), self._actions)
 
     def compose(self) -> ComposeResult:

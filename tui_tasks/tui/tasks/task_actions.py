@@ -46,6 +46,12 @@ class TaskActions(Controller):
     def _named(tasks: Sequence[Task]) -> str:
         return f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
 
+    async def do_take_back(self) -> None:
+        """Take back the newest deletion in the list on screen, whoever made it."""
+        from tui_tasks.tui.app.take_back import take_back_deletion
+
+        await take_back_deletion(self._context)
+
     # Status
 
     async def do_status(self) -> None:

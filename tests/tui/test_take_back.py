@@ -1,0 +1,109 @@
+"""Taking back what anybody did: from the log, and the deletions in the list on screen."""
+
+import pytest
+
+from tests.core.job_steps import replayed, tables
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.logs import log_of
+from tests.tui.plan import NOW
+from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, OpenAsk, Redo, TakeBack
+from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+
+
+def live(plan):
+    with Store(plan.path) as store:
+        return [task.uid for task in queries.tasks(store.db, queries.list_by_uid(store.db, plan.list_uid, "plan").id)]
+
+
+def sound(plan):
+    with Store(plan.path) as store:
+        assert replayed(store) == tables(store.db)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_back(plan, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        by_agent(plan, "rogue", ClearList(plan.list_uid))
+        await until(pilot, lambda: "rogue deleted 9 tasks here" in shown(app))
+        assert "No tasks yet" not in shown(app)
+        await settle(pilot, "U")
+        assert "9 deleted: Inventory GA usage" in " ".join(shown(app).split())
+        await settle(pilot, "n")
+        assert live(plan) == []
+        await settle(pilot, "U", "y")
+        assert live(plan) == plan.uids
+        assert "Taken back" in shown(app)
+        await settle(pilot, "ctrl+r")
+        assert live(plan) == []
+    sound(plan)
+
+
+async def test_a_board_that_was_emptied_says_so_too(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        by_agent(plan, "rogue", ClearList(plan.list_uid))
+        await until(pilot, lambda: "rogue deleted 9" in shown(app))
+        await settle(pilot, "U", "y")
+        assert live(plan) == plan.uids
+
+
+async def test_from_the_log_the_change_of_an_entry_is_taken_back_whoever_made_it(plan, make_app):
+    by_agent(plan, "rogue", EditTask(plan[5], {"name": "Vandalised", "priority": 1}))
+    by_agent(plan, "claude-1", AddTask("Later", plan.list_uid))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "k")
+        assert log_of(app).row_list.row.actor == "rogue"
+        await settle(pilot, "U")
+        assert "Take back what rogue did: 1 change: Vandalised?" in shown(app)
+        await settle(pilot, "y")
+    with Store(plan.path) as store:
+        assert queries.task(store.db, plan[5]).name == "Ship auth flow"
+    sound(plan)
+
+
+async def test_what_others_have_changed_since_is_left_and_told(plan, make_app):
+    by_agent(plan, "rogue", EditTask(plan[5], {"name": "Vandalised"}))
+    by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Mended"}))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "k", "U", "y")
+        assert "Nothing was taken back" in shown(app)
+        assert "claude-1 has changed task #5" in shown(app)
+    with Store(plan.path) as store:
+        assert queries.task(store.db, plan[5]).name == "Mended"
+
+
+async def test_an_entry_that_changed_nothing_to_go_back_to_says_so(plan, make_app):
+    by_agent(plan, "claude-1", OpenAsk("Which?", (), None, None))
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "U")
+        assert "Nothing of this can be taken back" in shown(app)
+
+
+def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan):
+    by_agent(plan, "rogue", EditTask(plan[5], {"name": "One"}))
+    by_agent(plan, "rogue", EditTask(plan[5], {"name": "Two"}), AddTask("Spam", plan.list_uid))
+    by_agent(plan, "claude-1", DeleteTask(plan[6]))
+    by_agent(plan, "rogue", DeleteTask(plan[7]))
+    with Store(plan.path) as store:
+        changes = standing_changes.of_agent(store.db, "rogue", 0)
+        assert changes == sorted(changes, reverse=True)
+        assert len(changes) == 3
+        ((taken, kept),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
+        assert (taken, kept) == (3, ())
+        assert queries.task(store.db, plan[5]).name == "Ship auth flow"
+        assert queries.any_task(store.db, plan[6]).deleted
+        assert not queries.any_task(store.db, plan[7]).deleted
+        ((again, left),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
+        assert (again, [change for change, _ in left]) == (0, changes)
+        store.commit(Redo(), actor="human", now=NOW)
+        assert queries.task(store.db, plan[5]).name == "Two"
+        assert queries.any_task(store.db, plan[7]).deleted
+        assert replayed(store) == tables(store.db)

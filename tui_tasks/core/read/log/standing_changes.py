@@ -1,0 +1,99 @@
+"""Changes that can be taken back: what each did, an agent's since an instant, the last deletion in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.models import TaskRow
+
+MOST_NAMES: Final = 3
+MOST_CHANGES: Final = 1_000
+"""So many changes of one agent are taken back at a time."""
+
+# Entries from the newest that are looked through: others may have written millions since.
+_OF_LATE: Final = 5_000
+
+
+class Summary(NamedTuple):
+    """What changes did, as a person is told before they are taken back.
+
+    Attributes:
+        actors: whose they are.
+        entries: how many entries they have that an undo takes back.
+        deleted: how many tasks they deleted.
+        names: the first names of the tasks that they are about.
+    """
+
+    actors: tuple[str, ...]
+    entries: int
+    deleted: int
+    names: tuple[str, ...]
+
+
+class Deletion(NamedTuple):
+    """The newest deletion in a list: whose, when (microseconds), its change, and how many tasks went with it."""
+
+    change: int
+    actor: str
+    at: int
+    tasks: int
+
+
+_newest = (
+    J.select(J.seq, J.change, J.actor, J.at, J.kind, J.task).order_by(J.seq.desc()).limit(_OF_LATE).alias("newest")
+)
+_LAST_DELETION: Final = Statement(
+    TaskRow.select(_newest.c.change, _newest.c.actor, _newest.c.at)
+    .join(_newest, on=(_newest.c.task == TaskRow.uid))
+    .where((_newest.c.kind == "task.deleted") & (TaskRow.list_id == slot("list")) & (TaskRow.deleted == SQL("1")))
+    .order_by(_newest.c.seq.desc())
+    .limit(1)
+)
+_OF_AGENT: Final = Statement(
+    J.select(J.change, J.kind, J.undoes)
+    .where((J.actor == slot("actor")) & (J.at >= slot("since")))
+    .order_by(J.seq.desc())
+    .limit(slot("limit"))
+)
+
+
+def summary(db: Database, changes: Sequence[int]) -> Summary:
+    """Return what changes did."""
+    actors: dict[str, None] = {}
+    tasks: dict[str, None] = {}
+    entries = deleted = 0
+    for change in changes:
+        actors[journal.entry(db, change).actor] = None
+        for page in journal.of_change(db, change):
+            for part in page:
+                if part.kind in vocab.UNDOABLE:
+                    entries += 1
+                    deleted += part.kind == "task.deleted"
+                    if part.task is not None and len(tasks) < MOST_NAMES:
+                        tasks[part.task] = None
+    found = (queries.any_task(db, uid) for uid in tasks)
+    return Summary(tuple(actors), entries, deleted, tuple(task.name for task in found if task is not None))
+
+
+def last_deletion(db: Database, list_id: int) -> Deletion | None:
+    """Return the newest deletion of a task of a list that has not come back; None where there is none of late."""
+    row = db.one(_LAST_DELETION, list=list_id)
+    if row is None:
+        return None
+    change, actor, at = row
+    return Deletion(change, actor, at, summary(db, [change]).deleted)
+
+
+def of_agent(db: Database, agent: str, since: int) -> list[int]:
+    """Return an agent's changes since an instant (microseconds), the newest first, without undos."""
+    rows = db.all(_OF_AGENT, actor=agent, since=since, limit=_OF_LATE)
+    found = dict.fromkeys(change for change, kind, undoes in rows if undoes is None and kind in vocab.UNDOABLE)
+    return list(found)[:MOST_CHANGES]

@@ -1,0 +1,38 @@
+"""What an empty list says of who emptied it."""
+
+from __future__ import annotations
+
+from tui_tasks.core.read.log.standing_changes import Deletion, last_deletion
+from tui_tasks.text.times import age_lasts, ago, count
+from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.screens.agent_text import who
+
+
+class EmptiedNote:
+    """Tells of the last deletion in the list on screen; read once for each state of the journal."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._read_at: tuple[int, int] | None = None
+        self._found: Deletion | None = None
+
+    def text(self) -> str:
+        """Return `rogue deleted 24 tasks here 9m ago`; nothing where no task was deleted of late."""
+        found, now = self._deletion(), self._context.clock.now()
+        return f"{who(found.actor)} deleted {count(found.tasks, 'task')} here {ago(found.at, now)}" if found else ""
+
+    def short(self) -> str:
+        """Return `rogue deleted 24`, for a column of the board."""
+        found = self._deletion()
+        return f"{who(found.actor)} deleted {found.tasks:,}" if found else ""
+
+    def lasts(self) -> int | None:
+        """Return for how many microseconds the text stays true; None where there is none."""
+        found = self._deletion()
+        return age_lasts(found.at, self._context.clock.now()) if found else None
+
+    def _deletion(self) -> Deletion | None:
+        now = (self._context.link.seq, self._context.state.list_id)
+        if now != self._read_at:
+            self._read_at, self._found = now, last_deletion(self._context.db, self._context.state.list_id)
+        return self._found
