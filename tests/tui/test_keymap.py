@@ -70,7 +70,7 @@ def test_keys_are_written_as_people_write_them(written, named):
 
 
 def test_unknown_ids_empty_keys_and_clashes_are_told():
-    wrong = keymap.wrong({"nope": "x", "new": "", "undo": "d", "redo": "U"})
+    wrong = keymap.wrong({"nope": "x", "new": "", "undo": "d", "redo": "Y"})
     assert set(wrong) == {"nope", "new", "undo"}
     assert "delete" in wrong["undo"]
 
