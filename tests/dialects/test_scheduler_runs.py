@@ -161,6 +161,19 @@ def test_a_wait_ends_with_the_run_and_gives_its_result(talk):
     assert talk.ok("scheduler:wait_for_task", uuid=job["uuid"]) == expected
 
 
+def test_a_wait_for_a_run_that_fails_says_why_beside_the_result(talk):
+    job = adhoc(talk, dedicated_context=True)
+    run = talk.ok("scheduler:run_task", uuid=job["uuid"])
+    talk.lines({"id": 1, "tool": "scheduler:wait_for_task", "args": {"uuid": job["uuid"]}})
+    begin(talk, run["run_id"])
+    end(talk, run["run_id"], "error", "no network")
+    (reply,) = settled(talk)
+    why = f"run {run['run_id']} ended as error (exit status 1): no network"
+    assert (reply["result"]["outcome"], reply["note"]) == ("error", why)
+    for tool in ("scheduler:wait_for_task", "scheduler:show_task"):
+        assert talk.one({"tool": tool, "args": {"uuid": job["uuid"]}})["note"] == why
+
+
 def test_a_wait_goes_on_through_retries(talk):
     job = adhoc(talk, dedicated_context=True)
     talk.ok("scheduler:update_task", uuid=job["uuid"], retries=1, retry_delay=5)
