@@ -207,7 +207,7 @@ def test_an_answer_to_another_request_allows_nothing(tmp_path: Path) -> None:
         name = (human.ask().request or {})["answer"]
         with folder.Folder(f"{db}-hooks", make=False) as beside:
             bound_to = answer_file.request_hash(permission(cwd="/elsewhere"))
-            assert answer_file.send(beside, name, bound_to, b'{"decision": "allow"}')
+            assert answer_file.send(beside, name, bound_to, b'{"allow": true}')
         assert ends_silently(process)
 
 

@@ -24,15 +24,15 @@ def request_hash(body: bytes) -> str:
 
 
 def take(answers: Folder, name: str, body: bytes) -> bytes:
-    """What was answered to a payload, for the hook that has waited under that name; empty where nothing was."""
+    """What was decided on a payload, for the hook that has waited under that name; empty where nothing was."""
     taken = f".{name}.taken"
     if not answers.rename(name + _SUFFIX, taken):
         return b""
     try:
-        bound_to, _, output = answers.read(taken).partition(b"\n")
+        bound_to, _, decision = answers.read(taken).partition(b"\n")
     finally:
         answers.remove(taken)
-    return output if bound_to.decode(errors="replace") == request_hash(body) else b""
+    return decision if bound_to.decode(errors="replace") == request_hash(body) else b""
 
 
 def waiting(folder: Folder) -> list[str]:
@@ -63,8 +63,8 @@ def _made_at(answers: Folder, name: str) -> float:
         return time.time()
 
 
-def send(folder: Folder, name: str, bound_to: str, output: bytes) -> bool:
-    """Give the hook that waits under that name what it is to print; empty: nothing. False where none waits any more.
+def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
+    """Tell the hook that waits under that name what was decided; empty: nothing. False where none waits any more.
 
     Raises:
         OSError: it cannot be written.
@@ -74,15 +74,15 @@ def send(folder: Folder, name: str, bound_to: str, output: bytes) -> bool:
     except FileNotFoundError:
         return False
     with answers:
-        if output:
-            answers.write(name + _SUFFIX, bound_to.encode() + b"\n" + output)
+        if decision:
+            answers.write(name + _SUFFIX, bound_to.encode() + b"\n" + decision)
         try:
             pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             # Where this rename is too late, the hook has taken the answer after all.
             is_back = answers.rename(name + _SUFFIX, f".{name}.late")
             answers.remove(f".{name}.late")
-            return bool(output) and not is_back
+            return bool(decision) and not is_back
         try:
             os.write(pipe, b"!")
         except OSError:

@@ -1,6 +1,7 @@
-"""From the human's answer to a program's request to what its hook prints (docs: protocol, section 10).
+"""From the human's answer to a program's request to what its hook is told (docs: protocol, section 10).
 
-Only the option that says so allows; whatever else the human has answered denies, with those words.
+Only the option that says so allows; whatever else the human has answered denies, with those words. What the program
+asked and suggested is taken by the hook from its own payload: what is kept of that here may be shortened.
 """
 
 from __future__ import annotations
@@ -10,46 +11,29 @@ from typing import Any
 from tui_tasks.core.rules.asks import option_text
 from tui_tasks.core.rules.request_text import ALLOW, DENY, always_text
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks import answer_file, forms
+from tui_tasks.hooks import answer_file
 from tui_tasks.hooks.folder import Folder, path_of
 
+Decision = dict[str, Any]
 
-def printed(ask: Ask) -> bytes:
-    """What the hook prints for a request that the human has answered; nothing where it takes no such answer."""
+
+def decision(ask: Ask) -> Decision | None:
+    """What the human has decided on a request: see `answer_forms.formed`. None where nothing was."""
     request, answer = ask.request or {}, ask.answer
     if answer is None:
-        return b""
-    form = _answers(request, answer) if request.get("kind") == "question" else _permission(request, answer)
-    return b"" if form is None else forms.encoded(form)
-
-
-def _permission(request: dict[str, Any], answer: str) -> forms.Form | None:
-    program, own_id = request["program"], request.get("id")
+        return None
+    if request.get("kind") == "question":
+        lines = [line.strip() for line in answer.splitlines() if line.strip()]
+        return {"answer": answer, "lines": lines}
     suggestions = request.get("suggestions")
-    chosen = [
-        one for one in (suggestions if isinstance(suggestions, list) else []) if answer == option_text(always_text(one))
-    ]
+    suggestions = suggestions if isinstance(suggestions, list) else []
+    chosen = [at for at, one in enumerate(suggestions) if answer == option_text(always_text(one))]
     if answer != ALLOW and not chosen:
         words = answer.removeprefix(DENY).removeprefix(":").strip() if answer.startswith(DENY) else answer
-        return forms.permission(program, own_id, allow=False, words=words)
-    return forms.permission(
-        program,
-        own_id,
-        allow=True,
-        # Where two suggestions read alike, it is not known which was meant: this once is.
-        always=chosen[0] if len(chosen) == 1 else None,
-        updated_input=request.get("updated_input"),
-    )
-
-
-def _answers(request: dict[str, Any], answer: str) -> forms.Form | None:
-    questions = request.get("questions")
-    questions = questions if isinstance(questions, list) else []
-    given = [line.strip() for line in answer.splitlines() if line.strip()] if len(questions) > 1 else [answer]
-    if len(given) != max(1, len(questions)):
-        # Not every question has an answer of its own: the program gets all of it as the answer to each.
-        given = [answer] * len(questions)
-    return forms.answers(request["program"], request.get("id"), questions, given)
+        return {"allow": False, "words": words}
+    # Where two suggestions read alike, it is not known which was meant: this once is.
+    always = chosen[0] if len(chosen) == 1 else None
+    return {"allow": True, "always": always, "updated_input": request.get("updated_input")}
 
 
 def why_unanswerable(database: str, ask: Ask) -> str | None:

@@ -8,8 +8,9 @@ import json
 import os
 import select
 import time
+from typing import Any
 
-from tui_tasks.hooks import answer_file, payload_file, presence
+from tui_tasks.hooks import answer_file, answer_forms, forms, payload_file, presence
 from tui_tasks.hooks.folder import Folder
 
 # Seconds between looks at whether somebody is still there to answer, and to be answered.
@@ -20,7 +21,8 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
     """Wait for the human where that can be of use, and print the answer; whether the payload is in the spool now."""
     program = str(head["program"])
     wait = presence.longest_wait(folder, program)
-    if not wait or not is_request(program, body):
+    payload = _request(program, body)
+    if not wait or payload is None:
         return False
     with Folder(answer_file.FOLDER, make=True, inside=folder) as answers:
         name = f"{time.time_ns()}-{os.getpid()}"
@@ -33,26 +35,28 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
         finally:
             # From here on whoever answers finds that it is too late; an answer that was in time is there.
             answers.remove(name)
-        output = answer_file.take(answers, name, body)
-    while output:
-        output = output[os.write(1, output) :]
+        decision = answer_file.take(answers, name, body)
+    if decision and (form := answer_forms.formed(program, payload, json.loads(decision))) is not None:
+        forms.printed(form)
     return True
 
 
-def is_request(program: str, body: bytes) -> bool:
-    """Whether a payload asks the human something that a hook of that program can answer."""
+def _request(program: str, body: bytes) -> dict[str, Any] | None:
+    """A payload that asks the human something that a hook of that program can answer; None for any other."""
     try:
         payload = json.loads(body)
     except ValueError:
-        return False
+        return None
     if not isinstance(payload, dict):
-        return False
-    if program == "opencode":
-        return payload.get("type") in ("permission.asked", "question.asked")
+        return None
     event = payload.get("hook_event_name")
-    if program == "gemini":
-        return event == "BeforeTool" and payload.get("tool_name") == "ask_user"
-    return bool(event == "PermissionRequest")
+    if program == "opencode":
+        asks = payload.get("type") in ("permission.asked", "question.asked")
+    elif program == "gemini":
+        asks = event == "BeforeTool" and payload.get("tool_name") == "ask_user"
+    else:
+        asks = event == "PermissionRequest"
+    return payload if asks else None
 
 
 def _wait(folder: Folder, program: str, pipe: int, wait: float) -> None:

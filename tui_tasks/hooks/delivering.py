@@ -77,7 +77,7 @@ def _hold(folder: Folder, box: Folder, program: str, event: str) -> bool:
         time.sleep(_LOOK)
         if mailbox.PAUSE not in box.names():
             return False
-    _print(form)
+    forms.printed(form)
     return True
 
 
@@ -92,14 +92,8 @@ def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], 
     is_printed = False
     try:
         if claimed:
-            _print(formed("\n\n".join(text for _, text in claimed)) or {})
+            forms.printed(formed("\n\n".join(text for _, text in claimed)) or {})
             is_printed = True
     finally:
         mailbox.settle(box, claimed, printed=is_printed)
     return is_printed
-
-
-def _print(form: forms.Form) -> None:
-    output = forms.encoded(form)
-    while output:
-        output = output[os.write(1, output) :]

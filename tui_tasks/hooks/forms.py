@@ -1,6 +1,7 @@
 """What each program takes from its hooks, in its own form (docs: protocol, section 10): one JSON object, or nothing."""
 
 import json
+import os
 from typing import Any
 
 Form = dict[str, Any]
@@ -37,9 +38,15 @@ TURN_EDGES = {
 }
 
 
-def encoded(form: Form) -> bytes:
-    """A form as it is printed: one line, in ASCII, so that any locale of the program's takes it."""
-    return json.dumps(form).encode() + b"\n"
+def printed(form: Form) -> None:
+    """Print a form: one line, in ASCII, whatever the program's locale.
+
+    Raises:
+        OSError: it could not be printed.
+    """
+    output = json.dumps(form).encode() + b"\n"
+    while output:
+        output = output[os.write(1, output) :]
 
 
 def context(program: str, event: str, text: str) -> Form | None:
@@ -74,53 +81,3 @@ def stop(program: str, event: str, why: str) -> Form | None:
     if program == "opencode":
         return {"refuse": why, "abort": True} if event != MAILBOX else {"abort": True}
     return {"continue": False, "stopReason": why}
-
-
-def permission(
-    program: str,
-    request: str | None,
-    *,
-    allow: bool,
-    words: str = "",
-    always: Any = None,
-    updated_input: Any = None,
-) -> Form | None:
-    """Allow a tool, or deny it with the human's words; None where the program takes no such answer.
-
-    Args:
-        program: whose form it is.
-        request: the program's own id of the request, where it has one.
-        allow: whether the tool may run.
-        words: why not.
-        always: what the program suggested to allow from now on, and the human has chosen.
-        updated_input: the tool's input as the human has edited it.
-    """
-    if program == "opencode":
-        reply: Form = {"id": request, "reply": ("always" if always else "once") if allow else "reject"}
-        return {"permission": reply | ({"message": words} if words and not allow else {})}
-    if program == "gemini":
-        return None
-    if not allow:
-        decision: Form = {"behavior": "deny", "message": words or "The human denied this."}
-    else:
-        decision = {"behavior": "allow"}
-        if program == "claude" and updated_input is not None:
-            decision["updatedInput"] = updated_input
-        if program == "claude" and always is not None:
-            decision["updatedPermissions"] = [always]
-    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
-
-
-def answers(program: str, request: str | None, questions: list[Any], given: list[str]) -> Form | None:
-    """Answer questions, each by the text given in its place; None where the program takes no answers from a hook."""
-    if program == "opencode":
-        return {"question": {"id": request, "answers": [[text] for text in given]}}
-    asked = [question.get("question", "") if isinstance(question, dict) else "" for question in questions]
-    by_question = dict(zip(asked, given, strict=False))
-    if program == "claude":
-        updated = {"questions": questions, "answers": by_question}
-        return permission(program, request, allow=True, updated_input=updated)
-    if program == "gemini":
-        told = "; ".join(f"{question} {text}" for question, text in by_question.items())
-        return {"decision": "deny", "reason": f"The human has answered already: {told}"}
-    return None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import DeliverMessages
 from tui_tasks.core.read import messages, requests, sessions
@@ -66,8 +68,9 @@ class Outbox:
             if ask is None or ask.state == "open":
                 continue
             is_humans = ask.state == "answered" and requests.is_answered_by_human(db, ask.uid)
-            bound_to = str((ask.request or {}).get("hash"))
-            answer_file.send(folder, name, bound_to, answers.printed(ask) if is_humans else b"")
+            decision = answers.decision(ask) if is_humans else None
+            told = b"" if decision is None else msgspec.json.encode(decision)
+            answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
         """Leave messages and pauses for sessions, and take in what was delivered."""

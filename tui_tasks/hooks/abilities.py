@@ -1,0 +1,30 @@
+"""What the human can do to an agent through its program's hooks, and why not where that cannot be done."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# By program, then by what is to be done; what stands here cannot be done.
+_CANNOT: Final[dict[str, dict[str, str]]] = {
+    "claude": {},
+    "codex": {
+        "always": "Codex takes no rule from a hook: allow it always in its own window.",
+        "edit_input": "Codex takes no edited input from a hook: deny it, and say what it should run.",
+        "question": "Codex's questions are answered in its own window.",
+        "stop": "Codex's turn goes on; its next tool is refused, and it is told to stop.",
+    },
+    "gemini": {
+        "permission": "Gemini CLI takes no allowance from a hook: answer in its own window.",
+        "always": "Gemini CLI takes no rule from a hook: allow it always in its own window.",
+        "edit_input": "Gemini CLI takes no edited input from a hook.",
+    },
+    "opencode": {
+        "edit_input": "opencode takes no edited input: deny it, and say what it should run.",
+    },
+}
+ABILITIES: Final = ("permission", "always", "edit_input", "question", "message", "pause", "stop")
+
+
+def why_not(program: str, ability: str) -> str | None:
+    """Why something cannot be done to an agent of that program; None where it can."""
+    return _CANNOT[program].get(ability)

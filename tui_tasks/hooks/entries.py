@@ -1,0 +1,89 @@
+"""What is written into each program's settings so that it starts our hook: events, command, time limits.
+
+Where these go, beside what is there already, is `setup`'s to know.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, Final
+
+# Seconds after which a program is to give a hook up; one that waits for the human gets more.
+_LIMIT: Final = 10
+_MARGIN: Final = 10
+
+# Events of which the program waits for the hook: with these it can be answered, or told something.
+_ANSWERED: Final = {
+    "claude": (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PermissionRequest",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "Stop",
+    ),
+    "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"),
+    "gemini": ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"),
+}
+# Events that are told, no more.
+_TOLD: Final = {
+    "claude": (
+        "Notification",
+        "SubagentStart",
+        "SubagentStop",
+        "StopFailure",
+        "TaskCreated",
+        "TaskCompleted",
+        "SessionEnd",
+    ),
+    "codex": ("SubagentStart", "SubagentStop", "Interrupt", "SessionEnd"),
+    "gemini": ("Notification", "SessionEnd"),
+}
+# Events in which a hook may wait for the human.
+_WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
+# Claude Code need not wait for these. The end of a session is the last that it does: nothing waits for it there.
+_ASYNC: Final = frozenset(_TOLD["claude"]) - {"SessionEnd"}
+
+
+def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str, Any]:
+    """The object that a program's settings hold for our hook, for `claude`, `codex` and `gemini`.
+
+    Args:
+        program: whose settings they are.
+        command: what is run, an argv.
+        wait: the seconds for which a hook of the program may wait for the human.
+    """
+    hooks = {event: [{"hooks": [_hook(program, event, command, wait)]}] for event in events(program)}
+    return {"hooks": hooks} | ({"hooksConfig": {"enabled": True}} if program == "gemini" else {})
+
+
+def events(program: str) -> tuple[str, ...]:
+    """The events of a program at which our hook is run."""
+    return (*_ANSWERED[program], *_TOLD[program])
+
+
+def _hook(program: str, event: str, command: Sequence[str], wait: float) -> dict[str, Any]:
+    limit = int(wait) + _MARGIN if event in _WAITING and wait else _LIMIT
+    entry: dict[str, Any] = {"type": "command", "command": shlex.join(command)}
+    if program == "gemini":
+        return {"name": "tui-tasks", **entry, "timeout": limit * 1000}
+    if program == "codex" and event in ("SessionEnd", "Interrupt"):
+        return entry | {"timeout": 3}
+    return entry | {"timeout": limit} | ({"async": True} if program == "claude" and event in _ASYNC else {})
+
+
+def opencode_plugin(command: Sequence[str], outbox: str) -> str:
+    """The plugin for opencode, as it is to be written.
+
+    Args:
+        command: what it runs for each event, an argv.
+        outbox: the folder in which messages for its sessions appear.
+    """
+    text = resources.files("tui_tasks.hooks").joinpath("opencode_plugin.js").read_text("utf-8")
+    return text.replace('["tui-tasks", "hook", "opencode"]', json.dumps(list(command))).replace(
+        'const OUTBOX = ""', f"const OUTBOX = {json.dumps(outbox)}"
+    )
