@@ -16,7 +16,7 @@ from tests.hooks.processes import Done, claude, hook, is_silent
 from tests.hooks.screens import Screen, asking, screen
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import messages, sessions
 from tui_tasks.hooks import forms, mailbox, main
 from tui_tasks.hooks.folder import Folder
 
@@ -259,6 +259,10 @@ def test_the_human_ends_a_turn(tmp_path: Path) -> None:
         output = told(at.event("PostToolUse", tool_name="Bash"))
         assert output["continue"] is False
         assert output["stopReason"].endswith(":\nWrong branch.")
+        seen = sessions.seen(human.store.db, "claude-1")
+        assert seen is not None
+        assert seen.state == "interrupted"
+        assert is_silent(at.event("UserPromptSubmit", prompt="again"))
         assert is_silent(at.event("PreToolUse", tool_name="Bash"))
         assert messages.waiting(human.store.db, "claude-1") == ()
 

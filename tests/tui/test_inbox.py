@@ -82,6 +82,7 @@ def test_approving_and_denying_take_the_one_option_that_says_so():
     assert agent_text.approving(()) == "approve"
     assert agent_text.denying(()) == "deny"
     assert agent_text.approving(("yes, all", "yes, one", "no")) is None
+    assert agent_text.approving(("Allow", "Allow always: make", "Deny")) == "Allow"
     assert agent_text.approving(("notify", "nothing")) is None
 
 

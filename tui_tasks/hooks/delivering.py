@@ -13,23 +13,25 @@ from tui_tasks.hooks.folder import Folder
 _LOOK = 0.25
 
 
-def deliver(folder: Folder, program: str, body: bytes) -> None:
+def deliver(folder: Folder, program: str, body: bytes) -> bool:
     """Print what the human has for the session of this payload, where the payload's event can carry it.
+
+    Return whether that ends the turn, of which the program itself tells nothing.
 
     Raises:
         OSError: it cannot be read or printed; a message waits for the next event then.
     """
     event, session = _whose(program, body)
-    if not session:
-        return
-    box = mailbox.opened(folder, program, session, make=False)
+    box = mailbox.opened(folder, program, session, make=False) if session else None
     if box is None:
-        return
+        return False
     with box:
         if mailbox.PAUSE in box.names() and _hold(folder, box, program, event):
-            return
-        if not _end_turn(box, program, event):
-            _give_messages(box, program, event)
+            return False
+        if _end_turn(box, program, event):
+            return program != "codex"  # its turn goes on, without the tool
+        _give_messages(box, program, event)
+    return False
 
 
 def _whose(program: str, body: bytes) -> tuple[str, str]:

@@ -22,7 +22,7 @@ import msgspec
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations_sessions import Asked, Fact, Heard, HearSession, Process
+from tui_tasks.core.operations_sessions import Asked, Fact, Heard, HearSession, Interrupted, Process
 from tui_tasks.core.rules.sessions import agent_of
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
@@ -136,7 +136,8 @@ def read(payload: Payload) -> Heard | None:
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
     return msgspec.structs.replace(
         heard,
-        facts=tuple(map(_bounded, heard.facts)),
+        # The program tells nothing of a turn that its hook has ended.
+        facts=(*map(_bounded, heard.facts), *([Interrupted()] if head.get("ends_turn") is True else [])),
         at=at,
         process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
         cwd=heard.cwd or _word(head, "cwd") or None,

@@ -74,7 +74,7 @@ def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: by
         if OUTBOX in there and not is_kept and _is_anything_in(folder, OUTBOX):
             from tui_tasks.hooks import delivering
 
-            delivering.deliver(folder, program, body)
+            head["ends_turn"] = delivering.deliver(folder, program, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
     if not is_kept:

@@ -36,10 +36,12 @@ def _first_word(option: str) -> str:
 
 
 def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str | None:
-    """The one option that begins with such a word; `otherwise` where there are no options at all."""
+    """The one option that begins with such a word, or is one; `otherwise` where there are no options at all."""
     if not options:
         return otherwise
     found = [option for option in options if _first_word(option) in words]
+    if len(found) > 1:
+        found = [option for option in found if option.casefold() in words]
     return found[0] if len(found) == 1 else None
 
 

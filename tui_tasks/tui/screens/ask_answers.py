@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Action, Controller
 from tui_tasks.tui.inputs.reply import Reply
@@ -111,6 +112,9 @@ class AskAnswers(Controller):
             self._context.run(self._answer(ask, event.text))
 
     async def _answer(self, ask: Ask, answer: str) -> None:
+        if (why := why_unanswerable(self._context.link.path, ask)) is not None:
+            self._context.say(why)
+            return
         # While it is written the human may leave, and then there is no such widget any more.
         reply = self._inbox.query_one(Reply)
         await self._context.link.commit(AnswerAsk(ask.uid, answer))

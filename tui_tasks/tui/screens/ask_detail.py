@@ -117,11 +117,19 @@ class AskDetail(TextLines):
             return "-", text, ""
         return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 
+    def _of_program(self, ask: Ask) -> str:
+        """Where else what a program asks for is answered."""
+        if (ask.request or {}).get("answer") is None:
+            return "It asks in its own window, and waits for no answer from here."
+        return "It waits for the answer, from here or in its own window."
+
     def _meanwhile(self, ask: Ask) -> str:
         said = []
         if self._agent is not None and self._agent.paused:
             said.append(f"{safe_line(ask.agent, 20)} is paused.")
-        if self._working is not None and (self._about is None or self._about.uid != self._working.uid):
+        if ask.request is not None:
+            said.append(self._of_program(ask))
+        elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
             said.append(f"#{self.context.numbers.number(self._working)} keeps running meanwhile.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
