@@ -32,6 +32,7 @@ BENCHMARKS = (
     "live",
     "boards",
     "memory",
+    "hooks",
 )
 # Other programs that do the like, where they are installed.
 PEERS = "peers"

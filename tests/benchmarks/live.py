@@ -68,10 +68,10 @@ def _storm(place: Place, db: Path, tasks: str) -> Iterator[Figure]:
     """Keys while another process writes all the time, against keys while nobody does."""
     with painted.ours(db, "--no-scheduler") as screen:
         screen.stand(1.0)
-        quiet = _keys(screen, place.times(SAMPLES))
+        quiet = keys_took(screen, place.times(SAMPLES))
         with _writer(db) as writer:
             screen.drain(0.5)
-            busy = _keys(screen, place.times(SAMPLES))
+            busy = keys_took(screen, place.times(SAMPLES))
             screen.type("g")
             screen.drain(0.3)
             assert writer.stdin is not None
@@ -86,7 +86,7 @@ def _storm(place: Place, db: Path, tasks: str) -> Iterator[Figure]:
     yield Figure(f"the last of these on the screen, {tasks}", "100 ms", late, 100, "ms", 1.0, "lower")
 
 
-def _keys(screen: Painted, times: int) -> list[float]:
+def keys_took(screen: Painted, times: int) -> list[float]:
     """The milliseconds from a key until the cursor is on another row, up and down between two rows."""
     took = []
     for number in range(times):
