@@ -97,7 +97,7 @@ async def test_a_second_click_beside_a_menu_leaves_the_menu_alone(app):
         await press(app, pilot, "a")
         inbox = app.screen
         assert isinstance(inbox, Inbox)
-        menu = Menu("Which?", [])
+        menu = Menu(app.context, "Which?", [])
         await app.push_screen(menu)
         menu.dismiss(None)
         menu.dismiss(None)
@@ -121,7 +121,7 @@ async def test_a_key_behind_the_click_that_closes_the_palette_ends_nothing(app):
 async def test_what_is_chosen_twice_is_done_once(app):
     done = []
     async with opened(app) as pilot:
-        picker = Picker(":", [PaletteEntry("Do it", run=lambda: done.append(1))])
+        picker = Picker(app.context, ":", [PaletteEntry("Do it", run=lambda: done.append(1))])
         await app.push_screen(picker)
         await pilot.pause()
         picker.choose()
@@ -137,7 +137,7 @@ async def test_what_others_write_reaches_no_dialog_that_is_still_being_made(app,
             told.append(self.is_mounted)
 
     async with opened(app) as pilot:
-        prompt = Slow("Why?")
+        prompt = Slow(app.context, "Why?")
         waiting = app.push_screen(prompt)
         by_agent(plan, "claude-1", LogTask(plan[1], "meanwhile"))
         app.link.check()
