@@ -18,6 +18,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, EnsureList, PauseAgent, Undo
 from tui_tasks.core.read import agents, overview
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
@@ -350,3 +351,16 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
         assert overview.speakers(store.db) == []
+
+
+def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: Store, clock: Clock, capsys) -> None:
+    store.review = lambda: ReviewPolicy(("tasklist",))
+    Talk(store, clock).ok("tasklist:add_task", name="Filed")
+    add(shell, "Mine")
+    capsys.readouterr()
+    tasks.ls(shell, [], ascii_only=False)
+    filed, mine = capsys.readouterr().out.splitlines()
+    assert "◇" in filed
+    assert "○" in mine
+    with pytest.raises(Refusal, match="waits for the human"):
+        tasks.set_status(shell, "1", "in_progress", "", as_json=False)

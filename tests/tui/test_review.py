@@ -222,3 +222,12 @@ async def test_what_an_agent_wrote_is_text_alone(plan, make_app):
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "[@click=app.quit]" in text
+
+
+async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(plan, filed, make_app):
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "◇ 10  Rewrite it in Rust" in shown(app)
+        await settle(pilot, "2")
+        assert "◇ waits for you" in shown(app)

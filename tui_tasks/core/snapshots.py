@@ -500,4 +500,5 @@ def image_since(image: dict[str, Any]) -> dict[str, Any]:
     """The task of an entry, with the default of each field that was added since the entry was written."""
     checks = image.get("checks", [])
     told = {"verified": verified(check["state"] for check in checks), "checks": checks}
-    return {**_ADDED, **image, **told}
+    added = {name: default for name, default in _ADDED.items() if name not in image}
+    return {**image, **added, **told}

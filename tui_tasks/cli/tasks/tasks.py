@@ -112,7 +112,8 @@ def _of(session: Session, home: TaskList) -> Iterator[tuple[int, Task]]:
 
 
 def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool) -> str:
-    seen = look("blocked" if task.blocked and task.status == "pending" else task.status)
+    waits = "held" if task.held else "blocked"
+    seen = look(waits if task.blocked and task.status == "pending" else task.status)
     who = safe_line(task.agent or task.updated_by, 16)
     when = ago(task.updated_at, now)
     told = "".join(f", {words}" for words in _told(task, now, long=False)) if task.finished_at is None else ""

@@ -72,7 +72,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
     """Return what blocks a pending task, how urgent it is, when it is due, and whose it is."""
     parts: list[Part] = []
-    if card.blocked:
+    if card.held:
+        state = look("held")
+        parts.append((f"{state.mark(ascii_only=context.ascii_only)} {state.word}", state.color))
+    elif card.blocked:
         state = look("blocked")
         number = _blocker(context, card)
         after = f" after {number}" if number else " blocked"
