@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.checks import Checks
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
+from tests.tui.proven import name_of
+from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations_checks import NamedCheck
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.database_link import DatabaseLink
@@ -55,6 +59,27 @@ def agent(plan: Plan) -> Iterator[Callable[..., list[Any]]]:
     """What another process commits, on a connection of its own."""
     with Store(plan.path) as store:
         yield lambda *operations: store.commit(*operations, actor="claude-1", now=NOW)
+
+
+@pytest.fixture
+def checks(plan: Plan) -> Iterator[Checks]:
+    """Two checks of the plan's tasks: one that has them all, and one that has none."""
+    named = (NamedCheck("tests", "1", lists=(plan.list_uid, name_of(plan))), NamedCheck("lint", "1"))
+    with Store(plan.path) as store:
+        yield Checks(store, lambda: NOW, *named)
+
+
+@pytest.fixture
+def report(checks: Checks) -> Callable[..., None]:
+    """Let an agent report tasks done, and their checks end so."""
+
+    def reported(uid: str, outcome: str = "", output: str = "") -> None:
+        done = EditTask(uid, {"status": "done"})
+        checks.store.commit(done, actor="claude-1", now=NOW - 60_000_000)
+        if outcome:
+            checks.run(outcome, exit_code=int(outcome == "failed"), output=output)
+
+    return reported
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
 
 _DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
 _RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)
@@ -129,6 +130,35 @@ def waiting(db: Database, check_uid: str) -> CheckRun | None:
         f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ? LIMIT 1", (check_uid,)
     ).fetchone()
     return CheckRun(*row) if row else None
+
+
+def failing(db: Database, limit: int) -> list[str]:
+    """The uids of the tasks that were reported done and of which a check has failed, the oldest failure first."""
+    rows = db.sql(
+        "SELECT DISTINCT task.uid FROM check_run"
+        " JOIN task_check ON task_check.run_uid = check_run.uid JOIN task ON task.uid = task_check.task_uid"
+        " JOIN check_definition ON check_definition.uid = check_run.check_uid AND check_definition.deleted = 0"
+        " JOIN list ON list.id = task.list_id AND list.deleted = 0 AND list.archived = 0"
+        " WHERE check_run.state = 'failed' AND task.deleted = 0 AND task.status = 'done'"
+        " ORDER BY check_run.id LIMIT ?",
+        (limit,),
+    )
+    return [uid for (uid,) in rows.fetchall()]
+
+
+def counts(db: Database, list_id: int, since: int) -> dict[str, int]:
+    """How many tasks of a list were set done since an instant and have been checked, by what came of it."""
+    rows = db.sql(
+        "SELECT task.uid, check_run.state FROM task JOIN task_check ON task_check.task_uid = task.uid"
+        " JOIN check_run ON check_run.uid = task_check.run_uid"
+        " WHERE task.list_id = ? AND task.deleted = 0 AND task.status = 'done' AND task.finished_at >= ?",
+        (list_id, since),
+    )
+    states: dict[str, set[str]] = {}
+    for uid, state in rows.fetchall():
+        states.setdefault(uid, set()).add(_STATES.get(state, state))
+    found = [verified(each) for each in states.values()]
+    return {state: found.count(state) for state in vocab.CHECK_STATES if state in found}
 
 
 def tasks_of(db: Database, run_uid: str) -> list[str]:

@@ -151,6 +151,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a(
             "tasks", "note", "m", "Note into the task's log, or message to its agent", "Note", writes=True, needs="task"
         ),
+        _a("tasks", "checks", "c", "Checks of the task: give, take, run them", "Checks", writes=True, needs="task"),
         _a("tasks", "move_to_list", "M", "Move the task to another list", writes=True, needs="task"),
         _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
         _a("tasks", "mark_all", "V", "Mark all that match, or none"),

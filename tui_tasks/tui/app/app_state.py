@@ -9,7 +9,7 @@ from typing import Final
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import activity, overview, sessions, views
+from tui_tasks.core.read import activity, checks, overview, sessions, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -22,6 +22,8 @@ from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 _SECOND: Final = 1_000_000
 # More tasks than this are not told apart as new.
 MOST_NEW: Final = 10_000
+# Nor are more than these told of that have failed a check.
+MOST_UNPROVEN: Final = 1_000
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
@@ -31,6 +33,7 @@ class AppState:
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
     `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
+    `unproven`, the uids of the tasks that were reported done and of which a check has failed;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
     the human `looked`.
@@ -45,6 +48,7 @@ class AppState:
         self.asking: set[str] = set()
         self.held = 0
         self.stuck: dict[str, Stuck] = {}
+        self.unproven: list[str] = []
         self.active: TaskLine | None = None
         self.active_log: LogEntry | None = None
         self.next_job: tuple[str, int] | None = None
@@ -72,6 +76,8 @@ class AppState:
             self._read_asks()
         if changes.touches("stuck"):
             self._read_stuck()
+        if changes.touches("task", "check_run", "task_check"):
+            self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         if changes.touches("job", "run"):
             self.next_job = overview.next_job(self._db)
         self._note_new(entries)
@@ -123,7 +129,7 @@ class AppState:
 
     def status_of(self, task: TaskLine) -> str:
         """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
-        if task.uid in self.asking and task.status in OPEN:
+        if (task.uid in self.asking and task.status in OPEN) or (task.status == "done" and task.uid in self.unproven):
             return "needs_you"
         if task.held:
             return "held"
@@ -138,6 +144,7 @@ class AppState:
         self._read_active()
         self.held = held.count(self._db)
         self._read_stuck()
+        self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         self.next_job = overview.next_job(self._db)
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
 

@@ -21,7 +21,7 @@ from tui_tasks.clock import uptime_beside
 from tui_tasks.core import rebalancing
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview, views
+from tui_tasks.core.read import checks, overview, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.vocab import HUMAN
@@ -54,7 +54,7 @@ class Changes(msgspec.Struct, frozen=True):
     entries: tuple[Change, ...]
     all: bool = False
     waiting: frozenset[str] = frozenset()
-    """Tasks that depend on one that was changed: they may be blocked, or free, by it."""
+    """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
 
     def touches(self, *entities: str) -> bool:
         """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
@@ -190,10 +190,14 @@ class DatabaseLink:
         # In another file anything may be other, and of entries that were dropped nothing can be told.
         is_too_much = is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1
         # Pages of a list are read by rank, and those that are held have the old ones.
-        if is_too_much or any(entry.kind == rebalancing.KIND for entry in entries):
+        # What a list's tasks are checked by is said of all of them at once.
+        if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
             return Changes(since, journal.newest(self.db), (), all=True)
         changed = {entry.uid for entry in entries if entry.entity == "task"}
-        waiting = overview.waiting_on(self.db, changed) if changed else ()
+        waiting = overview.waiting_on(self.db, changed) if changed else set()
+        for entry in entries:
+            if entry.entity == "check_run":
+                waiting.update(checks.tasks_of(self.db, entry.uid))
         return Changes(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:

@@ -274,7 +274,7 @@ class GlobalActions(Controller):
         self.context.say(f"What agents file in {safe_line(found.name, 40)} {now}.")
 
     def do_attention(self) -> None:
-        """Go to the next task that needs attention: questions first, then what failed."""
+        """Go to the next task that needs attention: questions, what failed a check, then what failed."""
         context = self.context
         wanting = self._wanting()
         if not wanting:
@@ -293,9 +293,10 @@ class GlobalActions(Controller):
         db, found = context.db, {}
         asked = (ask.task_uid for ask in context.state.asks)
         new = (uid for uid in context.state.new)
-        for uid in (*asked, *new):
+        wanting = context.state.asking.union(context.state.unproven)
+        for uid in (*asked, *context.state.unproven, *new):
             task = pages.line(db, uid) if uid is not None else None
-            if task is not None and not task.deleted and (uid in context.state.asking or task.status == "failed"):
+            if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
                 found[task.uid] = task
         # The list that is shown comes first, then all that the Now line has counted.
         for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):

@@ -13,6 +13,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import ask_of, field_parts, last_word, quoted
 from tui_tasks.tui.widgets import text_lines
 from tui_tasks.tui.widgets.styles import Part
@@ -64,7 +65,9 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         note = last_word(context, card, card.part)
     else:
         since = card.finished_at or since
-    standing = tuple(part for part in ((who, "$muted"), (age(since, now), "$muted"), *fields) if part[0])
+    checked = proof.note(context, card)
+    parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
+    standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
     return CardContent(card.name, standing, note, mark, card.part in _QUIET, card.part == "failed", lasts)
 

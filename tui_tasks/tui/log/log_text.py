@@ -43,6 +43,7 @@ _MARKS: Final[dict[str, Sign]] = {
     "resume": Sign("=", "$changed"),
     "review": Sign("=", "$changed"),
     "stuck": Sign("overdue", "$state-overdue"),
+    "check": Sign("=", "$changed"),
     "refuse": Sign("overdue", "$state-overdue"),
     SEEN: Sign("rule", "$changed"),
     EARLIER: Sign("rule"),
@@ -115,6 +116,8 @@ def _of_people(line: LogLine) -> str:
     if line.word == "review":
         reason = f": {new['decline_reason']}" if new.get("decline_reason") else ""
         return f"{line.kind.partition('.')[2]}{reason}"
+    if line.word == "check":
+        return _of_check(line)
     if line.word == "stuck":
         return f"{line.uid} {new.get('text') or 'goes on'}"
     if line.kind.startswith("agent."):
@@ -128,6 +131,18 @@ def _of_people(line: LogLine) -> str:
         return f"earlier entries, up to {new.get('last'):,}, were compacted away"
     what = {"state.saved": "its state, to go on from", "memory.saved": "its result, as a memory"}
     return what.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
+
+
+def _of_check(line: LogLine) -> str:
+    new = line.new
+    if line.kind == "check.finished":
+        return f"check {new.get('name')}: {new.get('state')}"
+    if line.kind == "check.waived":
+        return f"set done though {', '.join(new.get('names') or ())} had not passed"
+    if line.kind == "check.defined":
+        name = new.get("name") or "a check"
+        return f"the configuration names {name} no more" if new.get("deleted") else f"the configuration sets {name}"
+    return {"check.requested": "asks for its checks"}.get(line.kind, "what a check has passed was changed since")
 
 
 def _edit(line: LogLine) -> str:

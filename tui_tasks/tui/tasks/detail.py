@@ -19,6 +19,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.painting import NoRelayout
@@ -118,6 +119,7 @@ class DetailText(ScrollLines):
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
         lines += self._more_facts(details.task, room)
+        lines += proof.lines(self.context, details.task, room)
         if details.task.description:
             lines += [(), *_block(details.task.description, room, "")]
         for ask in details.asks:

@@ -15,6 +15,7 @@ from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.tasks import proof
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -35,7 +36,7 @@ class TaskActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`: a form takes one task."""
         marks = self._pane.row_list.marks
-        if len(marks) > 1 and action.id in ("edit", "edit_in_editor"):
+        if len(marks) > 1 and action.id in ("edit", "edit_in_editor", "checks"):
             return f"{count(len(marks), 'task')} are marked; it takes one"
         return super().why_not(action)
 
@@ -88,6 +89,27 @@ class TaskActions(Controller):
             operations += [LogTask(uid, why.strip()) for uid in uids if why.strip()]
         await self._context.link.commit(*operations)
         return True
+
+    # Checks
+
+    async def do_checks(self) -> None:
+        """Give and take the checks of one task, or have them run; again and again until the human goes back."""
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        while tasks := self._tasks()[:1]:
+            found = {key: (word, ink, wanted) for key, word, ink, wanted in proof.choices(context, tasks[0])}
+            if not found:
+                context.say("No check is configured: add [check.NAME] to the configuration file.")
+                return
+            offered = [Choice(key, word, ink) for key, (word, ink, _) in found.items()]
+            key = await context.ask(Menu(context, f"Checks of {self._named(tasks)}", offered))
+            if key is None:
+                return
+            await context.link.commit(*found[key][2])
+            if key == "r":
+                context.say("Its checks are being run.")
+                return
 
     # Editing
 

@@ -12,6 +12,7 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
@@ -75,8 +76,10 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
 
 
 def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
-    """Return due date, priority, tags, and what was asked or said last, the most important first."""
-    found = [] if task.finished_at else [part for part, _ in field_parts(context, task)]
+    """Return what is proven, due date, priority, tags, and what was asked or said last, the most important first."""
+    checked = proof.note(context, task)
+    found = [checked] if checked is not None else []
+    found += [] if task.finished_at else [part for part, _ in field_parts(context, task)]
     found += [_PRIORITIES[task.priority]] if task.priority in _PRIORITIES and not task.finished_at else []
     found += [(f"#{safe_line(tag, 20)}", "$muted") for tag in task.tags]
     ask = ask_of(context, task) if state == "needs_you" else None

@@ -162,10 +162,11 @@ class NowLine(FrameLine):
     def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
         seen, small = self.context.state, step == 4
         groups = [("active", self._active(step))]
-        waiting = len(seen.asks)
+        waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
             words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
-            groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
+            act = "asks" if seen.asks else "attention"
+            groups.append((act, [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
         elif not small:
             groups.append(("asks", [("nothing needs you", "$muted")]))
         if seen.held:

@@ -52,12 +52,16 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "refuse": ("agent.refused",),
     "review": ("task.accepted", "task.declined"),
     "stuck": ("agent.stuck", "agent.unstuck"),
+    "check": ("check.finished", "check.requested", "check.waived", "check.stale", "check.defined"),
 }
 """What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
 _WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
 _FAILING: Final = ("error", "interrupted")
-# How a job comes to its next run is no news, nor how a list keeps its order.
-_HIDDEN: Final = ("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND)
+# How a job comes to its next run is no news, nor how a list keeps its order, nor how a check comes to its end.
+_HIDDEN: Final = (
+    *("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND),
+    *("check.queued", "check.started", "check.ended"),
+)
 
 
 class LogLine(msgspec.Struct, frozen=True):

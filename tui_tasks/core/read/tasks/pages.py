@@ -50,6 +50,7 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
     waiting_on: int
     due: str | None
     held: bool
+    checks: tuple[str, ...] | None
     deleted: bool
 
     @property
@@ -110,11 +111,18 @@ _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 def read_line(row: Any) -> TaskLine:
     """Make the snapshot of a row (a tuple of `LINE`)."""
     values = list(row)
-    values[6], values[9], values[18], values[19] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[19])
+    values[6], values[9], values[18], values[20] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[20])
+    values[19] = None if row[19] is None else _strings(row[19])
     return TaskLine(*values)
 
 
-assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19)] == ["tags", "depends_on", "held", "deleted"]
+assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 20)] == [
+    "tags",
+    "depends_on",
+    "held",
+    "checks",
+    "deleted",
+]
 
 
 def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:

@@ -1,0 +1,103 @@
+"""What the screen tells of checks: what was proven, from what was only reported (docs: protocol, section 11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import opened, said, settle, shown
+from tests.tui.plan import NOW
+from tests.tui.proven import name_of
+from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.read.tasks import queries
+
+
+async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(plan, make_app, report, checks):
+    report(plan[5], "failed", "E   assert 1 == 2\n1 failed in 0.1s\n")
+    report(plan[6])
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        app.go_to(plan[5])
+        await pilot.pause()
+        assert "✗ tests failed" in shown(app)
+        assert "✗ tests  exit 1 · c0ffee" in shown(app)
+        assert "1 failed in 0.1s" in shown(app)
+        assert "○ unproven" in shown(app)
+        await pilot.press("2")
+        await pilot.pause()
+        assert "✗ tests failed" in shown(app)
+
+
+async def test_what_is_written_elsewhere_is_on_screen_at_once(plan, make_app, report, checks):
+    report(plan[5])
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        app.go_to(plan[5])
+        run = checks.begin()
+        app.link.catch_up()
+        await pilot.pause()
+        assert "◐ being checked" in shown(app)
+        checks.end(run)
+        app.link.catch_up()
+        await pilot.pause()
+        assert "✓ proven" in shown(app)
+        checks.edit("another")
+        app.link.catch_up()
+        await pilot.pause()
+        assert "~ stale" in shown(app)
+        checks.define()
+        app.link.catch_up()
+        await pilot.pause()
+        assert "stale" not in shown(app)
+
+
+async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        before = len(app.state.asks)
+        report(plan[5], "failed")
+        app.link.catch_up()
+        await pilot.pause()
+        assert app.state.unproven == [plan[5]]
+        assert f"{before + 1} need" in shown(app)
+        app.go_to(plan[1])
+        for _ in range(before + 1):
+            await settle(pilot, "exclamation_mark")
+            if app.pane.row_list.row.uid == plan[5]:
+                return
+        pytest.fail(shown(app))
+
+
+async def test_c_gives_takes_and_runs_the_checks_of_a_task(plan, make_app, checks):
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        app.go_to(plan[5])
+        await settle(pilot, "c")
+        assert "give lint" in shown(app)
+        assert "take tests" in shown(app)
+        await settle(pilot, "1")
+        assert queries.task(app.link.db, plan[5]).checks == ("tests", "lint")
+        await settle(pilot, "2")
+        assert queries.task(app.link.db, plan[5]).checks == ("lint",)
+        await settle(pilot, "l")
+        assert queries.task(app.link.db, plan[5]).checks is None
+        await settle(pilot, "r")
+        assert "Its checks are being run." in said(app)
+        assert [run.requested_by for run in checks.waiting()] == ["human"]
+
+
+async def test_without_a_check_in_the_configuration_c_says_where_they_are_named(app, plan):
+    async with opened(app) as pilot:
+        await settle(pilot, "c")
+        assert "No check is configured" in said(app)
+
+
+async def test_the_log_tells_how_checks_ended_and_what_was_passed_by(plan, make_app, report, checks):
+    checks.define(NamedCheck("tests", "1", lists=(plan.list_uid, name_of(plan)), gate=True))
+    checks.store.commit(EditTask(plan[5], {"status": "done"}), actor="human", now=NOW)
+    checks.run("failed")
+    app = make_app(plan.path, list_name=plan.list_uid, pane="log")
+    async with opened(app) as pilot:
+        await pilot.pause()
+        assert "check tests: failed" in shown(app)
+        assert "set done though tests had not passed" in shown(app)
