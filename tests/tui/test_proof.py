@@ -17,7 +17,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
     report(plan[6])
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
-        app.go_to(plan[5])
+        app.context.navigation.go_to(plan[5])
         await pilot.pause()
         assert "✗ tests failed" in shown(app)
         assert "✗ tests  exit 1 · c0ffee" in shown(app)
@@ -32,21 +32,21 @@ async def test_what_is_written_elsewhere_is_on_screen_at_once(plan, make_app, re
     report(plan[5])
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
-        app.go_to(plan[5])
+        app.context.navigation.go_to(plan[5])
         run = checks.begin()
-        app.link.catch_up()
+        app.context.link.catch_up()
         await pilot.pause()
         assert "◐ being checked" in shown(app)
         checks.end(run)
-        app.link.catch_up()
+        app.context.link.catch_up()
         await pilot.pause()
         assert "✓ proven" in shown(app)
         checks.edit("another")
-        app.link.catch_up()
+        app.context.link.catch_up()
         await pilot.pause()
         assert "~ stale" in shown(app)
         checks.define()
-        app.link.catch_up()
+        app.context.link.catch_up()
         await pilot.pause()
         assert "stale" not in shown(app)
 
@@ -54,16 +54,16 @@ async def test_what_is_written_elsewhere_is_on_screen_at_once(plan, make_app, re
 async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
-        before = len(app.state.asks)
+        before = len(app.context.state.asks)
         report(plan[5], "failed")
-        app.link.catch_up()
+        app.context.link.catch_up()
         await pilot.pause()
-        assert app.state.unproven == [plan[5]]
+        assert app.context.state.unproven == [plan[5]]
         assert f"{before + 1} need" in shown(app)
-        app.go_to(plan[1])
+        app.context.navigation.go_to(plan[1])
         for _ in range(before + 1):
             await settle(pilot, "exclamation_mark")
-            if app.pane.row_list.row.uid == plan[5]:
+            if app.context.navigation.pane.row_list.row.uid == plan[5]:
                 return
         pytest.fail(shown(app))
 
@@ -71,16 +71,16 @@ async def test_a_failed_check_needs_you_and_is_gone_to(plan, make_app, report):
 async def test_c_gives_takes_and_runs_the_checks_of_a_task(plan, make_app, checks):
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
-        app.go_to(plan[5])
+        app.context.navigation.go_to(plan[5])
         await settle(pilot, "c")
         assert "give lint" in shown(app)
         assert "take tests" in shown(app)
         await settle(pilot, "1")
-        assert queries.task(app.link.db, plan[5]).checks == ("tests", "lint")
+        assert queries.task(app.context.link.db, plan[5]).checks == ("tests", "lint")
         await settle(pilot, "2")
-        assert queries.task(app.link.db, plan[5]).checks == ("lint",)
+        assert queries.task(app.context.link.db, plan[5]).checks == ("lint",)
         await settle(pilot, "l")
-        assert queries.task(app.link.db, plan[5]).checks is None
+        assert queries.task(app.context.link.db, plan[5]).checks is None
         await settle(pilot, "r")
         assert "Its checks are being run." in said(app)
         assert [run.requested_by for run in checks.waiting()] == ["human"]
