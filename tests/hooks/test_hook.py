@@ -83,6 +83,16 @@ def test_claude_code_tells_its_process_for_its_own_sessions_alone(tmp_path: Path
     assert [kept.head["pid"] for kept in spooled(db)] == [agent.pid, os.getpid(), os.getpid(), os.getpid()]
 
 
+@pytest.mark.linux
+def test_the_server_that_runs_the_hooks_of_all_windows_of_codex_is_told_as_shared(tmp_path: Path) -> None:
+    db = tmp_path / "tasks.db"
+    code = "import subprocess, sys; subprocess.run(sys.argv[2:], input=b'{}', check=True)"
+    for program in ("codex", "claude"):
+        words = [sys.executable, "-c", code, "app-server", *COMMAND, program, "--db", str(db)]
+        subprocess.run(words, env=environment(tmp_path), check=True)
+    assert [kept.head.get("is_shared") for kept in spooled(db)] == [True, None]
+
+
 @pytest.mark.parametrize("arguments", [["cursor"], [], ["--db", "x"]], ids=str)
 def test_an_unknown_program_is_exit_2(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run([*COMMAND, *arguments], input=b"{}", capture_output=True, env=environment(tmp_path))

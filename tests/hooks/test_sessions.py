@@ -122,6 +122,13 @@ def test_another_session_of_a_process_ends_the_former(store: Store, clock: Clock
     assert [one.state(number)[0] for number in (1, 2, 3)] == ["gone", "idle", "idle"]
 
 
+def test_sessions_of_a_process_that_several_windows_share_go_on_beside_one_another(store: Store, clock: Clock) -> None:
+    codex = Player(store, clock, "codex", boot="b", namespace="n", pid=1, born="1", is_shared=True)
+    for session in ("one", "two"):
+        codex.play({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": session})
+    assert [codex.state(number)[0] for number in (1, 2)] == ["working", "working"]
+
+
 def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Player, store: Store) -> None:
     command = "printf 'a\n'\n" * 500 + "echo \u200bhidden"
     rules = [{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "destination": "session"}]

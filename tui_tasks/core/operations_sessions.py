@@ -173,6 +173,8 @@ class Heard(msgspec.Struct, frozen=True):
     """Of the payload, hexadecimal."""
     answer: str | None = None
     """The name under which its hook waits to be answered."""
+    is_shared: bool = False
+    """Whether its process has several sessions at once."""
 
 
 class HearSession(Operation, frozen=True):

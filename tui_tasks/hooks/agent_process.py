@@ -14,6 +14,7 @@ def of_hook(program: str, body: bytes) -> dict[str, str | int]:
     """The process that started this one: `boot`, `namespace`, `pid`, `born`; where there is no `/proc`, the pid alone.
 
     Claude Code names itself in the environment, which what it starts inherits: it is believed for its own payloads.
+    The windows of Codex share a server that runs their hooks: that is said by `is_shared`.
     """
     pid = int(os.environ.get("CLAUDE_PID", "0")) if program == "claude" and _is_of_claude(body) else 0
     born = _born(pid) if pid else ""
@@ -22,8 +23,15 @@ def of_hook(program: str, body: bytes) -> dict[str, str | int]:
         born = _born(pid)
     if not born:
         return {"boot": "", "namespace": "", "pid": pid, "born": ""}
+    shared = {"is_shared": True} if program == "codex" and b"\0app-server\0" in _read(f"/proc/{pid}/cmdline") else {}
     boot = _read("/proc/sys/kernel/random/boot_id").decode(errors="replace").strip()
-    return {"boot": boot, "namespace": os.readlink("/proc/self/ns/pid"), "pid": pid, "born": born}
+    return {
+        "boot": boot,
+        "namespace": os.readlink("/proc/self/ns/pid"),
+        "pid": pid,
+        "born": born,
+        **shared,
+    }
 
 
 def _is_of_claude(body: bytes) -> bool:

@@ -144,6 +144,7 @@ def read(payload: Payload) -> Heard | None:
         project=_project(_word(head, "project"), heard.cwd or _word(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),
         answer=_word(head, "answer") or None,
+        is_shared=head.get("is_shared") is True,
     )
 
 

@@ -23,9 +23,10 @@ class Payload:
 
     Attributes:
         head: `program`, `at` (microseconds), the agent's process (`boot`, `namespace`, `pid`, `born`, as
-            `runner.processes.ProcessIdentity`), `cwd` of the hook, `project` (or null), `size` of what came in bytes,
-            `is_cut` (whether it was longer than `payload_file.MAX_PAYLOAD`), `answer` (the name under which it waits to
-            be answered, or null), `wait` (the seconds for which it does) and `ends_turn` (whether it ended the turn).
+            `runner.processes.ProcessIdentity`; `is_shared`: it has several sessions at once), `cwd` of the hook,
+            `project` (or null), `size` of what came in bytes, `is_cut` (whether it was longer than
+            `payload_file.MAX_PAYLOAD`), `answer` (the name under which it waits to be answered, or null), `wait` (the
+            seconds for which it does) and `ends_turn` (whether it ended the turn).
         body: the payload's bytes, at most `payload_file.MAX_PAYLOAD` of them.
     """
 

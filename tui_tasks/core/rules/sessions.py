@@ -247,9 +247,9 @@ class _Hearing:
                 news[name] = value
 
     def _end_others(self) -> None:
-        """A process has one session: another that it had has ended."""
+        """A process has one session, where it is not shared: another that it had has ended."""
         process, tx = self._heard.process, self._tx
-        if not process.pid:
+        if not process.pid or self._heard.is_shared:
             return
         for other in sessions.in_process(tx.db, process.pid):
             if other.uid == self._agent or other.program != self._heard.program or _process(other) != process:
