@@ -101,3 +101,13 @@ async def test_the_log_tells_how_checks_ended_and_what_was_passed_by(plan, make_
         await pilot.pause()
         assert "check tests: failed" in shown(app)
         assert "set done though tests had not passed" in shown(app)
+
+
+async def test_the_stats_tell_what_was_proven_of_what_was_reported(plan, make_app, report):
+    report(plan[5], "failed")
+    report(plan[6], "passed")
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        await settle(pilot, "S")
+        assert "reported and checked     2" in shown(app)
+        assert "1 of 2" in shown(app)

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import statistics
+from tui_tasks.core.read import checks, statistics
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
@@ -177,6 +177,7 @@ class Stats(Overlay):
             now=now,
             zone=self.context.clock.zone,
             cut=self._cut,
+            proven=checks.counts(self.context.db, self._list_id, self._since),
         )
 
     @property

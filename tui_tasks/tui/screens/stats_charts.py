@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -38,6 +38,8 @@ class Figures:
     now: int
     zone: tzinfo
     cut: bool
+    proven: Mapping[str, int] = field(default_factory=dict)
+    """How many of the tasks that were set done have been checked, by what came of it."""
 
     @property
     def open_by_day(self) -> list[int]:
@@ -94,6 +96,10 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         _number("longest wait", longest, 14),
         _number("schedules", ", ".join((str(jobs.total), *wrong)), 14, "$state-failed" if jobs.failing else ""),
     ]
+    if figures.proven:
+        checked = sum(figures.proven.values())
+        left.append(_number("reported and checked", str(checked)))
+        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
     if width < _NARROW:
         return [*sparks, *left, *right]
     half = (width - _GAP - 2) // 2
