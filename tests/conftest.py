@@ -22,6 +22,10 @@ settings.register_profile("long", max_examples=500, stateful_step_count=50, **_A
 settings.load_profile("ordinary")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--agents", metavar="FOLDER", help="run agent programs that npm has installed there")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what is Linux's own on other systems."""
     if sys.platform == "linux":

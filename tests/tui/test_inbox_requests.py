@@ -51,7 +51,7 @@ async def test_a_request_whose_hook_waits_is_answered_by_a_key(empty, make_app):
         app = make_app(empty)
         async with app.run_test(size=(120, 40)) as pilot:
             await settle(pilot, "a")
-            assert "It waits for the answer, from here or" in shown(app)
+            assert "It waits for your answer." in shown(app)
             await settle(pilot, "y")
             assert 'answered just now: "Allow"' in shown(app)
         os.close(pipe)

@@ -6,6 +6,8 @@ from typing import Any
 
 Form = dict[str, Any]
 
+# So a message of the human's begins that a hook gives to the model.
+MESSAGE_BEGINS = "The human who supervises you wrote at "
 # What our plugin in opencode asks with while nothing happens there.
 MAILBOX = "mailbox"
 

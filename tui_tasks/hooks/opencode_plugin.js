@@ -82,6 +82,9 @@ export const TuiTasks = async (context) => {
     "chat.message": async (input, output) => {
       await follow(input.sessionID, await tell({ hook_event_name: "chat.message", input, output }))
     },
+    "experimental.text.complete": async (input, output) => {
+      await tell({ hook_event_name: "experimental.text.complete", input, output })
+    },
     "tool.execute.before": async (input, output) => {
       const said = await tell({ hook_event_name: "tool.execute.before", input, output })
       if (said?.abort) await post(`/session/${input.sessionID}/abort`, {})

@@ -18,6 +18,7 @@ from tui_tasks.core.snapshots import HumanMessage, Session, iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import answer_file, answers, mailbox
 from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.forms import MESSAGE_BEGINS
 from tui_tasks.hooks.spool import Spool
 
 
@@ -118,7 +119,7 @@ class Outbox:
 
 def message_text(message: HumanMessage) -> str:
     """A message as the model reads it: whose words they are, and of when."""
-    return f"The human who supervises you wrote at {iso(message.sent_at)}:\n{message.text}"
+    return f"{MESSAGE_BEGINS}{iso(message.sent_at)}:\n{message.text}"
 
 
 def pause_text(why: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks.core.operations_sessions import Item
+from tui_tasks.hooks.forms import MESSAGE_BEGINS
 
-# What programs send themselves in the place of a prompt begins with one of these.
+# What comes in the place of a prompt, from programs themselves or from here, begins with one of these.
 _OWN_PROMPTS: Final = (
     "<task-notification",
     "<system-reminder",
@@ -15,6 +16,7 @@ _OWN_PROMPTS: Final = (
     "<turn_aborted",
     "<environment_context",
     "<local-command-",
+    MESSAGE_BEGINS,
 )
 
 
@@ -68,5 +70,5 @@ def whole_list(payload: Any, name: str, words: str) -> tuple[Item, ...]:
 
 
 def is_own_prompt(prompt: str) -> bool:
-    """Whether a prompt is one that the program sends itself, and no person's."""
+    """Whether a prompt is none that a person has typed: the program sends it itself, or it is a message from here."""
     return prompt.lstrip().startswith(_OWN_PROMPTS)

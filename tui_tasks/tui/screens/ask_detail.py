@@ -121,7 +121,7 @@ class AskDetail(TextLines):
         """Where else what a program asks for is answered."""
         if (ask.request or {}).get("answer") is None:
             return "It asks in its own window, and waits for no answer from here."
-        return "It waits for the answer, from here or in its own window."
+        return "It waits for your answer."
 
     def _meanwhile(self, ask: Ask) -> str:
         said = []
