@@ -16,7 +16,7 @@ from tui_tasks.cli.tasks import tasks
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import AddTask, CreatePlan, EnsureList, PauseAgent, Undo
-from tui_tasks.core.read import agents, overview
+from tui_tasks.core.read import agents, fleet, overview
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Task
@@ -222,7 +222,7 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
     assert overview.speakers(db) == []
-    assert agents.everyone(db) == []
+    assert fleet.everyone(db, 0) == []
     assert agents.working(db) == {}
 
 

@@ -12,66 +12,78 @@ from tui_tasks.core.operations import (
     EditTask,
     LogTask,
     NoteStuck,
-    OpenAsk,
     PauseAgent,
     SendMessage,
 )
 from tui_tasks.core.operations_jobs import FinishRun, RunJob
-from tui_tasks.core.read import agents
+from tui_tasks.core.read import agents, fleet
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.screens.agents import Agents
+from tui_tasks.tui.fleet.fleet_screen import Fleet
+from tui_tasks.tui.fleet.fleet_text import state_of
 
 QUIET = 600_000_000
 
 
-def states(plan) -> dict[str, str]:
+def states(plan, now: int = NOW) -> dict[str, str]:
     with Store(plan.path) as store:
-        return {person.name: person.state(NOW, QUIET) for person in agents.everyone(store.db)}
+        return {member.name: state_of(member, now, QUIET) for member in fleet.everyone(store.db, 0)}
 
 
 def row_of(app, name: str) -> str:
     return next(line for line in shown(app).split("\n") if name in line[:16])
 
 
-def test_who_works_who_needs_the_human_who_is_quiet_and_who_does_nothing(plan):
+def answered(plan):
+    """The agents, and claude-1 waits for nobody."""
+    with Store(with_agents(plan).path) as store:
+        mine = [ask.uid for ask in queries.open_asks(store.db) if ask.agent == "claude-1"]
+    by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in mine))
+    return plan
+
+
+def test_who_waits_for_the_human_who_works_who_does_nothing_and_who_is_gone(plan):
     assert states(with_agents(plan)) == {
-        "claude-1": "working",
-        "claude-2": "needs_you",
-        "codex-1": "quiet",
+        "claude-1": "waiting",
+        "claude-2": "waiting",
+        "codex-1": "gone",
         "watcher": "idle",
     }
-
-
-def test_one_that_waits_for_the_answer_about_the_task_it_works_on_needs_the_human(plan):
-    by_agent(with_agents(plan), "claude-1", OpenAsk("Now what?", (), plan[5]), now=at(20, 15, 10))
-    assert states(plan)["claude-1"] == "needs_you"
+    assert states(answered(plan))["claude-1"] == "working"
 
 
 def test_one_with_a_task_in_progress_that_says_nothing_is_quiet(plan):
-    with_agents(plan)
-    with Store(plan.path) as store:
-        (person,) = (person for person in agents.everyone(store.db) if person.name == "claude-1")
-    assert person.state(at(20, 25), QUIET) == "working"
-    assert person.state(at(20, 25, 3), QUIET) == "needs_you"
-    by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in _asks_of(plan, "claude-1")))
-    with Store(plan.path) as store:
-        (person,) = (person for person in agents.everyone(store.db) if person.name == "claude-1")
-    assert person.state(at(20, 25, 3), QUIET) == "quiet"
+    answered(plan)
+    assert states(plan, at(20, 25))["claude-1"] == "working"
+    assert states(plan, at(20, 25, 3))["claude-1"] == "quiet"
 
 
-def _asks_of(plan, agent: str) -> list[str]:
+def test_one_that_left_a_day_ago_is_not_told_of_unless_it_left_something_open(plan):
+    by_agent(answered(plan), "old", LogTask(plan[8], "bye"), now=at(1, 0))
+    by_agent(plan, "older", EditTask(plan[8], {"status": "in_progress", "agent": "older"}), now=at(0, 30))
     with Store(plan.path) as store:
-        return [ask.uid for ask in queries.open_asks(store.db) if ask.agent == agent]
+        found = {member.name: member.state for member in fleet.everyone(store.db, at(12, 0))}
+    assert "old" not in found
+    assert found["older"] == "gone"
 
 
 def test_a_paused_agent_is_paused_even_where_it_never_spoke(plan):
     by_agent(plan, "human", PauseAgent("codex-9", "not today"))
     with Store(plan.path) as store:
-        (person,) = (person for person in agents.everyone(store.db) if person.name == "codex-9")
-    assert (person.state(NOW, QUIET), person.message, person.word) == ("paused", "not today", None)
+        (found,) = (member for member in fleet.everyone(store.db, 0) if member.name == "codex-9")
+    assert (found.state, found.message, found.word) == ("paused", "not today", None)
+
+
+def test_the_pulse_counts_by_the_minute_up_to_now(plan):
+    for second in (1, 2, 3):
+        by_agent(plan, "codex-1", LogTask(plan[8], "copied"), now=at(20, 12, second))
+    by_agent(plan, "codex-1", LogTask(plan[8], "copied"), now=at(20, 14))
+    with Store(plan.path) as store:
+        (found,) = (member for member in fleet.everyone(store.db, 0) if member.name == "codex-1")
+    assert fleet.pulse_at(found, at(20, 15, 59), 5) == [0, 3, 0, 1, 0]
+    assert fleet.pulse_at(found, at(22, 0), 5) == [0] * 5
 
 
 def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
@@ -104,13 +116,13 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
 
 def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
-        known = agents.everyone(store.db)
+        known = fleet.everyone(store.db, 0)
         asked = []
         monkeypatch.setattr(agents, "words", lambda db, name, limit: asked.append(name) or [])
-        agents.everyone(store.db, known)
+        fleet.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
-        agents.everyone(store.db, known)
+        fleet.everyone(store.db, 0, known)
         assert asked == ["claude-1"]
 
 
@@ -119,30 +131,31 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "#5" in row_of(app, "claude-1")
-        assert "#7" in row_of(app, "claude-2")
+        assert "9m" in row_of(app, "claude-1")
         assert "17m" in row_of(app, "codex-1")
-        assert row_of(app, "codex-1").lstrip().startswith("!")
+        assert row_of(app, "codex-1").lstrip().startswith("·")
         if size[0] >= 80:
-            assert "quiet" in row_of(app, "codex-1")
-            assert "tests 14/22" in row_of(app, "claude-1")
+            assert "gone 17m" in row_of(app, "codex-1")
+            assert "jose is maintained" in row_of(app, "claude-1")
+            assert "looked at the backups" in row_of(app, "watcher")
 
 
 async def test_quiet_begins_after_the_seconds_of_the_configuration(plan, make_app):
-    app = make_app(with_agents(plan).path, config=Config(quiet_after=7200))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "A")
-        assert "idle" in row_of(app, "codex-1")
+    for seconds, state in (7200, "working"), (30, "quiet"):
+        app = make_app(answered(plan).path, config=Config(quiet_after=seconds))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot, "A")
+            assert state in row_of(app, "claude-1")
 
 
 async def test_a_word_that_comes_in_moves_neither_cursor_nor_rows(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "j", "j")
-        assert app.screen.agent_here() == "codex-1"
+        assert app.screen.agent_here() == "watcher"
         by_agent(plan, "aaa", LogTask(plan[5], "I am new here"))
         await until(pilot, lambda: "aaa" in shown(app))
-        assert app.screen.agent_here() == "codex-1"
+        assert app.screen.agent_here() == "watcher"
 
 
 async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app):
@@ -153,7 +166,7 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
         assert not queries.agent(app.link.db, "claude-1").paused
-        assert "working" in row_of(app, "claude-1")
+        assert "waiting" in row_of(app, "claude-1")
 
 
 async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
@@ -175,9 +188,9 @@ async def test_enter_shows_the_agents_log_and_esc_goes_back(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "escape")
-        assert not isinstance(app.screen, Agents)
+        assert not isinstance(app.screen, Fleet)
         await settle(pilot, "A", "enter")
-        assert not isinstance(app.screen, Agents)
+        assert not isinstance(app.screen, Fleet)
         assert app.navigation.pane_name == "log"
 
 
@@ -194,7 +207,7 @@ async def test_names_and_words_are_text_and_nothing_else(plan, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert "[@clic" in shown(app)
+        assert "[@cli" in shown(app)
         assert not {"\x1b", "\x07"} & set(shown(app))
 
 
@@ -204,9 +217,9 @@ async def test_a_hundred_agents_are_gone_through_by_pages(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "G")
-        assert app.screen.agent_here() == "claude-2"
+        assert app.screen.agent_here() == "bot-099"
         await settle(pilot, "g")
-        assert app.screen.agent_here() == "bot-000"
+        assert app.screen.agent_here() == "claude-1"
 
 
 @pytest.mark.parametrize("state", ["waiting", "delivered", "answered"])
@@ -220,12 +233,12 @@ async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         (line,) = (line for line in shown(app).split("\n") if "you: hello [b]there" in line)
-        assert line.rstrip().endswith(state)
+        assert line.rstrip().endswith("queued" if state == "waiting" else state)
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan, make_app, size):
-    with Store(with_agents(plan).path) as store:
+    with Store(answered(plan).path) as store:
         note = NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", at(20, 3))
         store.commit(note, actor="system", now=NOW)
     app = make_app(plan.path)
@@ -233,7 +246,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
         await settle(pilot)
         above = "".join(shown(app).splitlines()[:2])
         assert "claude-1 the same failure" in above or "1 stuck" in above or "! 1" in above
-        await settle(pilot, "A")
+        await settle(pilot, "A", "j")
         assert "the same" in row_of(app, "claude-1")
         if size[1] > 12 and size[0] > 60:
             assert "stuck since" in shown(app)
@@ -249,4 +262,4 @@ async def test_the_task_of_one_that_is_stuck_is_given_back_by_one_key(plan, make
         task = queries.task(app.link.db, plan[5])
         assert (task.status, task.agent) == ("pending", None)
         await settle(pilot, "b")
-        assert "It is at no task." in said(app)
+        assert "claude-1 is at no task" in said(app)

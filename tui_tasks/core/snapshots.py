@@ -216,6 +216,7 @@ class Activity(msgspec.Struct, gc=False):
     request: str | None = None
     news: dict[str, Any] = {}
     tool_times: dict[str, list[int]] = {}  # microseconds that each tool took the last times
+    pulse: list[int] = []  # how often it told something, by the minute up to that of `last_seen`, the oldest first
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):

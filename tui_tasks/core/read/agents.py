@@ -1,12 +1,7 @@
-"""Who speaks here: each agent with what it does, what it said last, and when. For screens, at a bounded cost.
-
-The journal is never gone through: agents are found by steps in its index on (actor, seq), and what one said last among
-its newest few entries.
-"""
+"""What agents work on, and what each said of late, at a bounded cost: the journal is never gone through."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -15,11 +10,9 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
-from tui_tasks.core.schema.models import AgentRow, JournalRow, ListRow, TaskRow
+from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
 
 # Of so many newest entries of an agent one may be its last word.
 LOOKED_AT: Final = 60
@@ -41,44 +34,11 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     at: int
 
 
-class AgentSummary(msgspec.Struct, frozen=True, gc=False):
-    """An agent. `seq` and `at` are its newest entry's; `task` is the task in progress that it touched last.
-
-    `asks` are its open questions by the uids of the tasks that they are about, empty where about none, oldest first.
-    """
-
-    name: str
-    seq: int
-    at: int
-    paused: bool
-    message: str
-    asks: tuple[str, ...]
-    task: TaskLine | None
-    word: Word | None
-
-    def state(self, now: int, quiet_after: int) -> str:
-        """One word for it: paused, working, needs_you, quiet (silent for `quiet_after` microseconds) or idle.
-
-        One that has asked and goes on with another task works; one that has nothing else to do needs the human.
-        """
-        if self.paused:
-            return "paused"
-        is_silent = now - self.at > quiet_after
-        if self.task is not None and self.task.uid not in self.asks and not is_silent:
-            return "working"
-        if self.asks:
-            return "needs_you"
-        if is_silent:
-            return "quiet"
-        return "idle" if self.task is None else "working"
-
-
 _NEWEST = Statement(
     J.select(J.seq, J.at, J.kind, J.task).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
 )
 _OLDEST = Statement(J.select(J.at).where(J.actor == slot("actor")).order_by(J.seq).limit(1))
 _NEW = Statement(J.select(J.new).where(J.seq == slot("seq")))
-_PAUSED = Statement(AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
 _BUSY_LISTS = Statement(
     ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
@@ -105,25 +65,6 @@ class _Said(msgspec.Struct):
 
 _said = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
-
-
-def everyone(db: Database, known: Iterable[AgentSummary] = ()) -> list[AgentSummary]:
-    """Every agent that has spoken or was paused, by name. Of the `known` only what is new is read."""
-    before = {person.name: person for person in known}
-    paused = dict(db.all(_PAUSED))
-    tasks = working(db)
-    asks: dict[str, tuple[str, ...]] = {}
-    for ask in queries.open_asks(db):
-        asks[ask.agent] = (*asks.get(ask.agent, ()), ask.task_uid or "")
-    found = {name: (seq, at) for name, seq, at in overview.speakers(db)}
-    people = []
-    for name in sorted(found.keys() | paused.keys(), key=lambda name: (name.casefold(), name)):
-        seq, at = found.get(name, (0, 0))
-        old = before.get(name)
-        word = old.word if old is not None and old.seq == seq else next(iter(words(db, name, 1)), None)
-        message, mine = paused.get(name, ""), asks.get(name, ())
-        people.append(AgentSummary(name, seq, at, name in paused, message, mine, tasks.get(name), word))
-    return people
 
 
 def first_said(db: Database, name: str) -> int:

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
 MAX_ERROR: Final = 2_000
+MINUTE: Final = 60_000_000
+PULSE_MINUTES: Final = 12
+"""For so many minutes it is counted how often a session tells something."""
 MOST_TIMES: Final = 20
 """How often it is kept how long a tool took."""
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
@@ -144,7 +147,7 @@ def _end(tx: Transaction, session: Session, activity: Activity, by: str, at: int
         session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
     new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
     _emit(tx, "session.ended", session, new)
-    _keep(tx, Activity(session.uid, activity.last_seen))
+    _keep(tx, Activity(session.uid, activity.last_seen, pulse=activity.pulse))
 
 
 def _emit(tx: Transaction, kind: str, session: Session, changes: dict[str, Any]) -> Session:
@@ -158,7 +161,7 @@ def _keep(tx: Transaction, activity: Activity) -> None:
     tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
     values = {name: getattr(activity, name) for name in _ACTIVITY}
     values |= {"busy": int(activity.busy)}
-    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times")}
+    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times", "pulse")}
     tx.db.run(_PUT_ACTIVITY, values)
 
 
@@ -183,7 +186,7 @@ class _Hearing:
         self._session = sessions.find(self._tx.db, self._agent) or self._begun()
         self._activity = sessions.activity(self._tx.db, self._agent) or Activity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
-        self._activity.last_seen = max(self._activity.last_seen, self._at)
+        self._beat()
         if self._session.state != sessions.GONE or self._is_back():
             self._learn()
             self._end_others()
@@ -193,6 +196,14 @@ class _Hearing:
                     take(self, fact)
         if msgspec.json.encode(self._activity) != was:
             _keep(self._tx, self._activity)
+
+    def _beat(self) -> None:
+        """Count the payload in its minute."""
+        activity, at = self._activity, max(self._activity.last_seen, self._at)
+        later = min(at // MINUTE - activity.last_seen // MINUTE, PULSE_MINUTES)
+        pulse = [*(activity.pulse or [0]), *[0] * later]
+        pulse[-1] += 1
+        activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
 
     def _begun(self) -> Session:
         """A session that nothing was known of."""

@@ -69,3 +69,4 @@ CREATE INDEX task_check_of_run ON task_check (run_uid);
 CREATE INDEX task_due ON task (list_id, due, rank) WHERE ((deleted = 0) AND (due IS NOT NULL));
 ALTER TABLE human_message ADD COLUMN ends_turn INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE activity ADD COLUMN tool_times TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE activity ADD COLUMN pulse TEXT NOT NULL DEFAULT '[]';

@@ -466,6 +466,7 @@ class ActivityRow(Model):
     request = TextField(null=True)  # the key of what it asked for last, until something else comes
     news = JsonField(default="{}")
     tool_times = JsonField(default="{}")  # how long each tool took of late
+    pulse = JsonField(default="[]")  # how often it told something, by the minute up to `last_seen`, oldest first
 
     class Meta:
         table_name = "activity"

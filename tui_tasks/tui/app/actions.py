@@ -96,7 +96,9 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
         _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
         _a("app", "asks", "a", "What needs you: questions of agents, and what they have filed", "Asks"),
-        _a("app", "agents", "A", "Agents: what each is doing", "Agents"),
+        _a(
+            "app", "agents", "A,0", "Agents: what each is doing, and what it waits for", "Agents", help="fleet sessions"
+        ),
         _a("app", "stats", "S", "Stats of this list", "Stats"),
         _a("app", "undo", "u", "Undo your last change", "Undo", writes=True),
         _a("app", "redo", "ctrl+r", "Redo what you undid", "Redo", writes=True),
@@ -183,12 +185,12 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("agent", "agent_message", "m", "Message to the agent", "Message", writes=True, needs="agent"),
         _a("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", writes=True, needs="agent"),
         *(
-            _a("asks", f"ask_{number}", str(number), f"Answer with option {number}", writes=True, needs="ask")
+            _a("asks answers", f"ask_{number}", str(number), f"Answer with option {number}", writes=True, needs="ask")
             for number in range(1, 10)
         ),
-        _a("asks", "ask_approve", "y", "Approve", "Approve", writes=True, needs="ask"),
-        _a("asks", "ask_deny", "d", "Deny, and say why", "Deny + reason", writes=True, needs="ask"),
-        _a("asks", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
+        _a("asks answers", "ask_approve", "y", "Approve", "Approve", writes=True, needs="ask"),
+        _a("asks answers", "ask_deny", "d", "Deny, and say why", "Deny + reason", writes=True, needs="ask"),
+        _a("asks answers", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
         _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),
         _a("asks", "ask_open", "enter", "Open the question's task; once answered, go on to the next", "Open"),
         _a("inbox", "inbox_part", "tab", "The other part: questions, or what agents have filed", "Other part"),
@@ -232,6 +234,17 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="agent",
         ),
         _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
+        _a("agents", "agent_stop", "x", "End the agent's turn", "End turn", writes=True, needs="agent"),
+        _a(
+            "agents",
+            "agent_take_back",
+            "U",
+            "Take back what the agent did since a moment",
+            "Take back",
+            writes=True,
+            needs="agent",
+        ),
+        _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question"),
     )
 }
 

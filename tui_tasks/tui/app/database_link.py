@@ -114,6 +114,8 @@ class DatabaseLink:
         self._file = self.db.file
         # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
         self.told: Callable[[Changes], None] = lambda changes: None
+        # Called where others have committed something that the journal does not have.
+        self.beside: Callable[[], None] = lambda: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path, uptime_beside(clock)) if not read_only else None
         self._newest: asyncio.Future[Any] | None = None
@@ -180,6 +182,8 @@ class DatabaseLink:
         if changes is not None:
             self.seq, self._file = changes.seq, self.db.file
             self.told(changes)
+        else:
+            self.beside()
 
     def _changes(self) -> Changes | None:
         """What was written since the last time; None where nothing was."""

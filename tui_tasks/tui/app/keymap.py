@@ -20,7 +20,7 @@ TOGETHER: Final = (
     frozenset({"app", "rows", "jobs"}),
     frozenset({"rows", "overlay", "asks", "agent", "inbox"}),
     frozenset({"rows", "overlay", "review", "agent", "inbox"}),
-    frozenset({"rows", "overlay", "agents", "agent"}),
+    frozenset({"rows", "overlay", "agents", "agent", "answers"}),
     frozenset({"rows", "overlay", "runs"}),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, tzinfo
 from functools import cached_property
 
-from tui_tasks.text.times import clock, moment
+from tui_tasks.text.times import SECOND, clock, moment
 
 
 class LocalClock:
@@ -28,6 +28,11 @@ class LocalClock:
         today = moment(self.now(), self._zone)[:-5]
         told = moment(instant, self._zone)
         return clock(instant, self._zone) if told.startswith(today) else told
+
+    def midnight(self) -> int:
+        """Return the instant at which today began."""
+        today = datetime.fromtimestamp(self.now() // SECOND, self.zone)
+        return int(today.replace(hour=0, minute=0, second=0).timestamp()) * SECOND
 
 
 def _system_zone() -> tzinfo | None:

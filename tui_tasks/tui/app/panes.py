@@ -18,7 +18,7 @@ _CLASSES: Final = {
     "schedule": "schedule.schedule_pane.SchedulePane",
     "asks": "screens.inbox.Inbox",
     "review": "screens.review.Review",
-    "agents": "screens.agents.Agents",
+    "agents": "fleet.fleet_screen.Fleet",
     "stats": "screens.stats.Stats",
 }
 """Of panes by `pane_names.PANES`; of screens by the action that opens each."""

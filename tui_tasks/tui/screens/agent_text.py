@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
@@ -11,8 +11,12 @@ from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import unseen
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks import answers
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.app.context import Context
 
 
 def who(name: str) -> str:
@@ -53,6 +57,11 @@ def approving(options: Sequence[str]) -> str | None:
 def denying(options: Sequence[str]) -> str | None:
     """The answer that denies: as `approving`."""
     return _only(options, _NO, "deny")
+
+
+def why_unanswerable(context: Context, ask: Ask) -> str | None:
+    """Why no answer from here reaches the program that asks; None where one does."""
+    return answers.why_unanswerable(context.link.path, ask)
 
 
 def is_shown_whole(ask: Ask) -> bool:

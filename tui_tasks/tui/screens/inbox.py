@@ -139,8 +139,10 @@ class Inbox(Overlay):
     Inbox.-narrow #under-head, Inbox.-short #under-head { display: none; }
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, ask: str | None = None) -> None:
+        """`ask` is the uid of the question that the cursor begins on."""
         super().__init__(context)
+        self._first = ask
         self.window = AskWindow(context, self, id="asks")
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
@@ -172,7 +174,7 @@ class Inbox(Overlay):
         self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
         self.listed.take(self.context.state.asks)
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
-        self.window.show(self.listed, first)
+        self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
         self.watch(self.query_one("#ask-scroll"), "scroll_y", self._note_read, init=False)
         self._show()

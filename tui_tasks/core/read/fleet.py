@@ -1,0 +1,202 @@
+"""Every agent as its supervisor sees it: its state and since when, its task, tool, last word and pulse, what it spent.
+
+Agents of the channel and sessions of agent programs alike (docs: protocol, section 10). The journal is never gone
+through: agents are found by steps in its index on (actor, seq), and what one said last among its newest few entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import connections
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read import activity, agents, overview, sessions
+from tui_tasks.core.read.agents import Word
+from tui_tasks.core.read.sessions import GONE, Seen
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.schema.models import AgentRow, JournalRow
+from tui_tasks.core.snapshots import Ask, Session, Stuck
+
+MINUTE: Final = 60_000_000
+PULSE_MINUTES: Final = 12
+
+J = JournalRow
+_NEWEST = Statement(J.select(J.at, J.kind).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit")))
+_PAUSED = Statement(AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
+# By which entry of its own a session has come into a state.
+_BEGINS: Final = {
+    "working": frozenset({"session.prompted"}),
+    "idle": frozenset({"session.idle", "session.started"}),
+    "failed": frozenset({"session.failed"}),
+    "interrupted": frozenset({"session.interrupted"}),
+}
+
+
+class Told(msgspec.Struct, frozen=True, gc=False):
+    """What an agent's newest entries tell: `seq` is the newest; `pulse` counts them by the minute up to that one's."""
+
+    seq: int
+    at: int
+    word: Word | None
+    began: dict[str, int]
+    pulse: tuple[int, ...]
+
+
+class Member(msgspec.Struct, frozen=True, gc=False):
+    """An agent.
+
+    `state` is `waiting`, `failed`, `stuck`, `interrupted`, `paused`, `working`, `idle` or `gone`, and `since` when it
+    is that, None where that is unknown. `session` is None for an agent on the channel. `ask` is what it waits for a
+    person to answer; `task` the task in progress that it touched last; `last_seen` when it was heard last. `pulse`
+    counts what it told, by the minute up to that of `last_seen`, the oldest first.
+    """
+
+    name: str
+    state: str
+    since: int | None
+    last_seen: int
+    session: Session | None
+    waiting_for: str | None
+    ask: Ask | None
+    task: TaskLine | None
+    tool: str | None
+    tool_since: int | None
+    paused: bool
+    message: str
+    stuck: Stuck | None
+    pulse: tuple[int, ...]
+    told: Told
+
+    @property
+    def word(self) -> Word | None:
+        """What it said or did last."""
+        return self.told.word
+
+
+def paused(db: Database) -> dict[str, str]:
+    """The agents that the human has paused, and what each was told."""
+    return dict(db.all(_PAUSED))
+
+
+def everyone(db: Database, since: int, known: Iterable[Member] = ()) -> list[Member]:
+    """Every agent but those that were heard last before an instant, are gone and have left nothing open.
+
+    Of the `known` only what is new is read.
+    """
+    told_before = {member.name: member.told for member in known}
+    found = _Found(db, since)
+    members = []
+    for name in sorted(found.names()):
+        seq, at = found.speakers.get(name, (0, 0))
+        told = told_before.get(name)
+        if told is None or told.seq != seq:
+            told = _told(db, name, seq, at)
+        member = found.member(name, told)
+        is_left = member.task is not None or member.ask is not None or member.paused
+        if member.state != GONE or is_left or member.last_seen >= since:
+            members.append(member)
+    return members
+
+
+class _Found:
+    """What is read of all agents at once."""
+
+    def __init__(self, db: Database, since: int) -> None:
+        self.speakers = {name: (seq, at) for name, seq, at in overview.speakers(db)}
+        self._db = db
+        self._sessions = {seen.session.uid: seen for seen in sessions.everyone(db, since)}
+        self._connected: dict[str, int | None] = {}
+        for one in connections.everyone(db):
+            is_open = one.closed_at is None or self._connected.get(one.agent, 0) is None
+            self._connected[one.agent] = None if is_open else one.closed_at
+        self._paused = paused(db)
+        self._tasks = agents.working(db)
+        self._stuck = {one.uid: one for one in activity.stuck_now(db)}
+        self._asks: dict[str, Ask] = {ask.agent: ask for ask in queries.open_asks(db)}
+
+    def names(self) -> set[str]:
+        return {*self.speakers, *self._sessions, *self._connected, *self._paused}
+
+    def member(self, name: str, told: Told) -> Member:
+        seen = self._sessions.get(name)
+        ask, task = self._asks.get(name), self._tasks.get(name)
+        stuck = self._stuck.get(name)
+        state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
+        if name in self._paused:
+            state = "paused"
+        elif state in ("working", "idle") and stuck is not None and stuck.cause != "human":
+            state = "stuck"
+        at = seen.activity.last_seen if seen is not None else max(told.at, self._connected.get(name) or 0)
+        waits = seen.waiting_for if seen is not None else "question" if ask is not None else None
+        return Member(
+            name=name,
+            state=state,
+            since=self._since(state, name, told, seen, ask, task, stuck),
+            last_seen=at,
+            session=seen.session if seen is not None else None,
+            waiting_for=waits,
+            ask=ask,
+            task=task,
+            tool=seen.activity.tool if seen is not None else None,
+            tool_since=seen.activity.tool_since if seen is not None else None,
+            paused=name in self._paused,
+            message=self._paused.get(name, ""),
+            stuck=stuck,
+            pulse=tuple(seen.activity.pulse) if seen is not None else told.pulse,
+            told=told,
+        )
+
+    def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
+        if self._connected.get(name, 0) is not None:
+            return GONE
+        return "waiting" if ask is not None else "working" if task is not None else "idle"
+
+    def _since(
+        self,
+        state: str,
+        name: str,
+        told: Told,
+        seen: Seen | None,
+        ask: Ask | None,
+        task: TaskLine | None,
+        stuck: Stuck | None,
+    ) -> int | None:
+        if state == "waiting" and ask is not None:
+            return ask.opened_at
+        if state == "stuck" and stuck is not None:
+            return stuck.since
+        if state == "paused":
+            return None
+        if state == GONE:
+            ended = seen.session.ended_at if seen is not None else self._connected.get(name)
+            return ended or told.at or None
+        if seen is not None:
+            return told.began.get(state) or seen.session.started_at
+        return (task.started_at if state == "working" and task is not None else None) or told.at or None
+
+
+def _told(db: Database, name: str, seq: int, at: int) -> Told:
+    newest: list[Any] = db.all(_NEWEST, actor=name, limit=agents.LOOKED_AT)
+    began: dict[str, int] = {}
+    counts = [0] * PULSE_MINUTES
+    for when, kind in newest:
+        for state, kinds in _BEGINS.items():
+            if kind in kinds:
+                began.setdefault(state, when)
+        minutes = at // MINUTE - when // MINUTE
+        if 0 <= minutes < PULSE_MINUTES:
+            counts[-1 - minutes] += 1
+    return Told(seq, at, next(iter(agents.words(db, name, 1)), None), began, tuple(counts))
+
+
+def pulse_at(member: Member, now: int, minutes: int) -> list[int]:
+    """How often an agent told something, in each of the last minutes, this one included."""
+    later = now // MINUTE - member.last_seen // MINUTE
+    counts = [*member.pulse, *[0] * max(0, min(later, minutes))]
+    return ([0] * minutes + counts)[-minutes:]

@@ -1,0 +1,105 @@
+"""Answering what an agent asks from its line in the fleet. What is not shown there whole is answered in the inbox."""
+
+from __future__ import annotations
+
+from functools import partialmethod
+from typing import TYPE_CHECKING, Any
+
+from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.inputs.dialogs import Prompt
+from tui_tasks.tui.screens import agent_text
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.fleet.fleet_screen import Fleet
+
+
+class FleetAnswers(Controller):
+    """The actions of the scope `answers`, for the question of the agent under the cursor."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._context = fleet.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; answers need a question, and a program that waits for one from here."""
+        if action.needs != "ask":
+            return None
+        ask = self._fleet.ask
+        return "it asks nothing" if ask is None else agent_text.why_unanswerable(self._context, ask)
+
+    def _answer_whole(self, answer: str | None, otherwise: str) -> Any:
+        """Answer what stands on screen to its end; open the inbox where it does not."""
+        ask = self._fleet.ask
+        assert ask is not None
+        if answer is None:
+            self._context.say(otherwise)
+            return None
+        if not self._fleet.shows_whole(ask):
+            return self.do_agent_ask()
+        return self._answer(ask, answer)
+
+    def _choose(self, number: int) -> Any:
+        ask = self._fleet.ask
+        assert ask is not None
+        answer = ask.options[number - 1] if number <= len(ask.options) else None
+        return self._answer_whole(answer, f"There is no option {number}.")
+
+    do_ask_1 = partialmethod(_choose, 1)
+    do_ask_2 = partialmethod(_choose, 2)
+    do_ask_3 = partialmethod(_choose, 3)
+    do_ask_4 = partialmethod(_choose, 4)
+    do_ask_5 = partialmethod(_choose, 5)
+    do_ask_6 = partialmethod(_choose, 6)
+    do_ask_7 = partialmethod(_choose, 7)
+    do_ask_8 = partialmethod(_choose, 8)
+    do_ask_9 = partialmethod(_choose, 9)
+
+    def do_ask_approve(self) -> Any:
+        """Answer with the option that says yes."""
+        ask = self._fleet.ask
+        assert ask is not None
+        return self._answer_whole(
+            agent_text.approving(ask.options), "None of the options says yes: choose one by its number."
+        )
+
+    async def do_ask_deny(self) -> None:
+        """Ask for the reason, then answer with the option that says no."""
+        ask = self._fleet.ask
+        assert ask is not None
+        no = agent_text.denying(ask.options)
+        if no is None:
+            self._context.say("None of the options says no: choose one by its number, or reply.")
+            return
+        why = await self._asked(f"Deny; tell {safe_line(ask.agent, 30)} why, or nothing", "Deny")
+        if why is not None:
+            await self._answer(ask, f"{no}: {why}" if why else no)
+
+    async def do_ask_reply(self) -> None:
+        """Answer in one's own words."""
+        ask = self._fleet.ask
+        assert ask is not None
+        text = await self._asked(f"Reply to {safe_line(ask.agent, 30)}", "Send")
+        if text:
+            await self._answer(ask, text)
+
+    def do_agent_ask(self) -> None:
+        """Show the agent's question in the inbox; where it asks nothing, what others ask."""
+        from tui_tasks.tui.screens.inbox import Inbox
+
+        ask = self._fleet.ask
+        if ask is None:
+            self._context.do("asks")
+        else:
+            self._context.push(Inbox(self._context, ask.uid))
+
+    async def _asked(self, title: str, done: str) -> str | None:
+        text: str | None = await self._context.ask(Prompt(self._context, title, done=done))
+        return text.strip() if text is not None else None
+
+    async def _answer(self, ask: Ask, answer: str) -> None:
+        # Of the question that was shown, even where the agent has asked another meanwhile.
+        await self._context.link.commit(AnswerAsk(ask.uid, answer))
+        self._context.say(f"Sent to {safe_line(ask.agent, 30)}: {safe_line(answer, 60)}.")

@@ -1,0 +1,125 @@
+"""What is known of the agent under the cursor: its session, what it asks, what was written to it, what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core.read.agents import Word
+from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read.messages import Sent
+from tui_tasks.core.snapshots import Ask, Session
+from tui_tasks.text.glyphs import sign
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import age, age_lasts, duration
+from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.fleet import fleet_text
+from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.fleet.fleet_screen import Fleet
+
+_MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
+_MESSAGE_WORDS: Final = {"waiting": "queued"}
+_SIGNS: Final = {"status": "status", "ran": "scheduled"}
+
+
+class FleetNote(TextLines):
+    """As many lines as fit into half of the screen."""
+
+    def __init__(self, context: Context, fleet: Fleet, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._fleet = fleet
+        self._member: Member | None = None
+        self._words: Sequence[Word] = ()
+        self._sent: Sequence[Sent] = ()
+        self._whole: str | None = None
+
+    def show(self, member: Member | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
+        """Show an agent, what it said and what was sent to it."""
+        self._member, self._words, self._sent = member, words, sent
+        self.again()
+
+    def shows_whole(self, ask: Ask) -> bool:
+        """Whether all of a question stands here, with what can be answered."""
+        return self._whole == ask.uid and bool(self.size.height)
+
+    def lines(self, width: int) -> list[Drawn]:
+        """The agent, what it asks, what was written to it, its words, the newest last."""
+        member, room = self._member, self._fleet.size.height // 2
+        self._whole = None
+        if member is None:
+            return []
+        lines = self._head(member, width)
+        if member.ask is not None:
+            lines += self._ask(member.ask, width, room - len(lines))
+        lines += self._messages(width)
+        for word in self._words:
+            when = f" {self.context.clock.time_of(word.at)}  "
+            mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
+            mark = "? " if word.kind == "asked" else mark
+            task = agent_text.live_task(self.context.db, word.task) if word.task else None
+            about = f"#{self.context.numbers.number(task)}  " if task is not None else ""
+            said = safe_line(mark + fleet_text.said(word), max(8, width - len(when + about) - 1))
+            lines.append([(when + about, "$muted"), (said, "")])
+        if self._fleet.state_of(member) == "quiet":
+            quiet = duration(self._fleet.quiet_after, 1)
+            lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
+        return lines[:room]
+
+    def _head(self, member: Member, width: int) -> list[Drawn]:
+        now, room = self.context.clock.now(), max(8, width - 14)
+        session = member.session
+        lines: list[Drawn] = [[(f" {safe_line(member.name, 40)}", "bold"), *self._about(session, width)]]
+        if member.paused:
+            lines.append([(f" paused: {safe_line(member.message, room)}", "$state-skipped")])
+        stuck = member.stuck
+        if stuck is not None and stuck.cause not in (None, "human") and not member.paused:
+            since = self.context.clock.time_of(stuck.since) if stuck.since is not None else ""
+            lines.append([(f" stuck since {since}: {safe_line(stuck.text, max(8, width - 24))}", "$state-overdue")])
+        if session is not None and session.last_prompt:
+            lines.append([(" asked for  ", "$muted"), (safe_line(session.last_prompt, room), "")])
+        if session is not None and session.last_message:
+            lines.append([(" said last  ", "$muted"), (safe_line(session.last_message, room), "")])
+        if member.tool is not None and member.tool_since is not None:
+            self.lasts(age_lasts(member.tool_since, now))
+            lines.append([(" tool       ", "$muted"), (f"{safe_line(member.tool, 40)}, {self._for(member)}", "")])
+        return lines
+
+    def _for(self, member: Member) -> str:
+        assert member.tool_since is not None
+        return f"for {age(member.tool_since, self.context.clock.now())}"
+
+    def _about(self, session: Session | None, width: int) -> Drawn:
+        """Program, model, mode, folder, what it has spent."""
+        if session is None:
+            return ()
+        spent = fleet_text.spent(session.tokens, session.cost_usd)
+        parts = (session.program, session.model, session.mode, session.cwd, spent)
+        told = " · ".join(safe_line(part, 60) for part in parts if part)
+        return [("   " + safe_line(told, max(8, width - 44)), "$muted")]
+
+    def _ask(self, ask: Ask, width: int, room: int) -> list[Drawn]:
+        """All of a question and its options where there is room for that, else where it can be read."""
+        lines: list[Drawn] = [[(f" {line}", "$state-needs-you")] for line in wrapped(ask.question, max(8, width - 2))]
+        for number, option in enumerate(ask.options, 1):
+            key = self.context.keymap.key_of(f"ask_{number}") if number <= 9 else "-"
+            for at, line in enumerate(wrapped(option, max(8, width - 6))):
+                lines.append([(f"   {key if at == 0 else ' '} ", "$changed bold"), (line, "")])
+        if len(lines) <= room and agent_text.is_shown_whole(ask):
+            self._whole = ask.uid
+            return lines
+        key = self.context.keymap.key_of("agent_ask")
+        return [*lines[:2], [(f" … {key} shows all of it", "$changed")]]
+
+    def _messages(self, width: int) -> list[Drawn]:
+        """What was written to it of late, the newest last, and whether that has reached it."""
+        drawn: list[Drawn] = []
+        for sent in reversed(self._sent):
+            when = f" {self.context.clock.time_of(sent.message.sent_at)}  "
+            state = _MESSAGE_WORDS.get(sent.state, sent.state)
+            room = width - len(when) - len(state) - 10
+            text = f"you: {safe_line(sent.message.text, max(8, room))}  "
+            drawn.append([(when, "$muted"), (text, ""), (state, _MESSAGE_COLORS[sent.state])])
+        return drawn

@@ -1,0 +1,179 @@
+"""The fleet: every agent in a line, the one that is worst off first, and below what is known of one of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.core.read import agents, fleet, messages
+from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import DAY, SECOND
+from tui_tasks.tui.app.actions import bindings
+from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.fleet import fleet_text
+from tui_tasks.tui.fleet.fleet_actions import FleetActions
+from tui_tasks.tui.fleet.fleet_answers import FleetAnswers
+from tui_tasks.tui.fleet.fleet_note import FleetNote
+from tui_tasks.tui.fleet.fleet_rows import FleetHead, FleetTitles, FleetWindow
+from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.screens.agent_actions import AgentActions
+from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.pane import RowMoves
+
+MOST_WORDS: Final = 12
+MOST_MESSAGES: Final = 3
+_PACE: Final = 0.1
+"""Seconds between two looks at what agents are at, which the journal does not have."""
+
+
+class Fleet(Overlay):
+    """The screen. Agents that ended more than a day ago and have left nothing open are not shown."""
+
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "agents", "agent", "answers")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    Fleet #people { height: 1fr; min-height: 3; }
+    Fleet #note { max-height: 50%; }
+    Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
+    Fleet.-narrow #under, Fleet.-short #under { display: none; }
+    """
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.quiet_after = context.config.quiet_after * SECOND
+        self.window = FleetWindow(context, self, id="people")
+        self.controllers = (
+            RowMoves(self.window),
+            FleetAnswers(self),
+            FleetActions(self),
+            AgentActions(context, self.agent_here),
+        )
+        self.listed: InMemorySource[Member] = InMemorySource(lambda member: member.name, self._order)
+        self._is_due = False
+
+    def compose(self) -> ComposeResult:
+        """Head, agents, what is known of one of them."""
+        yield FleetHead(self.context, self, id="agents-head")
+        yield Rule(self.context)
+        yield FleetTitles(self.context, self, id="titles")
+        yield self.window
+        yield Rule(self.context, id="under")
+        yield FleetNote(self.context, self, id="note")
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read who there is."""
+        self.listed.take(self._read())
+        self.window.show(self.listed)
+        self.window.focus()
+        self.context.link.beside = self._look_soon
+        self._show()
+
+    def on_unmount(self) -> None:
+        """Look no more."""
+        self.context.link.beside = lambda: None
+
+    def _read(self) -> list[Member]:
+        return fleet.everyone(self.context.db, self.context.clock.now() - DAY, self.listed.rows)
+
+    def _order(self, member: Member) -> tuple[Any, ...]:
+        since = member.since if member.state == "waiting" and member.since is not None else 0
+        return fleet_text.RANKS[member.state], since, member.name.casefold(), member.name
+
+    # What is there
+
+    @property
+    def member(self) -> Member | None:
+        """The agent that keys are about."""
+        return self.listed.get(self.window.cursor)
+
+    @property
+    def ask(self) -> Ask | None:
+        """What it waits for the human to answer."""
+        return self.member.ask if self.member is not None else None
+
+    def agent_here(self) -> str | None:
+        """Its name."""
+        return self.member.name if self.member is not None else None
+
+    def shows_whole(self, ask: Ask) -> bool:
+        """Whether all of a question is on screen."""
+        return not self.small and self.query_one(FleetNote).shows_whole(ask)
+
+    def state_of(self, member: Member) -> str:
+        """The state of an agent now, of `fleet_text.LOOKS_OF_STATES`."""
+        return fleet_text.state_of(member, self.context.clock.now(), self.quiet_after)
+
+    @property
+    def states(self) -> list[str]:
+        """The states of all agents."""
+        return [self.state_of(member) for member in self.listed.rows]
+
+    @property
+    def longest_name(self) -> int:
+        """How many cells the longest name takes."""
+        return max((cell_len(safe_line(member.name, 40)) for member in self.listed.rows), default=0)
+
+    # What happens
+
+    def changed(self, changes: Changes) -> None:
+        """Take in what agents did."""
+        if changes.all or changes.touches("task", "list"):
+            self.window.again()
+        self._take()
+
+    def _look_soon(self) -> None:
+        """Something was written that the journal does not have: what an agent is at, or that one came or left."""
+        if not self._is_due:
+            self._is_due = True
+            self.set_timer(_PACE, self._look)
+
+    def _look(self) -> None:
+        self._is_due = False
+        try:
+            self._take()
+        except READ_ERRORS as error:
+            self.context.link.cannot_read(error)
+
+    def _take(self) -> None:
+        before = self.longest_name
+        changed = self.listed.take(self._read())
+        self.window.change(changed)
+        if self.longest_name != before:
+            self.window.again()
+        if changed:
+            self._show()
+
+    def on_virtual_list_moved(self) -> None:
+        """Another agent's note."""
+        self._show()
+
+    def on_virtual_list_opened(self) -> None:
+        """As Enter does."""
+        self.action_act("agent_log")
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        self.window.again()
+        self._show()
+
+    def _show(self) -> None:
+        name = self.agent_here()
+        words = agents.words(self.context.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
+        sent = messages.newest(self.context.db, name, MOST_MESSAGES) if name else []
+        self.query_one(FleetNote).show(self.member, words, sent)
+        for line in (FleetHead, FleetTitles):
+            self.query_one(line).again()
+        answers = ("ask_approve", "ask_deny") if self.ask is not None else ()
+        if self.small:
+            self.hint(*map(self.hint_of, answers), self.hint_of("agent_message"), self.hint_of("back", ""))
+        else:
+            stop = ("agent_stop",) if self.member is not None and self.member.session is not None else ()
+            self.hint(*map(self.hint_of, (*answers, "agent_message", "agent_pause", *stop, "agent_log", "back")))

@@ -1,0 +1,144 @@
+"""Words about agents in the fleet. Pure but for the numbers of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any, Final
+
+from tui_tasks.core.read.agents import Word
+from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.glyphs import LOOKS, Look, look
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import age
+from tui_tasks.tui.app.context import Context
+
+LOOKS_OF_STATES: Final = {
+    "waiting": LOOKS["needs_you"]._replace(word="waiting"),
+    "failed": LOOKS["failed"],
+    "stuck": LOOKS["stuck"],
+    "quiet": LOOKS["quiet"],
+    "interrupted": LOOKS["interrupted"],
+    "working": LOOKS["in_progress"]._replace(word="working"),
+    "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
+    "idle": LOOKS["pending"]._replace(word="idle", letter="o"),
+    "gone": Look("·", "gone", ".", "$muted"),
+}
+"""How the state of an agent is shown, the worst first."""
+RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
+
+_TOTALS: Final = {
+    "waiting": "waiting for you",
+    "interrupted": "interrupted",
+    "working": "working",
+}
+
+
+def said(word: Word | None) -> str:
+    """An agent's word as it is shown: what it said, or what it did in a few words."""
+    if word is None:
+        return ""
+    if word.kind == "status":
+        return look(word.text).word
+    return word.text or word.kind.replace(".", " ").replace("_", " ")
+
+
+def state_of(member: Member, now: int, quiet_after: int) -> str:
+    """Its state now, of `LOOKS_OF_STATES`: one that works on no tool and has said nothing for so long is quiet."""
+    is_silent = now - member.last_seen > quiet_after
+    return "quiet" if member.state == "working" and member.tool is None and is_silent else member.state
+
+
+def where(member: Member, context: Context) -> str:
+    """Where it works: its project, else the name of its folder."""
+    if member.session is not None:
+        return member.session.project or PurePath(member.session.cwd or "").name
+    home = context.state.lists.get(member.task.list_id) if member.task is not None else None
+    return (home.project if home is not None else None) or ""
+
+
+def asked(ask: Ask) -> str:
+    """What an agent waits for, in a line: the tool and its command, or the question."""
+    request = ask.request or {}
+    if request.get("kind") != "permission" or not request.get("tool"):
+        return ask.question
+    return f"{request['tool']}: {_gist(request.get('input'))}"
+
+
+def _gist(given: Any) -> str:
+    """The one value of a tool's input that says most."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    found = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
+    if found is None:
+        found = next(iter(given.values()), "")
+    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
+
+
+def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
+    """What matters most about it now, and the colour: what it waits for, why it failed, its tool, what it said."""
+    now = context.clock.now()
+    session = member.session
+    last = (session.last_message if session is not None else None) or said(member.word)
+    if state == "waiting" and member.ask is not None:
+        return asked(member.ask), "$state-needs-you"
+    if state == "stuck" and member.stuck is not None:
+        return member.stuck.text, "$state-overdue"
+    if state == "paused":
+        return member.message, "$muted"
+    if state == "failed":
+        return last, "$state-failed"
+    if state == "gone" and member.task is not None:
+        return f"left while #{context.numbers.number(member.task)} was in progress", "$state-overdue"
+    if member.tool is not None:
+        since = f" {age(member.tool_since, now)}" if member.tool_since is not None else ""
+        return f"{member.tool}{since}", ""
+    if state == "working" and session is not None and session.last_prompt:
+        return session.last_prompt, "$muted"
+    return last, "$muted"
+
+
+def spent(tokens: int | None, cost_usd: float | None) -> str:
+    """Tokens and dollars, in a few cells; empty where both are unknown."""
+    parts = []
+    if tokens is not None:
+        parts.append(short_count(tokens))
+    if cost_usd is not None:
+        parts.append(f"${cost_usd:,.2f}")
+    return " ".join(parts)
+
+
+def short_count(number: int) -> str:
+    """Return a number in at most four cells: `950`, `12k`, `3.4M`."""
+    for unit, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= unit:
+            return f"{number / unit:.1f}{letter}" if number < 10 * unit else f"{number // unit}{letter}"
+    return str(number)
+
+
+def totals(states: Iterable[str]) -> list[tuple[str, str]]:
+    """How many agents are in which state, the worst first, each with its colour."""
+    counts: dict[str, int] = {}
+    for state in states:
+        counts[state] = counts.get(state, 0) + 1
+    return [
+        (f"{counts[state]} {_TOTALS.get(state, state)}", shown.color)
+        for state, shown in LOOKS_OF_STATES.items()
+        if state in counts
+    ]
+
+
+def spent_by_all(members: Sequence[Member]) -> str:
+    """What all that tell of it have spent; empty where none does."""
+    sessions = [member.session for member in members if member.session is not None]
+    tokens = [one.tokens for one in sessions if one.tokens is not None]
+    costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
+    parts = [f"{short_count(sum(tokens))} tokens"] if tokens else []
+    return "  ".join([*parts, *([f"${sum(costs):,.2f}"] if costs else [])])
+
+
+def places(members: Sequence[Member], context: Context) -> str:
+    """The projects and folders in which agents are, by name."""
+    found = {safe_line(place, 16) for member in members if (place := where(member, context))}
+    return "  ".join(sorted(found))
