@@ -352,7 +352,7 @@ _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("undo", "take back the newest change that was made from a shell", *_verb("undo")),
     ("hook", "take in what a hook of an agent program tells on standard input", *_of("agents.hook", "hook")),
     ("init", "make this folder a project's, with lists of its own", *_of("admin.init", "init")),
-    ("setup", "let an agent program use this database, over MCP, in the folder where you are", *_admin("setup")),
+    ("setup", "let an agent program use the tools, and tell of itself by hooks", *_of("setup.command", "setup")),
     ("prime", "print what an agent needs to know to start", None, _prime),
     ("schema", "print the JSON Schemas of the channel", *_of("agents.schema_command", "schema")),
     ("doctor", "check the database, its file, the clock and the settings", *_admin("doctor")),

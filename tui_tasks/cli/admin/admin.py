@@ -1,4 +1,4 @@
-"""The commands that look after the database and around it: setup, doctor, backup, restore, compact and config."""
+"""The commands that look after the database and around it: doctor, backup, restore, compact and config."""
 
 from __future__ import annotations
 
@@ -22,36 +22,6 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """Run the command of that name; return the exit status."""
     return _RUN[name](options)
-
-
-def _declare_setup(command: argparse.ArgumentParser) -> None:
-    from tui_tasks.cli.agents.setup import CLIENTS
-
-    command.add_argument("client", metavar="AGENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
-
-
-def _setup(options: argparse.Namespace) -> int:
-    from importlib.util import find_spec
-
-    from tui_tasks.cli.agents import setup
-
-    server = [sys.executable, "-m", "tui_tasks", "mcp", "--agent-only", options.agent or options.client]
-    if options.db or os.environ.get("TUI_TASKS_DB"):
-        server += ["--db", str(Path(paths.database(options.db)).resolve())]
-    if options.list:
-        server += ["--list" if options.list_only is None else "--list-only", options.list]
-    if options.tools is not None:
-        server += ["--tools", options.tools]
-    server += [option for option, given in (("--read-only", options.read_only),) if given]
-    server += [option for option, given in (("--no-scheduler", options.no_scheduler),) if given]
-    try:
-        print(setup.set_up(options.client, server, Path.cwd()))
-    except setup.NotSetUp as error:
-        print(f"tui-tasks setup: {error}", file=sys.stderr)
-        return REFUSED
-    if find_spec("mcp") is None:
-        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
-    return 0
 
 
 def _declare_doctor(command: argparse.ArgumentParser) -> None:
@@ -177,14 +147,12 @@ def _config(options: argparse.Namespace) -> int:
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "setup": _declare_setup,
     "doctor": _declare_doctor,
     "backup": _declare_backup,
     "restore": _declare_restore,
     "compact": _declare_compact,
 }
 _RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
-    "setup": _setup,
     "doctor": _doctor,
     "backup": _backup,
     "restore": _restore,

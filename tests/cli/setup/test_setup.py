@@ -1,0 +1,300 @@
+"""`setup`: what it writes is read as the agent programs read it, and nothing else of their files changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui_tasks.cli.main import main
+from tui_tasks.cli.setup.programs import PROGRAMS
+
+HOOKED = [name for name, program in PROGRAMS.items() if program.next_hooks]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in ("TUI_TASKS_DB", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "TUI_TASKS_PROJECT"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+@pytest.fixture(autouse=True)
+def output(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    return capsys
+
+
+def run(*arguments: str) -> int:
+    return main(["setup", *arguments])
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def entry(folder: Path, program: str) -> dict[str, Any]:
+    file = folder / PROGRAMS[program].project.server
+    held = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
+    found: dict[str, Any] = held[PROGRAMS[program].servers]["tui-tasks"]
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_entry_names_the_agent_the_database_and_one_dialect(folder: Path, program: str) -> None:
+    assert run(program, "--db", "own.db", "--list", "sprint") == 0
+    words = ["tui-tasks", "mcp", "--agent-only", program, "--db", str(folder / "own.db"), "--list", "sprint"]
+    assert PROGRAMS[program].words(entry(folder, program)) == [*words, "--tools", "tasklist,ask,claim"]
+
+
+def test_the_entry_starts_a_server(folder: Path) -> None:
+    assert run("codex", "--db", "own.db", "--list", "sprint") == 0
+    words = PROGRAMS["codex"].words(entry(folder, "codex"))
+    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    call["params"] = {"name": "tasklist_add_task", "arguments": {"name": "from there"}}
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start}, call]
+    with subprocess.Popen(words, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for line in lines:
+            server.stdin.write(json.dumps(line).encode() + b"\n")
+            server.stdin.flush()
+            reply = json.loads(server.stdout.readline())
+        server.stdin.close()
+    assert reply["result"]["isError"] is False
+    ls = [sys.executable, "-m", "tui_tasks", "call", "control:history", "--db", str(folder / "own.db")]
+    (added,) = json.loads(subprocess.run(ls, capture_output=True, text=True, timeout=60).stdout)["entries"][-1:]
+    assert (added["actor"], added["task"]["name"], added["task"]["list"]) == ("codex", "from there", "sprint")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_all_of_it_is_written_once_and_taken_out_again(folder: Path, program: str) -> None:
+    (folder / "AGENTS.md").write_text("# Ours\n\nBe kind.")
+    before = all_files(folder.parent)
+    hooks = ["--hooks"] if program in HOOKED else []
+    for scope in ([], ["--user"]):
+        assert run(program, *scope, *hooks, "--check") == 1
+        assert run(program, *scope, *hooks) == 0
+        written = all_files(folder.parent)
+        assert written != before
+        assert run(program, *scope, *hooks, "--check") == 0
+        assert run(program, *scope, *hooks) == 0
+        assert all_files(folder.parent) == written
+        assert run(program, *scope, "--remove") == 0
+        assert all_files(folder.parent) == before
+        assert run(program, *scope, "--remove") == 0
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_file_of_a_project_names_a_place_of_this_machine(folder: Path, program: str) -> None:
+    assert run(program, *(["--hooks"] if program in HOOKED else [])) == 0
+    for name, content in all_files(folder).items():
+        for place in (sys.prefix, sys.base_prefix, str(folder.parent)):
+            assert place.encode() not in content, name
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_for_a_person_the_entry_names_this_installation(folder: Path, program: str) -> None:
+    assert run(program, "--user") == 0
+    assert all_files(folder) == {}
+    assert any(sys.prefix.encode() in content for content in all_files(folder.parent).values())
+
+
+@pytest.mark.parametrize("program", HOOKED)
+def test_hooks_stand_beside_those_that_are_there(folder: Path, program: str) -> None:
+    file = folder / PROGRAMS[program].project.hooks
+    if file.suffix == ".js":
+        assert run(program, "--hooks-only") == 0
+        assert '["tui-tasks", "hook", "opencode"]' in file.read_text()
+        assert list(all_files(folder)) == [PROGRAMS[program].project.hooks]
+        return
+    file.parent.mkdir()
+    mine = '{ // mine\n  "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x"}]}], "Stop": []},\n}'
+    file.write_text(mine)
+    assert run(program, "--hooks-only") == 0
+    assert "// mine" in file.read_text()
+    old = (
+        file.read_text()
+        .replace("tui-tasks hook", "/old/python -m tui_tasks hook")
+        .replace('"timeout": 1', '"timeout": 7')
+    )
+    written = file.read_text()
+    file.write_text(old)
+    assert run(program, "--hooks-only", "--check") == 1
+    assert run(program, "--hooks-only") == 0
+    assert file.read_text() == written
+    assert run(program, "--hooks-only", "--remove") == 0
+    assert file.read_text() == mine
+
+
+def test_a_group_that_holds_another_hook_keeps_it(folder: Path) -> None:
+    file = folder / ".claude/settings.json"
+    file.parent.mkdir()
+    both = [{"type": "command", "command": "x"}, {"type": "command", "command": "tui-tasks hook claude"}]
+    file.write_text(json.dumps({"hooks": {"Stop": [{"hooks": both}]}}))
+    assert run("claude", "--remove") == 0
+    assert json.loads(file.read_text()) == {"hooks": {"Stop": [{"hooks": both[:1]}]}}
+
+
+def test_an_entry_keeps_what_was_added_to_it(folder: Path) -> None:
+    file = folder / ".mcp.json"
+    file.write_text(
+        '{"mcpServers": {"tui-tasks": {\n  // why\n  "command": "/venv/bin/python", "disabled": true,\n'
+        '  "args": ["-m", "tui_tasks", "mcp", "--agent", "robin", "--db", "/tmp/x.db",\n'
+        '  "--read-only", "--structured"],\n'
+        '  "env": {"A": "1"}, // theirs\n}, "mine": {"command": "x"}}}'
+    )
+    assert run("claude", "--list", "sprint") == 0
+    text = file.read_text()
+    assert "// why" in text
+    assert "// theirs" in text
+    assert '"disabled": true' in text
+    assert '"env": {"A": "1"}' in text
+    assert '"command": "tui-tasks"' in text
+    for words in ('"--db",\n', '"/tmp/x.db"', '"--read-only"', '"--structured"', '"robin"', '"sprint"'):
+        assert words in text
+    assert "--agent-only" not in text
+    assert run("claude", "--agent-only", "kim") == 0
+    assert '"robin"' not in file.read_text()
+
+
+def test_an_entry_that_runs_something_of_the_persons_own_is_left_alone(
+    folder: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    text = '{"mcpServers": {"tui-tasks": {"command": "ssh", "args": ["host", "tui-tasks", "mcp"]}}}'
+    (folder / ".mcp.json").write_text(text)
+    assert run("claude") == 0
+    assert "your own" in output.readouterr().out
+    assert run("claude", "--remove") == 0
+    assert (folder / ".mcp.json").read_text() == text
+
+
+def test_the_entry_keeps_the_bounds_that_were_asked_for(folder: Path) -> None:
+    assert run("claude") == 0
+    assert entry(folder, "claude")["args"] == ["mcp", "--agent-only", "claude", "--tools", "tasklist,ask,claim"]
+    options = ("--read-only", "--no-scheduler", "--list-only", "sprint", "--agent-only", "bob", "--tools", "todo,ask")
+    assert run("claude", *options) == 0
+    bounds = ["--agent-only", "bob", "--list-only", "sprint", "--tools", "todo,ask", "--read-only", "--no-scheduler"]
+    assert entry(folder, "claude")["args"] == ["mcp", *bounds]
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"mcpServers": []}', "\udcff", "[" * 100_000, '{"mcpServers": {"tui-tasks": 1}}']
+)
+def test_a_file_that_is_not_as_it_should_be_is_left_alone_and_told(
+    folder: Path, content: str, output: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / ".mcp.json"
+    file.write_bytes(content.encode(errors="surrogateescape"))
+    assert run("claude", "--hooks") == 1
+    assert str(file) in output.readouterr().err
+    assert all_files(folder) == {".mcp.json": content.encode(errors="surrogateescape")}
+
+
+def test_nothing_is_written_where_one_of_the_files_cannot_be_edited(folder: Path) -> None:
+    (folder / ".claude").mkdir()
+    (folder / ".claude/settings.json").write_text('{"hooks": []}')
+    before = all_files(folder)
+    assert run("claude", "--hooks") == 1
+    assert all_files(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("program", "link", "target"),
+    [
+        ("claude", ".mcp.json", "../victim"),
+        ("cursor", ".cursor", ".."),
+        ("gemini", ".gemini/settings.json", "../../victim"),
+        ("codex", "AGENTS.md", "../victim"),
+        ("claude", ".mcp.json", ".git/config"),
+    ],
+)
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(
+    folder: Path, program: str, link: str, target: str, output: pytest.CaptureFixture[str]
+) -> None:
+    victim = folder.parent / "victim"
+    victim.write_text('{"secret": 1}')
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_text("{}")
+    (folder / link).parent.mkdir(exist_ok=True)
+    (folder / link).symlink_to(target)
+    before = sorted(folder.parent.rglob("*"))
+    assert run(program) == 1
+    assert f"{folder / link} is a link" in output.readouterr().err
+    assert victim.read_text() == '{"secret": 1}'
+    assert (folder / ".git/config").read_text() == "{}"
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+def test_a_link_within_the_project_stays_a_link(folder: Path) -> None:
+    (folder / "AGENTS.md").write_text("# Ours\n")
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    assert run("claude") == 0
+    assert (folder / "CLAUDE.md").is_symlink()
+    assert "tui-tasks" in (folder / "AGENTS.md").read_text()
+    assert run("claude", "--remove") == 0
+    assert (folder / "CLAUDE.md").is_symlink()
+    assert (folder / "AGENTS.md").read_text() == "# Ours\n"
+
+
+def test_a_link_at_the_name_of_a_new_file_is_not_followed(folder: Path) -> None:
+    (folder / ".mcp.json.new").symlink_to("../victim")
+    assert run("claude") == 0
+    assert not (folder.parent / "victim").exists()
+
+
+def test_print_shows_what_would_change_and_writes_nothing(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    (folder / ".mcp.json").write_text("{}")
+    before = all_files(folder)
+    assert run("claude", "--print", "--hooks") == 0
+    told = output.readouterr().out
+    assert '+{"mcpServers"' in told
+    assert '+            "command": "tui-tasks hook claude",' in told
+    assert all_files(folder) == before
+
+
+def test_guidance_that_another_program_reads_stays(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    assert run("codex") == run("opencode") == 0
+    assert run("codex", "--remove") == 0
+    assert "opencode" in output.readouterr().out.splitlines()[-1]
+    assert (folder / "AGENTS.md").exists()
+    assert run("opencode", "--remove") == 0
+    assert all_files(folder) == {}
+
+
+def test_a_skill_of_the_persons_own_stays(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    file = folder / ".claude/skills/tui-tasks/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    assert run("claude") == 0
+    assert "your own" in output.readouterr().out
+    assert run("claude", "--remove") == 0
+    assert file.read_text() == "mine"
+
+
+def test_what_the_person_does_next_is_told(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    assert run("codex", "--hooks") == 0
+    assert "/hooks" in output.readouterr().out
+    assert run("claude") == 0
+    assert ".mcp.json" in output.readouterr().out.split("Next:")[1]
+    assert run("cursor", "--hooks") == 2
+    assert "cursor has no hooks" in output.readouterr().err
+
+
+def test_a_program_that_is_not_known_is_wrong_usage(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("nobody")
+    assert ended.value.code == 2
+    assert "claude" in output.readouterr().err

@@ -1,0 +1,153 @@
+"""`tui-tasks setup PROGRAM`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from tui_tasks.cli.options import REFUSED, USAGE
+from tui_tasks.cli.setup import plan
+from tui_tasks.cli.setup.files import NotSetUp
+from tui_tasks.cli.setup.programs import PROGRAMS
+from tui_tasks.cli.setup.server_entry import Options
+from tui_tasks.core.errors import as_utf8
+from tui_tasks.settings import paths
+
+
+def declare(_name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.description = (
+        "Give an agent program the tools, over MCP, and tell its agents when to use them, in the files of the folder "
+        "where you are. What else is in those files stays as it is."
+    )
+    command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
+    command.add_argument("--user", action="store_true", help="for you in all folders, in place of this one")
+    command.add_argument("--hooks", action="store_true", help="the program's hooks, too: it is seen in Agents")
+    command.add_argument("--hooks-only", action="store_true", help="the hooks, and no tools")
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--print", action="store_true", help="show what would change, and write nothing")
+    group.add_argument(
+        "--check", action="store_true", help="tell whether all is as it would be written (exit status 1: no)"
+    )
+    group.add_argument("--remove", action="store_true", help="take out what was written; with --hooks-only the hooks")
+
+
+def run(_name: str, options: argparse.Namespace) -> int:
+    """Set the program up; return the exit status."""
+    program = PROGRAMS[options.program]
+    if (options.hooks or options.hooks_only) and program.next_hooks is None:
+        print(f"tui-tasks setup: {options.program} has no hooks that tui-tasks understands", file=sys.stderr)
+        return USAGE
+    try:
+        wish = _wish(options)
+        made = plan.removing(wish) if options.remove else plan.setting_up(wish)
+        if options.print:
+            print("".join(_differences(made)) or "Nothing would change.")
+            return 0
+        if options.check:
+            return _check(made)
+        made.carry_out()
+    except NotSetUp as error:
+        print(f"tui-tasks setup: {error}", file=sys.stderr)
+        return REFUSED
+    _tell(made, wish, is_removing=options.remove)
+    return 0
+
+
+def _wish(options: argparse.Namespace) -> plan.Wish:
+    from tui_tasks.hooks import folder, mailbox
+    from tui_tasks.settings import config
+
+    settings, _ = config.load(paths.configuration())
+    given = _given(options)
+    return plan.Wish(
+        options.program,
+        Path.cwd(),
+        for_user=options.user,
+        server=not options.hooks_only,
+        hooks=options.hooks or options.hooks_only,
+        starter=_starter() if options.user else ("tui-tasks",),
+        options=given,
+        wait=settings.sessions.waits().get(options.program, 0),
+        outbox=f"{folder.path_of(paths.database(options.db))}/{mailbox.FOLDER}" if options.user else "",
+    )
+
+
+def _given(options: argparse.Namespace) -> Options:
+    """The options of `mcp` that were given."""
+    given: Options = {}
+    if options.agent:
+        given["--agent-only"] = options.agent
+    if options.db or os.environ.get("TUI_TASKS_DB"):
+        given["--db"] = str(Path(paths.database(options.db)).resolve())
+    if options.project:
+        given["--project"] = options.project
+    if options.list:
+        given["--list" if options.list_only is None else "--list-only"] = options.list
+    if options.tools is not None:
+        given["--tools"] = options.tools
+    if options.read_only:
+        given["--read-only"] = None
+    if options.no_scheduler:
+        given["--no-scheduler"] = None
+    for word in given.values():
+        if word is not None and word != as_utf8(word):
+            raise NotSetUp(f"{as_utf8(word)} is not UTF-8, which such a file cannot hold")
+    return given
+
+
+def _starter() -> tuple[str, ...]:
+    """The words that start this very installation, from anywhere."""
+    script = Path(sys.executable).with_name("tui-tasks")
+    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
+
+
+def _differences(made: plan.Plan) -> Iterator[str]:
+    for file in made.changed():
+        before, after = (text.splitlines(keepends=True) for text in (file.before or "", file.after or ""))
+        old, new = (str(file.path) if text is not None else os.devnull for text in (file.before, file.after))
+        for line in difflib.unified_diff(before, after, old, new):
+            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _check(made: plan.Plan) -> int:
+    changed = made.changed()
+    for what, file in made.told:
+        print(f"{'to be written' if file in changed else 'as it is to be'}: {what} ({file.path})")
+    for note in made.notes:
+        print(note)
+    return REFUSED if made.changed() else 0
+
+
+def _tell(made: plan.Plan, wish: plan.Wish, *, is_removing: bool) -> None:
+    program, changed = PROGRAMS[wish.name], made.changed()
+    if not made.told and not made.notes:
+        print(f"Nothing of tui-tasks is set up for {wish.name} here.")
+    for what, file in made.told:
+        done = "taken out" if is_removing else "written" if file in changed else "there already"
+        gone = ", which is removed" if file.after is None else ""
+        print(f"{done}: {what} ({file.path}{gone})")
+    for note in made.notes:
+        print(note)
+    if is_removing:
+        return
+    if wish.server:
+        print(f"Next: {program.next}")
+        if "--tools" not in wish.options:
+            print("More tools: --tools tasklist,tasks,scheduler,ask,claim (tui-tasks mcp --tokens: what each costs)")
+    if wish.hooks:
+        print(f"Next: {program.next_hooks}")
+    if not wish.for_user and shutil.which("tui-tasks") is None:
+        print(
+            "! tui-tasks is not on PATH, where these files look for it: pipx install tui-tasks puts it there; "
+            "--user names this installation by its path",
+            file=sys.stderr,
+        )
+    if wish.server and find_spec("mcp") is None:
+        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)

@@ -1,0 +1,90 @@
+"""The files that `setup` reads and writes. Whoever made the folder may have put links into it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_tasks.settings import atomic_file
+
+
+class NotSetUp(Exception):
+    """A file cannot be taken for what it should be, or not be written; it is as it was."""
+
+
+@dataclass(slots=True)
+class File:
+    """A file, as it is and as it is to be.
+
+    Attributes:
+        path: as the program finds it.
+        root: the folder that writing must not leave.
+        real: the file itself, where `path` leads to it by a link.
+        before: its text; None where it is not there.
+        after: what it is to be; None where it is not to be there.
+    """
+
+    path: Path
+    root: Path
+    real: Path
+    before: str | None
+    after: str | None
+
+    def write(self) -> None:
+        """Make the file what it is to be, whole or not at all.
+
+        Raises:
+            NotSetUp: it cannot be written.
+        """
+        try:
+            if self.after is None:
+                self.real.unlink()
+                self._remove_empty_folders()
+                return
+            self.real.parent.mkdir(parents=True, exist_ok=True)
+            atomic_file.replace(self.real, self.after.encode(), new_mode=0o644)
+        except OSError as error:
+            raise NotSetUp(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _remove_empty_folders(self) -> None:
+        root = Path(os.path.realpath(self.root))
+        for folder in self.real.parents:
+            if folder == root or not folder.is_relative_to(root):
+                return
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+
+
+def read(path: Path, root: Path) -> File:
+    """Read a file below a folder, through links that stay in there.
+
+    Raises:
+        NotSetUp: a link leads out, the file is no regular one, cannot be read, or is not UTF-8.
+    """
+    real = Path(os.path.realpath(path))
+    inside = Path(os.path.realpath(root))
+    if not real.is_relative_to(inside) or ".git" in real.relative_to(inside).parts:
+        place = _link(path, root)
+        raise NotSetUp(
+            f"{place} is a link to {place.readlink()}, and leads out of {root}: put a file of its own there, and try "
+            "again"
+        )
+    if real.exists() and not real.is_file():
+        raise NotSetUp(f"{path} is no file; move it away, and try again")
+    try:
+        text = real.read_bytes().decode()
+    except FileNotFoundError:
+        return File(path, root, real, None, None)
+    except OSError as error:
+        raise NotSetUp(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise NotSetUp(f"{path} is not UTF-8 ({error}); mend the file, and try again") from error
+    return File(path, root, real, text, text)
+
+
+def _link(path: Path, root: Path) -> Path:
+    places = [place for place in (path, *path.parents) if place != root and place.is_symlink()]
+    return places[-1] if places else path

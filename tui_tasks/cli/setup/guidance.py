@@ -1,0 +1,70 @@
+"""What an agent is told of the tools: a marked block in the file that its program reads first, and a skill."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.cli.setup import appended
+
+_BEGIN: Final = "<!-- tui-tasks: begin (`tui-tasks setup --remove` takes this out) -->"
+_END: Final = "<!-- tui-tasks: end -->"
+_WHEN: Final = """\
+A human follows your work live, through the MCP server `tui-tasks`.
+
+- Work of several steps: add each as a task, then set it in progress, log what you find, set it done or failed.
+- First look whether the list has tasks, and claim the one you take; other agents share it.
+- What only the human can decide, or what cannot be undone: call `ask` and wait for the answer.
+- Words of the human in a reply come before your plan.
+
+Keep no list of your own in a file. For a question or single step, use none of this.
+"""
+BLOCK: Final = f"{_BEGIN}\n## Tasks\n\n{_WHEN}{_END}\n"
+SKILL: Final = f"""\
+---
+name: tui-tasks
+description: Keep your tasks where the human sees them live, ask the human, share tasks with other agents. \
+Use it for work of several steps, for decisions that are the human's, and to take up or hand over work.
+---
+{_BEGIN}
+
+# Tasks that the human sees
+
+{_WHEN}
+## Which tool
+
+- What is there: the tool that gets the tasks; `control_claim` takes the next one for you alone. Heartbeat while you
+  work on it for long; release it if you give it up.
+- `ask` takes a question, and options that the human answers by a number. It may come back as a ticket:
+  `control_answer_of` has the answer later.
+- A refusal says what to write instead. Do that, once.
+
+{_END}
+"""
+
+
+def put(text: str | None) -> str:
+    """Return the text of a file of guidance with the block in it, at its end, or where one is."""
+    place = find(text or "")
+    if place is None:
+        return appended.append(text, BLOCK)
+    assert text is not None
+    start, end = place
+    return text[:start] + BLOCK.rstrip("\n").replace("\n", appended.newline_of(text)) + text[end:]
+
+
+def remove(text: str) -> str | None:
+    """Take the block out; None where the file was made for it. A text without one stays as it is."""
+    place = find(text)
+    return text if place is None else appended.remove(text, *place)
+
+
+def find(text: str) -> tuple[int, int] | None:
+    """Where the block begins and ends; None where there is none."""
+    start = text.find(_BEGIN.split(" (")[0])
+    end = text.find(_END, start)
+    return None if start < 0 or end < 0 else (start, end + len(_END))
+
+
+def is_our_skill(text: str) -> bool:
+    """Whether a skill is the one that is written here, of this version or another."""
+    return find(text) is not None

@@ -1,0 +1,91 @@
+"""Our hooks among a program's own, in its settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tui_tasks.cli.setup import jsonc
+from tui_tasks.cli.setup.files import File, NotSetUp
+
+HOOKS: Final = "hooks"
+_OURS: Final = re.compile(r"tui[-_]tasks['\"]?\s(?:.*\s)?hook\s+\w+")
+
+
+def put(file: File, settings: dict[str, Any]) -> None:
+    """Enter hooks in a file: each event of `settings` beside what is there; one of ours is brought up to date.
+
+    Raises:
+        NotSetUp: the file is not as it should be.
+    """
+    _held(file)
+    try:
+        for event, (group,) in settings[HOOKS].items():
+            (wanted,) = group[HOOKS]
+            places = [place for place in _places(file) if place[0] == event]
+            if not places:
+                file.after = jsonc.append(file.after, (HOOKS, event), group)
+            for _, number, each in places:
+                path = (HOOKS, event, number, HOOKS, each)
+                there = jsonc.value_at(jsonc.load(file.after or ""), path)
+                for key, value in wanted.items():
+                    if there.get(key) != value:
+                        file.after = jsonc.put(file.after, (*path, key), value)
+    except ValueError as error:
+        raise NotSetUp(f"{file.path}: {error}; mend the file, and try again") from error
+
+
+def remove(file: File) -> bool:
+    """Take our hooks out of a file; whether there were any.
+
+    Raises:
+        NotSetUp: the file is not as it should be.
+    """
+    held = _held(file)
+    places = list(_places(file))
+    for event, number, each in reversed(places):
+        if file.after is None:
+            break
+        # A group that holds nothing else goes with its hook.
+        is_alone = len(jsonc.value_at(held, (HOOKS, event, number, HOOKS))) == 1
+        path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
+        file.after = jsonc.remove(file.after, path)
+        held = jsonc.load(file.after or "") or {}
+    return bool(places)
+
+
+def commands(file: File) -> dict[str, str]:
+    """The command of each of our hooks in a file, by its event.
+
+    Raises:
+        NotSetUp: the file is not as it should be.
+    """
+    held = _held(file)
+    return {
+        event: jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command"))
+        for event, number, each in _places(file)
+    }
+
+
+def _held(file: File) -> dict[str, Any]:
+    try:
+        held = jsonc.load(file.after or "")
+    except jsonc.NotJson as error:
+        raise NotSetUp(f"{file.path} is not JSON ({error}); mend the file, and try again") from error
+    if held is None:
+        return {}
+    if not isinstance(held, dict) or not isinstance(held.get(HOOKS, {}), dict):
+        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is no object; mend the file, and try again')
+    return held
+
+
+def _places(file: File) -> Iterator[tuple[str, int, int]]:
+    """Where our hooks are: the event, the number of the group there, and the number of the hook in it."""
+    for event, groups in _held(file).get(HOOKS, {}).items():
+        for number, group in enumerate(groups if isinstance(groups, list) else []):
+            hooks = group.get(HOOKS) if isinstance(group, dict) else None
+            for each, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                command = hook.get("command") if isinstance(hook, dict) else None
+                if isinstance(command, str) and _OURS.search(command):
+                    yield event, number, each

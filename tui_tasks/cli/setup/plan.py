@@ -1,0 +1,181 @@
+"""What setting up a program writes, or takes out again: planned as a whole before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_tasks.cli.setup import guidance, hooks_entry, server_entry
+from tui_tasks.cli.setup.files import File, NotSetUp, read
+from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, Target, target
+from tui_tasks.cli.setup.server_entry import Options
+from tui_tasks.hooks import entries
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for.
+
+    Attributes:
+        name: of the program.
+        folder: where, for a project.
+        for_user: whether it is for a person, in all folders.
+        server: whether the tools and the guidance are meant.
+        hooks: whether the hooks are meant.
+        starter: the words that start this program.
+        options: those of `mcp` that were given.
+        wait: the seconds for which a hook of the program may wait for the human.
+        outbox: the folder in which messages for sessions appear; empty where it is not to be named.
+    """
+
+    name: str
+    folder: Path
+    for_user: bool = False
+    server: bool = True
+    hooks: bool = False
+    starter: tuple[str, ...] = ("tui-tasks",)
+    options: Options = field(default_factory=dict)
+    wait: float = 0
+    outbox: str = ""
+
+    def target(self) -> Target:
+        """Where it is set up."""
+        return target(PROGRAMS[self.name], self.folder, for_user=self.for_user)
+
+    def hook_command(self) -> list[str]:
+        """The command that the program's hooks run."""
+        named = [(name, self.options[name]) for name in ("--db", "--project") if name in self.options]
+        return [*self.starter, "hook", self.name, *(word for pair in named for word in pair if word is not None)]
+
+
+@dataclass(slots=True)
+class Plan:
+    """The files that change, and what is said about them.
+
+    Attributes:
+        files: each file that was looked at, as it is and is to be.
+        told: for each thing that was meant, what it is and where.
+        notes: what was left alone, and why.
+    """
+
+    files: list[File] = field(default_factory=list)
+    told: list[tuple[str, File]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def changed(self) -> list[File]:
+        """The files that are to be otherwise than they are."""
+        return [file for file in self.files if file.after != file.before]
+
+    def carry_out(self) -> None:
+        """Write what changes.
+
+        Raises:
+            NotSetUp: a file cannot be written; those before it are.
+        """
+        for file in self.changed():
+            file.write()
+
+    def file(self, path: Path, root: Path) -> File:
+        """A file, the same where two paths lead to it."""
+        found = read(path, root)
+        for file in self.files:
+            if file.real == found.real:
+                return file
+        self.files.append(found)
+        return found
+
+
+def setting_up(wish: Wish) -> Plan:
+    """Plan what is written.
+
+    Raises:
+        NotSetUp: a file is not as it should be; nothing is written.
+    """
+    program, at, plan = PROGRAMS[wish.name], wish.target(), Plan()
+    if wish.server:
+        file = plan.file(at.path(at.places.server), at.root)
+        otherwise: Options = {"--agent-only": wish.name, "--tools": TOOLS}
+        if server_entry.put(file, program, wish.starter, wish.options, otherwise):
+            plan.told.append((f"the server {SERVER}", file))
+        else:
+            plan.notes.append(f"{file.path} has an entry {SERVER} of your own; it stays as it is")
+        if at.places.guide:
+            file = plan.file(at.path(at.places.guide), at.root)
+            file.after = guidance.put(file.after)
+            plan.told.append(("when to use the tools", file))
+        if at.places.skill:
+            file = plan.file(at.path(at.places.skill), at.root)
+            if file.after is None or guidance.is_our_skill(file.after):
+                file.after = guidance.SKILL
+                plan.told.append(("the skill", file))
+            else:
+                plan.notes.append(f"{file.path} is a skill of your own; it stays as it is")
+    if wish.hooks:
+        file = plan.file(at.path(at.places.hooks), at.root)
+        if file.path.suffix == ".js":
+            file.after = entries.opencode_plugin(wish.hook_command(), wish.outbox)
+        else:
+            hooks_entry.put(file, entries.hook_settings(wish.name, wish.hook_command(), wish.wait))
+        plan.told.append(("the hooks", file))
+    return plan
+
+
+def removing(wish: Wish) -> Plan:
+    """Plan what is taken out: all that setting up writes, or the hooks alone.
+
+    Raises:
+        NotSetUp: a file is not as it should be; nothing is taken out.
+    """
+    program, at, plan = PROGRAMS[wish.name], wish.target(), Plan()
+    if at.places.hooks:
+        file = plan.file(at.path(at.places.hooks), at.root)
+        if file.path.suffix == ".js":
+            file.after = None if _is_our_plugin(file.before) else file.before
+            if file.after != file.before:
+                plan.told.append(("the hooks", file))
+        elif hooks_entry.remove(file):
+            plan.told.append(("the hooks", file))
+    if not wish.server:
+        return plan
+    file = plan.file(at.path(at.places.server), at.root)
+    if server_entry.remove(file, program):
+        plan.told.append((f"the server {SERVER}", file))
+    if at.places.guide:
+        _remove_guide(plan, wish, at)
+    if at.places.skill:
+        file = plan.file(at.path(at.places.skill), at.root)
+        if file.before is not None and guidance.is_our_skill(file.before):
+            file.after = None
+            plan.told.append(("the skill", file))
+    return plan
+
+
+def _remove_guide(plan: Plan, wish: Wish, at: Target) -> None:
+    file = plan.file(at.path(at.places.guide), at.root)
+    if file.after is None or guidance.find(file.after) is None:
+        return
+    others = [name for name in _sharing(wish.name, at) if _has_server(name, wish)]
+    if others:
+        plan.notes.append(f"{file.path} keeps what it says: {', '.join(others)} reads it, too")
+        return
+    file.after = guidance.remove(file.after)
+    plan.told.append(("when to use the tools", file))
+
+
+def _sharing(name: str, at: Target) -> list[str]:
+    """The other programs that read the same file in a project."""
+    if at.is_user:
+        return []
+    return [other for other, each in PROGRAMS.items() if other != name and each.project.guide == at.places.guide]
+
+
+def _has_server(name: str, wish: Wish) -> bool:
+    at = target(PROGRAMS[name], wish.folder, for_user=wish.for_user)
+    try:
+        return server_entry.find(read(at.path(at.places.server), at.root), PROGRAMS[name]) is not None
+    except NotSetUp:
+        return False
+
+
+def _is_our_plugin(text: str | None) -> bool:
+    return text is not None and "tui-tasks setup opencode" in text
