@@ -20,7 +20,7 @@ from tui_tasks.core.engine import held_log, private_files, watch, write_queue
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import inside, mark, processes
+from tui_tasks.runner import mark, processes, run_context
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings import atomic_file
@@ -149,7 +149,7 @@ def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with
 def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_environment(store, supervised):
     with store.db.transaction(write=True):
         heartbeats.put(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
-    assert inside.inside_run({}, store.db) is supervised
+    assert run_context.inside_run({}, store.db) is supervised
 
 
 @pytest.mark.usefixtures("no_proc", "boot_session")
@@ -157,9 +157,9 @@ def test_without_proc_a_supervisor_that_died_is_noticed_at_once():
     with subprocess.Popen(["sleep", "600"]) as child:
         beat = Heartbeat("run", True, *processes.identity(child.pid), at=1)
         leases = Leases(60.0)
-        assert leases.verdict("run", beat, 0.0) is None
+        assert leases.reason_to_abandon("run", beat, 0.0) is None
         child.kill()
-    assert leases.verdict("run", beat, 0.0) == "its supervisor died"
+    assert leases.reason_to_abandon("run", beat, 0.0) == "its supervisor died"
 
 
 def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
@@ -188,9 +188,9 @@ def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
 def test_without_proc_and_psutil_a_run_is_given_up_when_its_lease_is_over_and_not_before():
     leases = Leases(60.0)
     beat = Heartbeat("run", True, *processes.identity(), at=1)
-    assert leases.verdict("run", beat, 0.0) is None
-    assert leases.verdict("run", beat, 59.0) is None
-    assert "no sign of life for 60 s" in str(leases.verdict("run", beat, 60.0))
+    assert leases.reason_to_abandon("run", beat, 0.0) is None
+    assert leases.reason_to_abandon("run", beat, 59.0) is None
+    assert "no sign of life for 60 s" in str(leases.reason_to_abandon("run", beat, 60.0))
 
 
 def test_without_prctl_what_needs_it_does_nothing(monkeypatch):

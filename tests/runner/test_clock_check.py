@@ -193,7 +193,7 @@ def test_a_clock_that_is_set_while_it_is_watched_starts_nothing_for_a_while(stor
     assert scheduler.turns() == 1
     before = journal.newest(stores[0].db)
     scheduler.clock.wrong = 40 * DAY
-    assert scheduler.service._check.has_jumped()
+    assert scheduler.service._clock_check.has_jumped()
     for _ in range(8):
         assert scheduler.turns() == 0
         machine.pass_by(SECOND)

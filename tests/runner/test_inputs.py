@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.runner.checks import CheckProfile
-from tui_tasks.runner.input_watch import _Tree
+from tui_tasks.runner.input_watch import _WatchedInputs
 from tui_tasks.runner.inputs import InputHasher
 
 FILES = (
@@ -108,7 +108,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_each_change_of_an_input_is_another_hash_and_is_told(tree, what):
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/deep/**",))
-    watched, hasher = _Tree(profile), InputHasher(str(tree), profile.inputs)
+    watched, hasher = _WatchedInputs(profile), InputHasher(str(tree), profile.inputs)
     before = hasher.digest()
     assert watched.digest() == hasher.digest() == before
     CHANGES[what](tree / "src/deep/er/c.py")
@@ -119,7 +119,7 @@ def test_each_change_of_an_input_is_another_hash_and_is_told(tree, what):
 def test_what_a_link_leads_to_is_an_input(tree):
     (tree / "src/link.py").symlink_to(tree / "b.txt")
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/link.py",))
-    watched = _Tree(profile)
+    watched = _WatchedInputs(profile)
     before = watched.digest()
     (tree / "b.txt").write_text("another")
     assert watched.digest() != before
@@ -128,7 +128,7 @@ def test_what_a_link_leads_to_is_an_input(tree):
 
 def test_a_folder_that_is_made_after_the_first_look_is_watched(tree):
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/**", "later/**"))
-    watched = _Tree(profile)
+    watched = _WatchedInputs(profile)
     seen = [watched.digest()]
     for change in (
         lambda: (tree / "later" / "deep").mkdir(parents=True),
@@ -147,8 +147,8 @@ def test_nothing_is_read_again_that_is_as_it_was(tree, monkeypatch):
 
     for name in FILES:
         os.utime(tree / name, (1, 1))
-    monkeypatch.setattr(inputs, "_SETTLED", -1)
+    monkeypatch.setattr(inputs, "_RECENT_NS", -1)
     hasher = InputHasher(str(tree), ("src/**",))
     before = hasher.digest()
-    monkeypatch.setattr(inputs, "_hash_of", lambda path: pytest.fail(path))
+    monkeypatch.setattr(inputs, "_file_digest", lambda path: pytest.fail(path))
     assert hasher.digest() == before

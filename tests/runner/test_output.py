@@ -4,7 +4,7 @@ import pytest
 
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schedule.run_logs import HEAD, TAIL
-from tui_tasks.runner.output import PIECE, End, Log
+from tui_tasks.runner.output import PIECE, OutputLog, StreamTail
 
 
 @pytest.mark.parametrize("flush_every", [1, 7, 10_000])
@@ -12,13 +12,13 @@ from tui_tasks.runner.output import PIECE, End, Log
 def test_what_is_kept_is_the_head_and_the_tail_however_it_comes(store, total, flush_every):
     whole = bytes(at * 31 % 251 for at in range(10_007)) * (total // 10_007 + 1)
     whole = whole[:total]
-    log = Log()
+    log = OutputLog()
     for at, start in enumerate(range(0, total, 9_999)):
         log.feed(whole[start : start + 9_999])
         if at % flush_every == 0:
-            run_logs.write(store.db, "run", log.take(), log.total)
-            log.written()
-    run_logs.write(store.db, "run", log.take(), log.total)
+            run_logs.write(store.db, "run", log.unwritten_pieces(), log.total)
+            log.mark_written()
+    run_logs.write(store.db, "run", log.unwritten_pieces(), log.total)
     kept = run_logs.read(store.db, "run")
     assert kept.total == total
     assert sum(len(data) for _, data in kept.pieces) <= HEAD + TAIL
@@ -30,15 +30,15 @@ def test_what_is_kept_is_the_head_and_the_tail_however_it_comes(store, total, fl
 
 
 def test_a_flood_between_two_writes_is_not_held_in_memory():
-    log = Log()
+    log = OutputLog()
     for _ in range(100):
         log.feed(bytes(1_000_000))
-    assert sum(len(data) for _, data in log.take()) <= HEAD + TAIL + PIECE
+    assert sum(len(data) for _, data in log.unwritten_pieces()) <= HEAD + TAIL + PIECE
     assert log.total == 100_000_000
 
 
 def test_the_end_of_a_stream_is_marked_where_it_was_cut_and_cut_between_characters():
-    end = End(10)
+    end = StreamTail(10)
     end.feed("short é".encode())
     assert end.text() == "short é"
     end.feed("é".encode() * 100)
@@ -46,7 +46,7 @@ def test_the_end_of_a_stream_is_marked_where_it_was_cut_and_cut_between_characte
 
 
 def test_the_last_line_that_says_something_is_found():
-    end = End(100)
+    end = StreamTail(100)
     end.feed(b"Traceback\nsmtp: 535 authentication failed\n\n  \n")
     assert end.last_line() == "smtp: 535 authentication failed"
-    assert End(100).last_line() == ""
+    assert StreamTail(100).last_line() == ""

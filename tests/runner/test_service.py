@@ -14,7 +14,7 @@ from tui_tasks.core.operations_jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import inside, processes
+from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.lease import Leases
 from tui_tasks.runner.service import SchedulerService
 
@@ -165,35 +165,35 @@ def held_by(process, supervised=True, at=0):
 def test_a_supervisor_that_lives_keeps_its_run_however_long_it_says_nothing():
     leases = Leases(30)
     alive = held_by(processes.identity())
-    assert leases.verdict("run", alive, 0) is None
-    assert leases.verdict("run", alive, 1_000) is None
+    assert leases.reason_to_abandon("run", alive, 0) is None
+    assert leases.reason_to_abandon("run", alive, 1_000) is None
 
 
 @pytest.mark.linux
 def test_a_supervisor_that_is_seen_to_be_dead_is_given_up_at_once():
     ours = processes.identity()
     reborn = ours._replace(born="1")
-    assert Leases(30).verdict("run", held_by(reborn), 0) == "its supervisor died"
+    assert Leases(30).reason_to_abandon("run", held_by(reborn), 0) == "its supervisor died"
     gone = ours._replace(pid=2**22 - 1)
-    assert Leases(30).verdict("run", held_by(gone), 0) == "its supervisor died"
+    assert Leases(30).reason_to_abandon("run", held_by(gone), 0) == "its supervisor died"
 
 
 @pytest.mark.parametrize("field", ["boot", "namespace"])
 def test_one_of_another_boot_or_container_is_given_up_after_a_lease_without_a_sign(field):
     leases = Leases(30)
     far = processes.identity()._replace(**{field: "another"})
-    assert leases.verdict("run", held_by(far, at=1), 100) is None
-    assert leases.verdict("run", held_by(far, at=1), 129) is None
-    assert leases.verdict("run", held_by(far, at=2), 131) is None
-    assert leases.verdict("run", held_by(far, at=2), 160) is None
-    assert "no sign of life" in leases.verdict("run", held_by(far, at=2), 161)
+    assert leases.reason_to_abandon("run", held_by(far, at=1), 100) is None
+    assert leases.reason_to_abandon("run", held_by(far, at=1), 129) is None
+    assert leases.reason_to_abandon("run", held_by(far, at=2), 131) is None
+    assert leases.reason_to_abandon("run", held_by(far, at=2), 160) is None
+    assert "no sign of life" in leases.reason_to_abandon("run", held_by(far, at=2), 161)
 
 
 def test_a_claim_is_given_its_lease_even_when_the_scheduler_is_gone():
     leases = Leases(30)
     gone = processes.identity()._replace(pid=2**22 - 1)
-    assert leases.verdict("run", held_by(gone, supervised=False), 0) is None
-    assert "never began" in leases.verdict("run", held_by(gone, supervised=False), 30)
+    assert leases.reason_to_abandon("run", held_by(gone, supervised=False), 0) is None
+    assert "never began" in leases.reason_to_abandon("run", held_by(gone, supervised=False), 30)
 
 
 def test_setting_the_clock_ends_no_run(jobs, path, store, clock):
@@ -218,15 +218,15 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
     dead = msgspec.structs.replace(alive, pid=2**22 - 1)
     with store.db.transaction(write=True):
         heartbeats.put(store.db, dead)
-    verdict = Leases.verdict
+    reason_to_abandon = Leases.reason_to_abandon
 
     def comes_back_meanwhile(leases, *given):
         with store.db.transaction(write=True):
             heartbeats.put(store.db, alive)
-        return verdict(leases, *given)
+        return reason_to_abandon(leases, *given)
 
-    monkeypatch.setattr(Leases, "verdict", comes_back_meanwhile)
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={inside.RUN_ID: run.uid}) as process:
+    monkeypatch.setattr(Leases, "reason_to_abandon", comes_back_meanwhile)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={run_context.RUN_ID: run.uid}) as process:
         service.turn(store)
         assert jobs.runs(run.job_uid)[0].state == "running"
         assert process.stdin is not None
@@ -249,4 +249,4 @@ def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
 def test_what_a_supervisor_started_is_inside_a_run_and_what_a_scheduler_started_is_not(store, supervised):
     with store.db.transaction(write=True):
         heartbeats.put(store.db, Heartbeat("run", supervised, *processes.identity(os.getppid()), at=0))
-    assert inside.inside_run({}, store.db) is supervised
+    assert run_context.inside_run({}, store.db) is supervised

@@ -80,7 +80,7 @@ def _schedule(folder: str, number: int) -> None:
     service = SchedulerService(f"{folder}/t.db", lambda: made, clock=shared, start=start)
     with Store(f"{folder}/t.db") as store:
         while not shared.ended:
-            service._safely(store)
+            service._guarded(store, service.turn)
             time.sleep(random.random() / 200)  # the processes meet in any order
 
 

@@ -265,7 +265,7 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks import clock
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
-    from tui_tasks.runner.inside import inside_run
+    from tui_tasks.runner.run_context import inside_run
     from tui_tasks.settings.review import ReviewSettings
 
     store.review = ReviewSettings()

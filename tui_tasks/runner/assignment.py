@@ -1,4 +1,4 @@
-"""What a scheduler hands to the supervisor that it starts: one JSON object on its standard input."""
+"""The assignment that a scheduler writes to its supervisor's standard input, as one JSON object."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 
 from tui_tasks.runner import mark, processes
-from tui_tasks.runner.inside import RUN_ID
+from tui_tasks.runner.run_context import RUN_ID
 
-# Seconds between a supervisor's signs of life.
+# Seconds between two heartbeats of a supervisor.
 BEAT: Final = 10.0
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, and how to run it. Durations are seconds."""
+    """One run and how to execute it. Durations are in seconds; `command` is an argv, never a shell."""
 
     database: str
     run_uid: str
@@ -30,24 +30,24 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     grace: float
     beat: float = BEAT
-    # Of a check: globs of the files that it looks at. None: it is a run of a job.
+    # The globs of a check's input files; None for a run of a job.
     inputs: tuple[str, ...] | None = None
-    # For tests: the step at which the supervisor kills itself.
+    # Used by tests: the step at which the supervisor kills itself.
     die_at: str = ""
 
     def step(self, name: str) -> None:
-        """Reach a step of the work."""
+        """Mark a step of the work as reached; the process kills itself at the step `die_at`."""
         if name == self.die_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 def folder(run_uid: str) -> Path:
-    """The private folder of a run."""
+    """Return the path of a run's private folder."""
     return Path(tempfile.gettempdir()) / f"tui-tasks-run-{run_uid}"
 
 
 def clear_away(run_uid: str) -> None:
-    """Remove what a run whose supervisor is gone has left: its processes, as far as they can be found, its folder."""
+    """Kill the processes that a run without a supervisor left behind, as far as they are visible; remove its folder."""
     left = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(mark.of_run(run_uid))}
     processes.send(sorted(left), signal.SIGKILL)
     shutil.rmtree(folder(run_uid), ignore_errors=True)

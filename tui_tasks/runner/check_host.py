@@ -1,4 +1,4 @@
-"""The scheduler's part in checks: it has those run that wait, and records what has died."""
+"""The scheduler's part in checks: it starts check runs that wait and records those whose supervisor has died."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ from tui_tasks.runner import processes
 from tui_tasks.runner.assignment import clear_away
 from tui_tasks.runner.check_keeper import CheckKeeper
 from tui_tasks.runner.checks import CheckProfile
-from tui_tasks.runner.input_watch import POLL
+from tui_tasks.runner.input_watch import POLL_SECONDS
 from tui_tasks.runner.lease import Leases
 
-Start = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
+StartCheck = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
 
 
 class CheckHost:
-    """Has checks run that this process's configuration names; those of another file are another process's."""
+    """Runs the checks of this process's configuration file; a process with another file runs that file's checks."""
 
-    def __init__(self, keeper: CheckKeeper, clock: Callable[[], int], lease: float, start: Start) -> None:
+    def __init__(self, keeper: CheckKeeper, clock: Callable[[], int], lease: float, start: StartCheck) -> None:
         self.keeper = keeper
         self._clock = clock
         self._leases = Leases(lease)
         self._start = start
 
     def next_look(self, now: float) -> float:
-        """When to look again, in seconds of the monotonic clock, though nobody commits."""
-        return min(self._leases.next_look(now), now + POLL if self.keeper.polls else math.inf)
+        """Return when to run the next turn although nobody commits, in seconds of the monotonic clock."""
+        return min(self._leases.next_look(now), now + POLL_SECONDS if self.keeper.polls else math.inf)
 
     def turn(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
-        """Do all that is to be done now; return the supervisors that were started.
+        """Update the checks' state, abandon dead runs and start waiting ones; return the supervisors started.
 
         Raises:
-            StorageFailed: some of it could not be written.
+            StorageFailed: the database cannot be read or written.
         """
         self.keeper.look(store, self._clock())
-        self._give_up(store)
-        return self._begin(store, max_parallel)
+        self._abandon_dead_runs(store)
+        return self._start_waiting_runs(store, max_parallel)
 
     def _commit(self, store: Store, operation: Operation) -> Any:
         return store.commit(operation, actor=SYSTEM, now=self._clock())[0]
 
-    def _give_up(self, store: Store) -> None:
+    def _abandon_dead_runs(self, store: Store) -> None:
         begun = checks.runs_in(store.db, "running")
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
             beat = heartbeats.find(store.db, run.uid)
-            reason = self._leases.verdict(run.uid, beat, time.monotonic())
+            reason = self._leases.reason_to_abandon(run.uid, beat, time.monotonic())
             if reason is not None and self._commit(store, AbandonCheck(run.uid, beat)):
                 clear_away(run.uid)
 
-    def _begin(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
+    def _start_waiting_runs(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
         waiting = checks.runs_in(store.db, "waiting")
         if not waiting:
             return []
@@ -69,7 +69,7 @@ class CheckHost:
         started = []
         for run in waiting:
             profile = profiles.find(named.get(run.check_uid, ""), run.digest)
-            # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
+            # Reading first avoids a useless write lock, for which every other writer would wait.
             begun = checks.runs_in(store.db, "running")
             if profile is None or len(begun) >= max_parallel or any(each.check_uid == run.check_uid for each in begun):
                 continue

@@ -1,4 +1,4 @@
-"""Keeping what is known of checks true, in one process: what is configured, and what has changed since it passed."""
+"""Keeps the state of checks up to date from one process: the configured checks, and changes to their inputs."""
 
 from __future__ import annotations
 
@@ -15,61 +15,61 @@ if TYPE_CHECKING:
 
 
 class CheckKeeper:
-    """Tells the state of the configuration's checks, and that an input of what has passed was changed.
+    """Writes the configured checks into the state, and makes passed checks stale when an input file changes.
 
-    settings: what the human has configured; the same object as long as that has not changed.
-    alone: no other configuration file counts any more; for what the human looks at.
+    settings: returns the configured checks, and the same object as long as the configuration is unchanged.
+    alone: whether the checks of every other configuration file are removed; set where the human's own file is read.
     """
 
     def __init__(self, settings: Callable[[], CheckProfiles], *, alone: bool = False) -> None:
         self._settings = settings
         self._alone = alone
-        self._told: CheckProfiles | None = None
+        self._last_defined: CheckProfiles | None = None
         self._watch: InputWatch | None = None
 
     @property
     def profiles(self) -> CheckProfiles:
-        """What is configured."""
+        """The configured checks."""
         return self._settings()
 
     @property
     def fds(self) -> list[int]:
-        """What becomes readable when an input may have been changed."""
+        """The descriptors that become readable when an input file may have changed."""
         return self._watch.fds if self._watch is not None else []
 
     @property
     def polls(self) -> bool:
-        """Whether it is to be asked again and again, as the kernel does not tell of all inputs."""
+        """Whether `look` must be called periodically because the kernel does not report changes of every input."""
         return self._watch is not None and self._watch.polls
 
     def has_changed(self) -> bool:
-        """Whether the configuration is another than the state was told."""
-        return self._settings() is not self._told
+        """Whether the configuration differs from what was last written into the state."""
+        return self._settings() is not self._last_defined
 
     def look(self, store: Store, now: int) -> None:
-        """Tell the state what is so now.
+        """Write changes of the configuration and of input files into the state.
 
         Raises:
-            StorageFailed: it could not be written.
+            StorageFailed: the database cannot be read or written.
         """
         found = self._settings()
-        if found is not self._told:
+        if found is not self._last_defined:
             if found.is_known:
                 self._define(store, found, now)
-            self._told = found
+            self._last_defined = found
         if found.profiles:
-            self._watched().look(store, found, now)
+            self._input_watch().look(store, found, now)
 
-    def _watched(self) -> InputWatch:
+    def _input_watch(self) -> InputWatch:
         if self._watch is None:
-            # Nearly nobody has checks.
+            # Imported on first use: few configurations have checks.
             from tui_tasks.runner.input_watch import InputWatch
 
             self._watch = InputWatch()
         return self._watch
 
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
-        """Write what is configured, where the state has it otherwise: a write lock for nothing keeps others waiting."""
+        """Write the configured checks if the state differs; a useless write lock would keep other writers waiting."""
         known = {
             name: (each.digest, each.lists, each.gate)
             for name, each in checks.every_definition(store.db, found.source).items()
@@ -81,6 +81,6 @@ class CheckKeeper:
             store.commit(found.definition(alone=self._alone), actor=SYSTEM, now=now)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching input files."""
         if self._watch is not None:
             self._watch.close()

@@ -1,4 +1,4 @@
-"""Reading `[check.NAME]` of the configuration file."""
+"""Reads the `[check.NAME]` tables of the configuration file (docs: configuration, "Checks")."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.runner.checks import CheckProfile, CheckProfiles
-from tui_tasks.runner.profiles import Argument, Seconds, Word, Wrong, checked
+from tui_tasks.runner.profiles import Argument, ConfigProblem, Seconds, Word, checked
 
 
-class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class _CheckTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The keys of `[check.NAME]`."""
 
     command: Annotated[tuple[Argument, ...], Meta(min_length=1)] | None = None
@@ -32,29 +32,28 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
                 raise ValueError(f"Expected a pattern below cwd, not {pattern}")
 
 
-def read(table: Mapping[str, Any], file: str) -> tuple[CheckProfiles, list[Wrong]]:
-    """The checks of a parsed `[check]` table of `file`, and what is wrong there; the rest holds.
+def read(table: Mapping[str, Any], file: str) -> tuple[CheckProfiles, list[ConfigProblem]]:
+    """Return the valid checks of a parsed `[check]` table of `file`, and the problems found in it.
 
-    A `cwd` that is not absolute, and one that is not given, is told from the folder of `file`.
+    A relative `cwd` is resolved against the folder of `file`, which is also its default.
     """
-    wrong: list[Wrong] = []
+    wrong: list[ConfigProblem] = []
     profiles: dict[str, CheckProfile] = {}
     for name, values in table.items():
         key, before = f"check.{name}", len(wrong)
         if not isinstance(values, dict):
-            wrong.append(Wrong(key, f"is no table: write [check.{name}]"))
+            wrong.append(ConfigProblem(key, f"is no table: write [check.{name}]"))
             continue
-        given = checked(values, _Table, key, wrong, "a check")
+        given = checked(values, _CheckTable, key, wrong, "a check")
         if given.command is None and not any(each.key == f"{key}.command" for each in wrong[before:]):
-            wrong.append(Wrong(f"{key}.command", "is missing"))
+            wrong.append(ConfigProblem(f"{key}.command", "is missing"))
         if len(wrong) == before:
             profiles[name] = _profile(name, given, file)
     return CheckProfiles(file, profiles, frozenset(table) - frozenset(profiles)), wrong
 
 
-def _profile(name: str, given: _Table, file: str) -> CheckProfile:
+def _profile(name: str, given: _CheckTable, file: str) -> CheckProfile:
     assert given.command is not None
-    # Not `Path.expanduser`, which raises where there is no such user.
-    cwd = os.path.expanduser(given.cwd or "")  # noqa: PTH111 - as said above
+    cwd = os.path.expanduser(given.cwd or "")  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder = os.path.normpath(Path(file).absolute().parent / cwd)
     return CheckProfile(name, given.command, folder, given.timeout, given.inputs, given.lists, given.gate)

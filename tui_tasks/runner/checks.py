@@ -1,6 +1,6 @@
 """The checks that the human has configured: `[check.NAME]` of the configuration file (docs: configuration, "Checks").
 
-No agent writes that file. What is run, and the files that it looks at, are read from it alone.
+No agent writes that file. A check's command and input files are taken from nowhere else.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class CheckProfile(msgspec.Struct, frozen=True):
     """One check.
 
     command: the argv, never a shell.
-    cwd: the folder in which it is run, absolute.
-    timeout: seconds after which it has failed.
-    inputs: globs below `cwd`; a file that one of them names makes what has passed stale when it changes.
-    lists: names of lists whose every task has this check.
-    gate: whether these tasks cannot be set done before it has passed.
+    cwd: the absolute path of the folder in which the command runs.
+    timeout: seconds after which the check fails.
+    inputs: globs below `cwd`; a change of a matching file makes a passed check stale.
+    lists: names of the lists of which every task has this check.
+    gate: whether the check must have passed before such a task can be set done.
     """
 
     name: str
@@ -33,14 +33,16 @@ class CheckProfile(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """A hash of what it runs and looks at: another one makes stale what has passed."""
+        """The SHA-256 of command, folder and inputs, in hexadecimal; a passed check with another digest is stale."""
         return hashlib.sha256(msgspec.json.encode((self.command, self.cwd, self.inputs))).hexdigest()
 
 
 class CheckProfiles(msgspec.Struct, frozen=True):
-    """The checks of one configuration file by name; `unreadable` are those of which the file says something wrong.
+    """The checks of one configuration file, by name.
 
-    `is_known`: whether the file could be read at all. One that could not takes nothing away.
+    source: the path of the file.
+    unreadable: the names of checks with an invalid table; the state keeps what it has of them.
+    is_known: whether the file could be read. A file that cannot be read removes no check from the state.
     """
 
     source: str
@@ -49,11 +51,11 @@ class CheckProfiles(msgspec.Struct, frozen=True):
     is_known: bool = True
 
     def find(self, name: str, digest: str) -> CheckProfile | None:
-        """The check of that name, where it is the one that is meant."""
+        """Return the check of that name if it has that digest."""
         found = self.profiles.get(name)
         return found if found is not None and found.digest == digest else None
 
     def definition(self, *, alone: bool = False) -> DefineChecks:
-        """What the state is to know of them."""
+        """Return the operation that writes these checks into the state."""
         named = (NamedCheck(each.name, each.digest, each.lists, each.gate) for each in self.profiles.values())
         return DefineChecks(self.source, tuple(named), self.unreadable, alone)

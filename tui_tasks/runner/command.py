@@ -1,4 +1,7 @@
-"""The command of a run: started, fed, listened to, and ended with all that came of it. Knows no database."""
+"""The command of a run: starts it, writes its input, reads its output and ends it with its descendants.
+
+This module does not use the database.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +15,38 @@ from pathlib import Path
 from typing import IO, Final
 
 from tui_tasks.runner import mark, processes
-from tui_tasks.runner.output import LAST_OUTPUT, LAST_WORDS, RESULT, End, Log
+from tui_tasks.runner.output import LAST_OUTPUT, LAST_WORDS, RESULT, OutputLog, StreamTail
 
 CHUNK: Final = 64 * 1024
-# Reads that empty a pipe of 1 MiB, the largest there is by default.
+# The number of reads that empty a pipe of 1 MiB, the largest that Linux gives by default.
 PIPE_READS: Final = 16
-# Seconds that what a command leaves behind has to end by itself once the command has ended.
+# Seconds that a command's descendants have to end by themselves once the command has ended.
 LEFTOVER_GRACE: Final = 2.0
 
 
 class Command:
-    """A process of its own in a session of its own, and whatever descends from it.
+    """A process in its own session, and its descendants.
 
-    The process that makes one must be a subreaper, and have no other children.
+    The process that creates one must be a subreaper and have no other children.
+
+    Attributes:
+        status: the wait status as `waitpid` returns it; None until the command itself has ended.
+        is_gone: whether the command and all its descendants have ended.
     """
 
-    def __init__(self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes, borne: int) -> None:
-        """Start it, with `text` for its standard input; `borne`: the mark of its run.
+    def __init__(
+        self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes, run_mark: int
+    ) -> None:
+        """Start the command with `text` as its standard input and `run_mark` as the mark of its run.
 
         Raises:
-            OSError: it cannot be started.
+            OSError: the command cannot be started.
         """
-        self.log = Log()
-        self.result = End(RESULT)
-        self.last_words = End(LAST_WORDS)
-        # Of both streams, as it comes.
-        self.output = End(LAST_OUTPUT)
-        # As `waitpid` gives it, once the command itself has ended.
+        self.log = OutputLog()
+        self.result = StreamTail(RESULT)
+        self.last_words = StreamTail(LAST_WORDS)
+        # The end of both streams together, in order of arrival.
+        self.output = StreamTail(LAST_OUTPUT)
         self.status: int | None = None
         self.is_gone = False
         self._text = memoryview(text)
@@ -51,13 +59,13 @@ class Command:
             cwd=cwd,
             env=environment,
             start_new_session=True,
-            # One thread and no locks held here, so that this is safe.
-            preexec_fn=lambda: _prepare(borne),
+            # Safe, because the supervisor has one thread and holds no locks here.
+            preexec_fn=lambda: _prepare_child(run_mark),
         )
         self.pid = self._process.pid
 
     def register(self, selector: selectors.BaseSelector) -> None:
-        """Have its streams watched; the data of each is what to call with the selector when it is ready."""
+        """Register the streams; a key's data is the handler to call with the selector and the stream when ready."""
         process = self._process
         for stream, events, handler in (
             (process.stdin, selectors.EVENT_WRITE, self._write),
@@ -74,7 +82,7 @@ class Command:
         except BlockingIOError:
             return
         except OSError:
-            # It does not read its input; that is its own affair.
+            # The command has closed its input, which it may.
             self._text = self._text[:0]
         else:
             self._text = self._text[written:]
@@ -96,9 +104,9 @@ class Command:
         (self.result if stream is self._process.stdout else self.last_words).feed(data)
 
     def drain(self) -> None:
-        """Take in what is left in its streams, closed ones passed over.
+        """Read what is left in the streams that are still open.
 
-        No more than a pipe holds: somebody elsewhere may have been handed its end, and still write.
+        Reads no more than a pipe holds: another process may have been given its write end and still write.
         """
         for stream, end in ((self._process.stdout, self.result), (self._process.stderr, self.last_words)):
             assert stream is not None
@@ -112,37 +120,38 @@ class Command:
     # Its end
 
     def end(self, grace: float) -> None:
-        """Ask all of it to end; what has not in `grace` seconds is killed by `reap`. Once asked, asking again changes
-        nothing.
+        """Send SIGTERM to the command and its descendants; `reap` kills those left after `grace` seconds.
+
+        A second call has no effect.
         """
         if self._kill_at is None:
             self._kill_at = time.monotonic() + grace
             self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Have all of it killed by the next `reap`."""
+        """Let the next `reap` kill the command and its descendants."""
         self._kill_at = time.monotonic()
 
     def reap(self) -> None:
-        """Take note of what has ended, and kill what should have."""
-        self._wait()
+        """Collect ended processes, and kill the rest once their grace is over."""
+        self._reap_children()
         if self.is_gone:
             return
         if self.status is not None:
             self.end(LEFTOVER_GRACE)
         while self._kill_at is not None and time.monotonic() >= self._kill_at and not self.is_gone:
             self._signal(signal.SIGKILL)
-            self._wait()
+            self._reap_children()
             if not self.is_gone:
                 self._kill_at = time.monotonic() + processes.KILL_AGAIN
                 return
 
-    def patience(self) -> float | None:
-        """Seconds until `reap` has something to do though no process ends."""
+    def seconds_to_kill(self) -> float | None:
+        """Return the seconds until `reap` must kill; None while nothing is being ended."""
         return None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
 
-    def _wait(self) -> None:
-        """Reap every child there is: the command, and the orphans that have come down to this process."""
+    def _reap_children(self) -> None:
+        """Reap every ended child: the command, and orphans that this subreaper has inherited."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -161,6 +170,6 @@ class Command:
         processes.send(processes.descendants(os.getpid()), number)
 
 
-def _prepare(borne: int) -> None:
+def _prepare_child(run_mark: int) -> None:
     processes.die_with_parent()
-    mark.put(borne)
+    mark.put(run_mark)

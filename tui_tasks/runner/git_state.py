@@ -1,4 +1,4 @@
-"""What git says of a folder: the commit it stands at, and a hash of what was changed since."""
+"""The git state of a folder: its commit, and a hash of the uncommitted changes."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_SECONDS: Final = 30
-# Whatever the work tree's own configuration names is not to be run by asking.
-_PLAIN: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=")
+_TIMEOUT_SECONDS: Final = 30
+# Keeps git from running programs that the work tree's own configuration names.
+_SAFE_SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=")
 
 
 class GitState(NamedTuple):
-    """None where the folder is no git work tree, or has no commit."""
+    """The commit, and the SHA-256 of the diff to it, in hexadecimal; both None without a work tree or a commit."""
 
     commit: str | None = None
     diff: str | None = None
 
 
 def look(folder: Path, environment: Mapping[str, str]) -> GitState:
-    """Ask git about a folder."""
+    """Return the git state of a folder, in which git runs with the variables of `environment`."""
     try:
-        commit = _asked(folder, environment, "rev-parse", "--verify", "HEAD").decode().strip()
-        diff = _asked(folder, environment, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
+        commit = _run_git(folder, environment, "rev-parse", "--verify", "HEAD").decode().strip()
+        diff = _run_git(folder, environment, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return GitState()
     return GitState(commit, hashlib.sha256(diff).hexdigest())
 
 
-def _asked(folder: Path, environment: Mapping[str, str], *words: str) -> bytes:
+def _run_git(folder: Path, environment: Mapping[str, str], *words: str) -> bytes:
     done = subprocess.run(
-        ["git", *_PLAIN, *words],
+        ["git", *_SAFE_SETTINGS, *words],
         cwd=folder,
         env={**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        timeout=_SECONDS,
+        timeout=_TIMEOUT_SECONDS,
         check=True,
     )
     return done.stdout

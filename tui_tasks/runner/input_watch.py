@@ -1,7 +1,7 @@
-"""Noticing that an input of what has passed was changed: what was proven is stale from then on.
+"""Makes passed checks stale when one of their input files changes.
 
-Linux tells of each write before the write returns, so that who asks after it is told. Elsewhere, and where the kernel
-has no room for more watches, the files are looked at whenever somebody asks.
+On Linux, inotify reports a write before the write returns, so a check read afterwards is already stale. On other
+systems, and when the kernel has no room for more watches, the files are compared at each look.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks import CheckProfile, CheckProfiles
 from tui_tasks.runner.inputs import InputHasher
 
-# Seconds after which to look again, where the kernel does not tell.
-POLL: Final = 1.0
+# Seconds between two looks where the kernel does not report changes.
+POLL_SECONDS: Final = 1.0
 
 
 class InputWatch:
-    """Watches the inputs of what has passed, in one process."""
+    """Watches the inputs of passed checks from one process."""
 
     def __init__(self) -> None:
-        self._trees: dict[str, _Tree] = {}
+        self._trees: dict[str, _WatchedInputs] = {}
 
     @property
     def fds(self) -> list[int]:
-        """What becomes readable when an input may have been changed."""
+        """The descriptors that become readable when an input file may have changed."""
         return [tree.fd for tree in self._trees.values() if tree.fd is not None]
 
     @property
     def polls(self) -> bool:
-        """Whether the kernel does not tell of everything that is watched."""
+        """Whether some inputs are watched without the kernel's reports."""
         return any(tree.fd is None for tree in self._trees.values())
 
     def look(self, store: Store, profiles: CheckProfiles, now: int) -> bool:
-        """Make stale what has passed with other inputs than there are now; return whether there was any.
+        """Make passed checks stale whose inputs have changed since; return whether there was one.
 
         Raises:
-            StorageFailed: it could not be written.
+            StorageFailed: the database cannot be read or written.
         """
         passed = checks.runs_in(store.db, "passed")
         if not passed and not self._trees:
@@ -60,7 +60,7 @@ class InputWatch:
         for digest, (check_uid, profile) in wanted.items():
             tree = self._trees.get(digest)
             if tree is None:
-                tree = self._trees[digest] = _Tree(profile)
+                tree = self._trees[digest] = _WatchedInputs(profile)
             inputs = tree.digest()
             if any(run.digest == digest and run.inputs != inputs for run in passed):
                 store.commit(ChangeInputs(check_uid, digest, inputs), actor=SYSTEM, now=now)
@@ -68,17 +68,17 @@ class InputWatch:
         return changed
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         while self._trees:
             self._trees.popitem()[1].close()
 
 
-class _Tree:
-    """The inputs of one check."""
+class _WatchedInputs:
+    """The watched input files of one check."""
 
     def __init__(self, profile: CheckProfile) -> None:
         self._hasher = InputHasher(profile.cwd, profile.inputs)
-        self._known: str | None = None
+        self._digest: str | None = None
         self._notify: Any = None
         if sys.platform == "linux":
             with contextlib.suppress(ImportError, OSError):
@@ -91,14 +91,14 @@ class _Tree:
         return None if self._notify is None else int(self._notify.fileno())
 
     def digest(self) -> str:
-        """A hash of the inputs as they are now."""
-        if self._known is None or self._has_word():
-            # Watched before they are read, so that nothing falls between.
+        """Return a hash of the inputs as they are now."""
+        if self._digest is None or self._may_have_changed():
+            # Watch before reading, so that no change in between is missed.
             self._watch()
-            self._known = self._hasher.digest()
-        return self._known
+            self._digest = self._hasher.digest()
+        return self._digest
 
-    def _has_word(self) -> bool:
+    def _may_have_changed(self) -> bool:
         return self._notify is None or bool(self._notify.read(timeout=0))
 
     def _watch(self) -> None:
@@ -106,18 +106,18 @@ class _Tree:
             return
         from inotify_simple import flags
 
-        told = flags.MODIFY | flags.ATTRIB | flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
-        told |= flags.DELETE_SELF | flags.MOVE_SELF
+        mask = flags.MODIFY | flags.ATTRIB | flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
+        mask |= flags.DELETE_SELF | flags.MOVE_SELF
         try:
             for folder in self._hasher.folders():
-                # A folder that has taken another's name is another to the kernel; to name it again costs little.
+                # inotify watches inodes, so a folder that has replaced another under its name is added anew.
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    self._notify.add_watch(folder, told)
-            for file in self._hasher.linked():
+                    self._notify.add_watch(folder, mask)
+            for file in self._hasher.symlinks():
                 with contextlib.suppress(FileNotFoundError):
-                    self._notify.add_watch(os.path.realpath(file), told)
+                    self._notify.add_watch(os.path.realpath(file), mask)
         except OSError:
-            # No room for more watches.
+            # The kernel has no room for more watches: poll instead.
             self.close()
 
     def close(self) -> None:

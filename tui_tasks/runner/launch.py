@@ -1,4 +1,4 @@
-"""Starting the supervisor of a claimed run, as the human has configured it."""
+"""Starts the supervisor of a claimed run with the command that the human has configured."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from tui_tasks.runner.checks import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
 # Seconds between asking a check to end and ending it.
-GRACE: Final = 10
-# What the supervisor itself needs, beside what every run sees.
-NEEDED: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", DRIVER)
+CHECK_GRACE_SECONDS: Final = 10
+# The variables that the supervisor itself needs beside those passed to every run.
+SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", DRIVER)
 
 
 class Launcher:
     """Starts supervisors.
 
-    die_at: the step at which a supervisor kills itself, for tests.
+    runners: returns the configured runners; called for each start.
+    clock: returns the time of day, in microseconds since the epoch.
+    beat: seconds between two heartbeats of a supervisor.
+    die_at: the step at which a supervisor kills itself; used by tests.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class Launcher:
         self._die_at = die_at
 
     def __call__(self, store: Store, run: Run, job: Job) -> subprocess.Popen[bytes] | None:
-        """Start the supervisor of a run; without a runner for it the run ends at once, and says why."""
+        """Start and return the supervisor of a job's run; where that is impossible, end the run with the reason."""
         runners = self._runners()
         settings = job_settings.read(job.settings)
         profile = runners.profiles.get(settings.runner)
@@ -54,7 +57,7 @@ class Launcher:
             failed = EndRun(run.uid, "error", reason=runners.missing(settings.runner), retry=False)
             store.commit(failed, actor=SYSTEM, now=self._clock())
             return None
-        given = Assignment(
+        assignment = Assignment(
             database=str(Path(store.path).absolute()),
             run_uid=run.uid,
             token=secrets.token_urlsafe(32),
@@ -67,16 +70,16 @@ class Launcher:
             die_at=self._die_at,
         )
         try:
-            return _supervise(given)
+            return _start_supervisor(assignment)
         except OSError as error:
             failed = EndRun(run.uid, "error", reason=f"cannot start a supervisor: {error.strerror or error}")
             store.commit(failed, actor=SYSTEM, now=self._clock())
             return None
 
     def check(self, store: Store, run: CheckRun, profile: CheckProfile) -> subprocess.Popen[bytes] | None:
-        """Start the supervisor of a run of a check."""
+        """Start and return the supervisor of a check's run; where that is impossible, end the run with the reason."""
         runners = self._runners()
-        given = Assignment(
+        assignment = Assignment(
             database=str(Path(store.path).absolute()),
             run_uid=run.uid,
             token=secrets.token_urlsafe(32),
@@ -84,23 +87,23 @@ class Launcher:
             cwd=profile.cwd,
             environment=passed_on(os.environ, ALWAYS_PASSED),
             timeout=min(profile.timeout, runners.max_timeout),
-            grace=GRACE,
+            grace=CHECK_GRACE_SECONDS,
             beat=self._beat,
             die_at=self._die_at,
             inputs=profile.inputs,
         )
         try:
-            return _supervise(given)
+            return _start_supervisor(assignment)
         except OSError as error:
-            told = f"[cannot start a supervisor: {error.strerror or error}]"
-            store.commit(EndCheck(run.uid, "interrupted", output=told), actor=SYSTEM, now=self._clock())
+            output = f"[cannot start a supervisor: {error.strerror or error}]"
+            store.commit(EndCheck(run.uid, "interrupted", output=output), actor=SYSTEM, now=self._clock())
             return None
 
 
-def _supervise(given: Assignment) -> subprocess.Popen[bytes]:
-    """Start a supervisor that outlives this process: a session of its own, and none of our descriptors.
+def _start_supervisor(assignment: Assignment) -> subprocess.Popen[bytes]:
+    """Start a supervisor that outlives this process: it has its own session and inherits no descriptors.
 
-    Of our environment it has what every run sees and what Python needs, for its run can read it.
+    Its environment is limited to what every run sees and what Python needs, because its run can read it.
     """
     package = str(Path(tui_tasks.__file__).parent.parent)
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
@@ -109,11 +112,11 @@ def _supervise(given: Assignment) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**passed_on(os.environ, (*ALWAYS_PASSED, *NEEDED)), "PYTHONPATH": path},
+        env={**passed_on(os.environ, (*ALWAYS_PASSED, *SUPERVISOR_VARIABLES)), "PYTHONPATH": path},
         start_new_session=True,
     )
     assert supervisor.stdin is not None
-    # One that dies over it leaves a run that never began, which a lease ends.
+    # If the supervisor dies here, its run never begins, and the lease ends it.
     with contextlib.suppress(BrokenPipeError), supervisor.stdin as pipe:
-        pipe.write(msgspec.json.encode(given))
+        pipe.write(msgspec.json.encode(assignment))
     return supervisor

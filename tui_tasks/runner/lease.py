@@ -1,4 +1,4 @@
-"""Whether whoever has a run in hand still lives: by its identity where that can be seen, else by its signs of life."""
+"""Decides whether a run's holder is alive: by its process identity where visible from here, else by its heartbeats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tui_tasks.runner.processes import ProcessIdentity
 
 
 class Leases:
-    """What has been seen of the runs in hand, in seconds of the monotonic clock: setting a clock ends no run."""
+    """The last heartbeat seen of each claimed run, timed by the monotonic clock so that setting the clock ends no run.
+
+    lease: seconds without a new heartbeat after which a run is abandoned.
+    """
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -23,11 +26,11 @@ class Leases:
         self._seen = {uid: seen for uid, seen in self._seen.items() if uid in wanted}
 
     def next_look(self, now: float) -> float:
-        """When to look again."""
+        """Return when to look again, in seconds of the monotonic clock."""
         return now + self._lease / 4 if self._seen else math.inf
 
-    def verdict(self, run_uid: str, beat: Heartbeat | None, now: float) -> str | None:
-        """Why a run is to be given up; None while it is not."""
+    def reason_to_abandon(self, run_uid: str, beat: Heartbeat | None, now: float) -> str | None:
+        """Return why a run is to be abandoned; None while it is not. `now`: seconds of the monotonic clock."""
         known = self._seen.get(run_uid)
         if known is None or known[0] != beat:
             known = self._seen[run_uid] = (beat, now)

@@ -1,7 +1,7 @@
-"""The mark of a run, which everything that it starts bears, also what scrubs its environment or loses its parents.
+"""The mark of a run: a number that all its descendants inherit, even without their environment or their parents.
 
-It is a hard limit of file locks: without effect since Linux 2.4, inherited by every child, and lifted by nobody without
-privileges. Off Linux there is none.
+The mark is the hard limit RLIMIT_LOCKS, which has had no effect since Linux 2.4, is inherited by every child, and
+cannot be raised without privileges. On other systems there is no mark.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _RLIMIT_LOCKS: Final = 10
 
 
 def of_run(run_uid: str) -> int:
-    """The mark of a run: a number that nobody sets as a limit by chance."""
+    """Return the mark of a run, a number that nobody sets as a limit by chance."""
     return 1 << 60 | int.from_bytes(hashlib.sha256(run_uid.encode()).digest()[:7], "big")
 
 
 def of_process(pid: int = 0) -> int | None:
-    """The mark that a process bears, of any run; of this process unless told. One that was lowered is another number.
+    """Return the mark of a process, by default of this one; None without a mark. A lowered limit is another number.
 
     Raises:
-        OSError: the process is gone, or another user's.
+        OSError: the process is gone, or belongs to another user.
     """
     if sys.platform != "linux":
         return None
@@ -32,6 +32,6 @@ def of_process(pid: int = 0) -> int | None:
 
 
 def put(mark: int) -> None:
-    """Between fork and exec: have this process, and whatever it starts, bear a mark."""
+    """Set the mark of this process and its later children; called between fork and exec."""
     if sys.platform == "linux":
         resource.setrlimit(_RLIMIT_LOCKS, (mark, mark))

@@ -1,7 +1,7 @@
-"""Processes: telling one from any other that has had its number, and ending all that a run has started.
+"""Processes: identifies them despite reused pids, and ends everything that a run has started.
 
-What is Linux's own (`/proc`, subreapers) is kept here. Where there is no `/proc`, psutil tells of processes. Where that
-is missing, too, no process is known by its identity: only its heartbeat tells whether it lives.
+What is specific to Linux (`/proc`, subreapers) stays here. Without `/proc`, psutil gives the same facts. Without psutil
+no process has an identity, and only its heartbeats show whether it is alive.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
-# Seconds between looks at processes that are being killed.
+# Seconds between two rounds of killing processes.
 KILL_AGAIN: Final = 0.05
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class ProcessIdentity(NamedTuple):
-    """A process, told from any other: the boot, the pid namespace, the pid, and when it was born. "" where unknown.
+    """A process, told apart from any other: its boot, pid namespace, pid and start time. "" where unknown.
 
-    It was born at an instant of the boot (`/proc`), or of the clock (psutil).
+    The start time is in clock ticks since boot (`/proc`) or in seconds since the epoch (psutil).
     """
 
     boot: str
@@ -47,14 +47,14 @@ class _Stat(NamedTuple):
 
 
 def identity(pid: int | None = None) -> ProcessIdentity:
-    """The identity of a process; of this one unless told."""
+    """Return the identity of a process, by default of this one."""
     pid = os.getpid() if pid is None else pid
     stat = _stat(pid)
     return ProcessIdentity(_boot(), _namespace(), pid, stat.born if stat else "")
 
 
 def is_alive(process: ProcessIdentity) -> bool | None:
-    """Whether a process lives; None where that cannot be told from here: another machine, boot or container."""
+    """Whether a process is alive; None where this process cannot tell: another machine, boot or container."""
     if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
         return None
     stat = _stat(process.pid)
@@ -62,12 +62,12 @@ def is_alive(process: ProcessIdentity) -> bool | None:
         return False
     if stat.born == process.born:
         return True
-    # Another process has its number; or, by psutil, the clock was set since it was born.
+    # Another process has its pid; with psutil, the clock may instead have been set since the process started.
     return None if _psutil() else False
 
 
 def ancestors(pid: int) -> Iterator[int]:
-    """The pid's parent, its parent, and so on."""
+    """Yield the pids of a process's parent, grandparent and so on."""
     while pid > 1 and (stat := _stat(pid)) is not None:
         pid = stat.parent
         if pid > 0:
@@ -75,29 +75,29 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Every process that descends from one, by way of those that live."""
+    """Return the pids of all descendants of a process that are reachable through living ones."""
     children: dict[int, list[int]] = {}
-    for each in _everyone():
+    for each in _all_pids():
         if (stat := _stat(each)) is not None:
             children.setdefault(stat.parent, []).append(each)
     found: list[int] = []
-    ahead = [pid]
-    while ahead:
-        below = children.get(ahead.pop(), [])
+    pending = [pid]
+    while pending:
+        below = children.get(pending.pop(), [])
         found += below
-        ahead += below
+        pending += below
     return found
 
 
 def with_variable(name: str, value: str) -> list[int]:
-    """The processes that were started with that variable in their environment, as far as they can be seen."""
-    return [pid for pid in _everyone() if _has_variable(pid, name, value)]
+    """Return the pids of the visible processes that were started with that variable in their environment."""
+    return [pid for pid in _all_pids() if _has_variable(pid, name, value)]
 
 
 def with_mark(wanted: int) -> list[int]:
-    """The processes that bear the mark of a run, as far as they can be seen."""
+    """Return the pids of the visible processes that have a run's mark."""
     found = []
-    for pid in _everyone():
+    for pid in _all_pids():
         with contextlib.suppress(OSError):
             if mark.of_process(pid) == wanted:
                 found.append(pid)
@@ -105,24 +105,24 @@ def with_mark(wanted: int) -> list[int]:
 
 
 def can_adopt() -> bool:
-    """Whether `adopt_orphans` does something here."""
+    """Whether this system has subreapers, so that `adopt_orphans` has an effect."""
     return _libc is not None
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever descends from this process and loses its own (a subreaper)."""
+    """Become a subreaper: the parent of every descendant of this process that loses its own parent."""
     if _libc is not None:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """After a fork: let the kernel send this process a signal when the one that started it dies."""
+    """Let the kernel send this process a signal when its parent dies; called after a fork."""
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def kill_descendants() -> None:
-    """Kill whatever descends from this process, a subreaper, until nothing is left, and reap it."""
+    """Kill and reap all descendants of this process, a subreaper, until none is left."""
     while True:
         send(descendants(os.getpid()), signal.SIGKILL)
         try:
@@ -134,7 +134,7 @@ def kill_descendants() -> None:
 
 
 def send(pids: list[int], number: int) -> None:
-    """Send a signal to processes, those that are gone or another's passed over."""
+    """Send a signal to processes; those that are gone or belong to another user are skipped."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
@@ -147,7 +147,7 @@ def send_group(leader: int, number: int) -> None:
 
 
 def _psutil() -> Any:
-    """The library that tells of processes where there is no `/proc`; None where there is, or where it is missing."""
+    """Return psutil where there is no `/proc`; None if there is, or if psutil is not installed."""
     if (PROC / "self/stat").exists():
         return None
     try:
@@ -157,7 +157,7 @@ def _psutil() -> Any:
     return psutil
 
 
-def _everyone() -> list[int]:
+def _all_pids() -> list[int]:
     if psutil := _psutil():
         return list(psutil.pids())
     return [int(entry.name) for entry in PROC.glob("[0-9]*")]
@@ -177,7 +177,7 @@ def _stat(pid: int) -> _Stat | None:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return _stat_by_psutil(pid)
-    # The name stands in brackets and may itself hold brackets and blanks.
+    # The name is in parentheses and may itself contain parentheses and blanks.
     fields = text.rpartition(")")[2].split()
     return _Stat(fields[0], int(fields[1]), fields[19])
 
@@ -205,7 +205,7 @@ def _boot() -> str:
 
 
 def _boot_session() -> str:
-    """What macOS calls this boot, "" elsewhere. The instant of the boot is no name for it: it moves with the clock."""
+    """Return macOS's identifier of this boot, "" elsewhere. The boot time does not serve: it changes with the clock."""
     if sys.platform != "darwin":
         return ""
     held = ctypes.create_string_buffer(64)

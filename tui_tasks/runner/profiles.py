@@ -1,6 +1,6 @@
-"""What the human has configured to run jobs with: `[runner]` and `[runner.NAME]` of the configuration file.
+"""The runners that the human has configured: `[runner]` and `[runner.NAME]` of the configuration file.
 
-No agent writes that file; a job can name one of these runners, no more.
+No agent writes that file; a job can only name one of these runners (docs: scheduling, "Who executes").
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-# What every run may see of the environment; a runner's own `environment` comes on top.
+# The variables that every run sees; a runner's own `environment` adds to them.
 ALWAYS_PASSED: Final = (
     "PATH",
     "HOME",
@@ -36,7 +36,7 @@ Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 
 
-class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class _RunnerTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The keys of `[runner]` and `[runner.NAME]`."""
 
     command: Annotated[tuple[Argument, ...], Meta(min_length=1)] | None = None
@@ -51,7 +51,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
 
 class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The keys of `[runner]` that hold for all runners together."""
+    """The keys of `[runner]` that apply to all runners together."""
 
     max_parallel: Annotated[int, Meta(ge=1, le=1_000)] = 4
     max_timeout: Seconds = 86_400
@@ -61,11 +61,11 @@ class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 class RunnerProfile:
     """One way to run a job.
 
-    command: the argv, never a shell; `{system_prompt_file}` in it becomes the path of that file.
-    cwd: the working directory; None: a fresh one for each run, removed when it has ended.
-    environment: names or patterns (`ANTHROPIC_*`) of variables passed on, or `NAME=value`.
-    timeout: seconds after which a run is ended, where its job has none of its own.
-    grace: seconds between asking it to end (TERM) and ending it (KILL).
+    command: the argv, never a shell; `{system_prompt_file}` in it is replaced by the path of that file.
+    cwd: the working directory; None for a new one for each run, removed when the run has ended.
+    environment: names or patterns (`ANTHROPIC_*`) of variables to pass on, or `NAME=value`.
+    timeout: seconds after which a run is ended if its job sets no timeout.
+    grace: seconds between SIGTERM and SIGKILL.
     """
 
     name: str
@@ -76,14 +76,14 @@ class RunnerProfile:
     grace: int = 10
 
     def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What a run sees of an environment: the allow list, and what the runner sets."""
+        """Return the environment of a run: the allowed variables of `environ` and those that the runner sets."""
         allowed = passed_on(environ, [*ALWAYS_PASSED, *(entry for entry in self.environment if "=" not in entry)])
         given = (entry.partition("=") for entry in self.environment if "=" in entry)
         return allowed | {name: value for name, _, value in given}
 
 
 def passed_on(environ: Mapping[str, str], patterns: Sequence[str]) -> dict[str, str]:
-    """The variables of an environment whose names match one of the patterns."""
+    """Return the variables of an environment whose names match one of the patterns."""
     return {
         name: value
         for name, value in environ.items()
@@ -92,8 +92,8 @@ def passed_on(environ: Mapping[str, str], patterns: Sequence[str]) -> dict[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """A key of the file that is not right, such as `runner.claude.command`, and why."""
+class ConfigProblem:
+    """An invalid key of the configuration file, such as `runner.claude.command`, and the reason."""
 
     key: str
     message: str
@@ -104,16 +104,16 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Runners:
-    """Every runner by its name, the default one by "", and the limits that hold for all."""
+    """The runners of one configuration file by name, the default one as "", and the limits common to all."""
 
     file: str
     profiles: Mapping[str, RunnerProfile] = field(default_factory=dict)
-    wrong: tuple[Wrong, ...] = ()
+    wrong: tuple[ConfigProblem, ...] = ()
     max_parallel: int = 4
     max_timeout: int = 86_400
 
     def missing(self, name: str) -> str:
-        """Why there is no runner of that name, and which file to edit (docs: scheduling, "Who executes")."""
+        """Return why there is no runner of that name and which file to edit (docs: scheduling, "Who executes")."""
         table = f"runner.{name}" if name else "runner"
         for wrong in self.wrong:
             if wrong.key.rpartition(".")[0] == table:
@@ -123,30 +123,30 @@ class Runners:
         return f'no command is configured: add [runner] with command = ["program", "argument"] to {self.file}'
 
 
-def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[Wrong]]:
-    """The runners of a parsed `[runner]` table of `file`, and what is wrong there; the rest holds.
+def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[ConfigProblem]]:
+    """Return the valid runners of a parsed `[runner]` table of `file`, and the problems found in it.
 
-    `[runner.NAME]` takes from `[runner]` what it does not say itself.
+    Keys missing in `[runner.NAME]` are taken from `[runner]`.
     """
     named = {key: value for key, value in table.items() if isinstance(value, dict)}
     common = {key: value for key, value in table.items() if key not in named}
     limits = {key: common.pop(key) for key in _Limits.__struct_fields__ if key in common}
-    wrong: list[Wrong] = []
-    held = checked(limits, _Limits, "runner", wrong)
-    own = checked(common, _Table, "runner", wrong)
+    wrong: list[ConfigProblem] = []
+    shared = checked(limits, _Limits, "runner", wrong)
+    own = checked(common, _RunnerTable, "runner", wrong)
     profiles = {} if own.command is None else {"": _profile("", own)}
     for name, values in named.items():
         before = len(wrong)
-        merged = checked(msgspec.to_builtins(own) | values, _Table, f"runner.{name}", wrong)
+        merged = checked(msgspec.to_builtins(own) | values, _RunnerTable, f"runner.{name}", wrong)
         if merged.command is None:
-            wrong.append(Wrong(f"runner.{name}.command", "is missing"))
+            wrong.append(ConfigProblem(f"runner.{name}.command", "is missing"))
         elif len(wrong) == before:
             profiles[name] = _profile(name, merged)
-    return Runners(file, profiles, tuple(wrong), held.max_parallel, held.max_timeout), wrong
+    return Runners(file, profiles, tuple(wrong), shared.max_parallel, shared.max_timeout), wrong
 
 
-def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong], of: str = "a runner") -> Any:
-    """The values as `kind`, those that are not right left out and told; `of`: what they are settings of."""
+def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[ConfigProblem], of: str = "a runner") -> Any:
+    """Return the valid values as a `kind` and append the invalid ones to `wrong`; `of` names what they configure."""
     good: dict[str, Any] = {}
     for name, value in values.items():
         try:
@@ -155,10 +155,10 @@ def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[Wrong], 
         except msgspec.ValidationError as error:
             known = name in kind.__struct_fields__
             message = str(error).partition(" - at ")[0] if known else f"is no setting of {of}"
-            wrong.append(Wrong(f"{key}.{name}", message))
+            wrong.append(ConfigProblem(f"{key}.{name}", message))
     return msgspec.convert(good, kind)
 
 
-def _profile(name: str, table: _Table) -> RunnerProfile:
+def _profile(name: str, table: _RunnerTable) -> RunnerProfile:
     assert table.command is not None
     return RunnerProfile(name, table.command, table.cwd, table.environment, table.timeout, table.grace)

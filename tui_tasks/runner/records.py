@@ -1,4 +1,4 @@
-"""What a supervisor reads and records of its run: one of a job, or one of a check."""
+"""What a supervisor reads of its run and writes to it in the database, for runs of jobs and of checks."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import git_state, inside, processes
+from tui_tasks.runner import git_state, processes, run_context
 from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.command import Command
 from tui_tasks.runner.inputs import InputHasher
 
-# So many characters of the end of a check's output are kept with it.
-OUTPUT: Final = 4_000
+# How many characters of the end of a check's output are kept.
+OUTPUT_CHARACTERS: Final = 4_000
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a run ended: success, error or interrupted."""
+    """How a run ended; `outcome` is success, error or interrupted."""
 
     outcome: str
     exit_code: int | None = None
     result: str | None = None
     reason: str | None = None
-    # Whether it was ended, and did not end by itself.
+    # Whether the supervisor ended the command, which did not end by itself.
     was_ended: bool = False
 
 
 class CannotStart(Exception):
-    """A run cannot be started as it is configured; the message says why."""
+    """A run cannot be started as configured; the message is the reason."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """What is to be started: its words, its folder, what it is told by its environment and its standard input."""
+    """A command to start: its argv, working directory, environment and the text of its standard input."""
 
     argv: tuple[str, ...]
     cwd: Path
@@ -51,45 +51,47 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class Record(Protocol):
-    """One run, in the database."""
+    """The database's side of one run."""
 
     def begin(self, store: Store) -> bool:
-        """Take the run over from the scheduler; return whether it may be begun."""
+        """Take the run over from the scheduler; return whether it may begin."""
 
     def prepare(self, private: Path) -> Prepared:
-        """Return what is to be started; `private` is a folder of the run's own, which is there.
+        """Return the command to start; `private` is the run's own folder, which exists.
 
         Raises:
-            CannotStart: it cannot be.
+            CannotStart: the configuration names something that is missing.
         """
 
     def wanted_end(self, store: Store) -> str | None:
-        """Return why somebody wants the run to end, "" where its end is recorded already, None while it may go on."""
+        """Return why the run is to end, "" if its end is already recorded, None while it may go on."""
 
-    def ended(self, ending: Ending, command: Command | None) -> Operation:
-        """Return the operation that records the end; `command` is None where it was never started."""
-
-
-def record_of(given: Assignment) -> Record:
-    """The record of the run that a supervisor was given."""
-    return JobRecord(given) if given.inputs is None else CheckRecord(given)
+    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
+        """Return the operation that records the end; `command` is None if it was never started."""
 
 
-def _beat(given: Assignment, now: int) -> Heartbeat:
-    return Heartbeat(given.run_uid, True, *processes.identity(), at=now)
+def record_of(assignment: Assignment) -> Record:
+    """Return the record for the run of an assignment."""
+    return JobRecord(assignment) if assignment.inputs is None else CheckRecord(assignment)
+
+
+def _heartbeat(assignment: Assignment, now: int) -> Heartbeat:
+    return Heartbeat(assignment.run_uid, True, *processes.identity(), at=now)
 
 
 class JobRecord:
-    """A run of a job."""
+    """The record of a job's run."""
 
-    def __init__(self, given: Assignment) -> None:
-        self._given = given
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
 
     def begin(self, store: Store) -> bool:
-        """Begin it, where nobody has ended it meanwhile."""
-        given, now = self._given, clock.now()
-        deadline = now + int(given.timeout * 1_000_000)
-        begin = BeginRun(given.run_uid, _beat(given, now), inside.hashed(given.token), deadline)
+        """Begin the run unless somebody has ended it meanwhile."""
+        assignment, now = self._assignment, clock.now()
+        deadline = now + int(assignment.timeout * 1_000_000)
+        begin = BeginRun(
+            assignment.run_uid, _heartbeat(assignment, now), run_context.hashed(assignment.token), deadline
+        )
         (run,) = store.commit(begin, actor=SYSTEM, now=now)
         if run is None:
             return False
@@ -100,44 +102,43 @@ class JobRecord:
         return True
 
     def prepare(self, private: Path) -> Prepared:
-        """Put the system prompt into a file, and find the folder."""
-        given = self._given
+        """Write the system prompt to a file and determine the working directory."""
+        assignment = self._assignment
         prompt_file = _prompt_file(private, self._system_prompt)
-        if given.cwd is None:
+        if assignment.cwd is None:
             cwd = private / "work"
             private_folder(cwd)
         else:
-            # Not `Path.expanduser`, which raises where there is no such user.
-            cwd = Path(os.path.expanduser(given.cwd))  # noqa: PTH111 - as said above
+            cwd = Path(os.path.expanduser(assignment.cwd))  # noqa: PTH111 - Path.expanduser raises for unknown users
             if not cwd.is_dir():
-                raise CannotStart(f"the runner's cwd is no folder: {given.cwd}")
-        argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in given.command)
-        told = {
-            inside.DATABASE: given.database,
-            inside.RUN_ID: given.run_uid,
-            inside.RUN_TOKEN: given.token,
-            inside.SYSTEM_PROMPT_FILE: str(prompt_file),
+                raise CannotStart(f"the runner's cwd is no folder: {assignment.cwd}")
+        argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in assignment.command)
+        variables = {
+            run_context.DATABASE: assignment.database,
+            run_context.RUN_ID: assignment.run_uid,
+            run_context.RUN_TOKEN: assignment.token,
+            run_context.SYSTEM_PROMPT_FILE: str(prompt_file),
         }
-        return Prepared(argv, cwd, {**given.environment, **told}, self._text)
+        return Prepared(argv, cwd, {**assignment.environment, **variables}, self._text)
 
     def wanted_end(self, store: Store) -> str | None:
-        """The human may stop it, and a scheduler give it up."""
-        run = queries_jobs.any_run(store.db, self._given.run_uid)
+        """Return the human's reason to stop the run; "" if a scheduler has abandoned it."""
+        run = queries_jobs.any_run(store.db, self._assignment.run_uid)
         return "" if run is None or run.state == "final" else run.stop_reason
 
-    def ended(self, ending: Ending, command: Command | None) -> Operation:
-        """The run's own words."""
-        return EndRun(self._given.run_uid, ending.outcome, ending.exit_code, ending.result, ending.reason)
+    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
+        """Return the operation that records how the command ended."""
+        return EndRun(self._assignment.run_uid, ending.outcome, ending.exit_code, ending.result, ending.reason)
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that is nobody else's, whatever the umask."""
+    """Create a folder with mode 0700, whatever the umask."""
     folder.mkdir(mode=0o700)
     folder.chmod(0o700)
 
 
 def _prompt_file(folder: Path, text: str) -> Path:
-    """Write the system prompt where nobody else reads it."""
+    """Write the system prompt to a file with mode 0600 and return its path."""
     file = folder / "system-prompt.txt"
     file.touch(mode=0o600)
     file.chmod(0o600)
@@ -146,40 +147,42 @@ def _prompt_file(folder: Path, text: str) -> Path:
 
 
 class CheckRecord:
-    """A run of a check."""
+    """The record of a check's run."""
 
-    def __init__(self, given: Assignment) -> None:
-        assert given.cwd is not None
-        self._given = given
-        self._cwd = Path(given.cwd)
-        self._inputs = InputHasher(given.cwd, given.inputs or ())
+    def __init__(self, assignment: Assignment) -> None:
+        assert assignment.cwd is not None
+        self._assignment = assignment
+        self._cwd = Path(assignment.cwd)
+        self._inputs = InputHasher(assignment.cwd, assignment.inputs or ())
 
     def begin(self, store: Store) -> bool:
-        """Note what the inputs are, and what git says of the folder, before anything is started."""
-        given = self._given
-        state = git_state.look(self._cwd, given.environment)
+        """Begin the run, recording the digest of its inputs and the folder's git state before the command starts."""
+        assignment = self._assignment
+        state = git_state.look(self._cwd, assignment.environment)
         inputs, now = self._inputs.digest(), clock.now()
-        begin = BeginCheck(given.run_uid, _beat(given, now), inputs, state.commit, state.diff)
+        begin = BeginCheck(assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff)
         return store.commit(begin, actor=SYSTEM, now=now) != [None]
 
     def prepare(self, private: Path) -> Prepared:
-        """It is told nothing but that it is inside a run, which makes and starts no jobs."""
-        given = self._given
+        """Return the check's command; its environment only adds that it is inside a run, where no jobs are started."""
+        assignment = self._assignment
         if not self._cwd.is_dir():
-            raise CannotStart(f"the check's cwd is no folder: {given.cwd}")
-        told = {inside.RUN_ID: given.run_uid, inside.RUN_TOKEN: given.token}
-        return Prepared(given.command, self._cwd, {**given.environment, **told})
+            raise CannotStart(f"the check's cwd is no folder: {assignment.cwd}")
+        variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}
+        return Prepared(assignment.command, self._cwd, {**assignment.environment, **variables})
 
     def wanted_end(self, store: Store) -> str | None:
-        """A scheduler may have given it up."""
-        run = checks.run(store.db, self._given.run_uid)
+        """Return "" if a scheduler has abandoned the run."""
+        run = checks.run(store.db, self._assignment.run_uid)
         return None if run is not None and run.state == "running" else ""
 
-    def ended(self, ending: Ending, command: Command | None) -> Operation:
-        """Whether it has passed, with the inputs that it began with; the end of its output, and why where it failed."""
+    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
+        """Return the operation that records the outcome, the inputs as they are now and the end of the output."""
         outcome = {"success": "passed", "error": "failed"}.get(ending.outcome, "interrupted")
         output = command.output.text() if command is not None else ""
         if ending.reason and (command is None or ending.was_ended):
-            # What it says itself does not tell.
+            # The command's own output does not contain the reason.
             output = f"{output.rstrip()}\n[{ending.reason}]".lstrip()
-        return EndCheck(self._given.run_uid, outcome, self._inputs.digest(), ending.exit_code, output[-OUTPUT:])
+        return EndCheck(
+            self._assignment.run_uid, outcome, self._inputs.digest(), ending.exit_code, output[-OUTPUT_CHARACTERS:]
+        )

@@ -1,7 +1,7 @@
-"""The scheduler: decides what is due, sees that runs are started, and records what has died. Any number may be hosted.
+"""The scheduler: decides what is due, starts runs and records runs whose supervisor died. Any number may be hosted.
 
-Each thing that it decides is an operation of the state, decided once whoever comes first; so processes need not know
-of each other. It sleeps until something is due, and is woken by what others commit.
+Every decision is an operation on the state that only the first scheduler's commit makes, so that schedulers need not
+know of each other. A scheduler sleeps until something is due or another process commits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import inside, processes
+from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.assignment import clear_away
 from tui_tasks.runner.check_host import CheckHost
 from tui_tasks.runner.check_keeper import CheckKeeper
@@ -44,26 +44,28 @@ from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
 
-# Seconds without a sign of life after which a run that nobody can be seen to hold is given up.
-LEASE: Final = 30.0
-RETRY: Final = 1.0
-# Seconds between two turns at the least.
-PACE: Final = 0.05
-# So many jobs are decided in one transaction: others wait for it.
-AT_ONCE: Final = 10
+# Seconds without a heartbeat after which a run is abandoned if its supervisor is not visible from here.
+LEASE_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 1.0
+# The least seconds between two turns.
+PAUSE_SECONDS: Final = 0.05
+# How many jobs are decided in one transaction, for which other writers wait.
+DECISIONS_PER_TURN: Final = 10
 
-Start = Callable[[Store, Run, Job], subprocess.Popen[bytes] | None]
+StartRun = Callable[[Store, Run, Job], subprocess.Popen[bytes] | None]
 
 
 class SchedulerService:
-    """A scheduler on one database. `run` serves until `stop`, in the thread that calls it, on a connection of its own.
+    """A scheduler on one database. `run` serves until `stop`, in the calling thread, on its own connection.
 
-    runners: what the human has configured, asked anew for each start.
-    start: starts a claimed run; for tests.
-    checks: what keeps the checks that the human has configured; None: none are run.
-    thresholds: when an agent is stuck, as the human has configured it, asked anew for each look.
-    uptime: for how long the machine is up; unless told, what goes with the clock.
-    at_step: told "decided", "claimed", "started" as they are reached; for tests.
+    runners: returns the configured runners; called for each start.
+    clock: returns the time of day, in microseconds since the epoch.
+    lease: seconds without a heartbeat after which a run is abandoned.
+    start: starts a claimed run; replaced in tests.
+    at_step: called with "decided", "claimed" and "started" as they are reached; used by tests.
+    uptime: returns how long the machine has been up; the default goes with the clock.
+    thresholds: returns when an agent counts as stuck; called for each look.
+    checks: writes the configured checks into the state; None if no checks are run.
     """
 
     def __init__(
@@ -72,8 +74,8 @@ class SchedulerService:
         runners: Callable[[], Runners],
         *,
         clock: Callable[[], int] = wall.now,
-        lease: float = LEASE,
-        start: Start | None = None,
+        lease: float = LEASE_SECONDS,
+        start: StartRun | None = None,
         at_step: Callable[[str], None] = lambda step: None,
         uptime: Callable[[], Uptime] | None = None,
         thresholds: Callable[[], Thresholds] = Thresholds,
@@ -84,100 +86,104 @@ class SchedulerService:
         self._runners = runners
         self._clock = clock
         self._uptime = uptime or wall.uptime_beside(clock)
-        # A clock of a test's own is taken as it is.
-        self._check = ClockCheck(clock, self._uptime) if uptime or clock is wall.now else None
+        # A clock given by a test is trusted.
+        self._clock_check = ClockCheck(clock, self._uptime) if uptime or clock is wall.now else None
         self._leases = Leases(lease)
         launcher = Launcher(runners, clock)
         self._start = start or launcher
-        self._checks = CheckHost(checks, clock, lease, launcher.check) if checks is not None else None
+        self._check_host = CheckHost(checks, clock, lease, launcher.check) if checks is not None else None
         self._at_step = at_step
         self._children: list[subprocess.Popen[bytes]] = []
-        self._woken, self._wakes = os.pipe()
+        self._wake_out, self._wake_in = os.pipe()
         self._stopped = False
 
     def stop(self) -> None:
-        """End `run` soon, from any thread; runs go on."""
+        """Make `run` return soon; callable from any thread. Started runs go on."""
         self._stopped = True
         with contextlib.suppress(OSError):
-            os.write(self._wakes, b".")
+            os.write(self._wake_in, b".")
 
     def run(self) -> None:
-        """Serve until `stop`. From inside a run nothing is hosted: whatever starts jobs is outside (rule S1)."""
+        """Serve until `stop`. Inside a run, return at once: no jobs are started from there (rule S1)."""
         with Store(self.path) as store:
             store.elapsed = Elapsed(self._uptime)
-            if inside.inside_run(os.environ, store.db):
+            if run_context.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")
                 return
             watch = Watch(store.db)
             try:
                 while not self._stopped:
-                    times = [at for at in (self._safely(store, self.turn), self._safely(store, self._look)) if at]
+                    times = [
+                        at
+                        for at in (self._guarded(store, self.turn), self._guarded(store, self._watch_stuck_agents))
+                        if at
+                    ]
                     self._sleep(watch, min(times, default=None))
             finally:
                 watch.close()
 
-    def _look(self, store: Store) -> int | None:
+    def _watch_stuck_agents(self, store: Store) -> int | None:
         return self._stuck.look(store, self._clock())
 
-    def _safely(self, store: Store, does: Callable[[Store], int | None]) -> int | None:
-        """A turn, whatever happens; the instant of the next, None where only others' commits can bring one about."""
+    def _guarded(self, store: Store, step: Callable[[Store], int | None]) -> int | None:
+        """Run a step, log what it raises, and return when to run it next; None if only a commit can require it."""
         try:
             with storage_errors(store.path):
-                return does(store)
+                return step(store)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
         except Exception:  # one bad turn is not to end the scheduler
             _log.exception("a defect of the scheduler")
-        return self._clock() + int(RETRY * 1_000_000)
+        return self._clock() + int(RETRY_SECONDS * 1_000_000)
 
     def _sleep(self, watch: Watch, until: int | None) -> None:
         """Sleep until an instant, or until another process or thread has committed.
 
-        The clock is looked at again each time the watch looks at the database (its safety net, each second): so a
-        clock that is set is noticed.
+        The clock is read again each time the watch checks the database (every second), so that a change of the clock
+        is noticed.
         """
         lease_at = self._leases.next_look(time.monotonic())
         inputs: list[int] = []
-        if self._checks is not None:
-            lease_at = min(lease_at, self._checks.next_look(time.monotonic()))
-            inputs = self._checks.keeper.fds
-        self._rest()
+        if self._check_host is not None:
+            lease_at = min(lease_at, self._check_host.next_look(time.monotonic()))
+            inputs = self._check_host.keeper.fds
+        self._pause()
         while not self._stopped:
             now = time.monotonic()
             if (until is not None and self._clock() >= until) or now >= lease_at:
                 return
-            if self._check is not None and self._check.has_jumped():
+            if self._clock_check is not None and self._clock_check.has_jumped():
                 return
             waits = [lease_at - now]
             if until is not None:
                 waits.append((until - self._clock()) / 1_000_000)
-            ready = watch.sleep(min(waits), self._woken, *inputs)
+            ready = watch.sleep(min(waits), self._wake_out, *inputs)
             if watch.changed(time.monotonic()) or not ready.isdisjoint(inputs):
                 return
-            if self._checks is not None and self._checks.keeper.has_changed():
+            if self._check_host is not None and self._check_host.keeper.has_changed():
                 return
 
-    def _rest(self) -> None:
-        """Leave some time between two turns: where others commit all the time, each turn would cost them one."""
+    def _pause(self) -> None:
+        """Pause between two turns, so that under constant commits the scheduler does not delay every writer."""
         poll = select.poll()
-        poll.register(self._woken, select.POLLIN)
-        poll.poll(PACE * 1_000)
+        poll.register(self._wake_out, select.POLLIN)
+        poll.poll(PAUSE_SECONDS * 1_000)
 
     def turn(self, store: Store) -> int | None:
-        """Do all that is to be done now; return the instant at which there is more, as far as is known.
+        """Do everything that is due; return the next instant at which something is, or None if none is known.
 
         Raises:
-            StorageFailed: some of it could not be written.
+            StorageFailed: the database cannot be read or written.
         """
         self._children = [child for child in self._children if child.poll() is None]
-        held = self._check.look(store.db) if self._check is not None else 0
+        held = self._clock_check.look(store.db) if self._clock_check is not None else 0
         if not held:
             self._take_back(store)
-            self._decide(store)
-        self._give_up(store)
-        self._begin(store, by_hand_alone=held > 0)
-        if self._checks is not None:
-            self._children += self._checks.turn(store, self._runners().max_parallel)
+            self._decide_due(store)
+        self._abandon_dead_runs(store)
+        self._start_waiting_runs(store, by_hand_alone=held > 0)
+        if self._check_host is not None:
+            self._children += self._check_host.turn(store, self._runners().max_parallel)
         if search.catch_up(store.db):
             return self._clock()
         if held:
@@ -193,15 +199,15 @@ class SchedulerService:
             _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
             self._commit(store, TakeBackDue(uid))
 
-    def _decide(self, store: Store) -> None:
-        """Decide some of what is due; the rest, as of a long absence, in the turns that follow at once."""
-        due = queries_jobs.due_jobs(store.db, self._clock(), AT_ONCE)
+    def _decide_due(self, store: Store) -> None:
+        """Decide some of the due jobs; a backlog is decided in the turns that follow at once."""
+        due = queries_jobs.due_jobs(store.db, self._clock(), DECISIONS_PER_TURN)
         if due:
             self._commit(store, *(DecideDue(uid) for uid in due))
             self._at_step("decided")
 
-    def _give_up(self, store: Store) -> None:
-        """End what nobody answers, and what nobody can be seen to have in hand any more."""
+    def _abandon_dead_runs(self, store: Store) -> None:
+        """End requested runs past their deadline, and abandon claimed runs whose supervisor is dead."""
         now = self._clock()
         runs = [run for run in queries_jobs.open_runs(store.db) if run.state != "queued"]
         held = {beat.run_uid: beat for beat in heartbeats.everyone(store.db)}
@@ -212,16 +218,16 @@ class SchedulerService:
                 if run.deadline is not None and run.deadline <= now:
                     self._commit(store, ExpireRuns())
             elif beat is not None or run.state == "running":
-                reason = self._leases.verdict(run.uid, beat, time.monotonic())
+                reason = self._leases.reason_to_abandon(run.uid, beat, time.monotonic())
                 if reason is not None and self._commit(store, AbandonRun(run.uid, beat, reason)) == [True]:
                     clear_away(run.uid)
 
-    def _begin(self, store: Store, *, by_hand_alone: bool) -> None:
-        """Start what waits, the oldest first; `by_hand_alone`: nothing that was started by a clock."""
+    def _start_waiting_runs(self, store: Store, *, by_hand_alone: bool) -> None:
+        """Start the waiting runs, oldest first; with `by_hand_alone`, only runs that no clock has scheduled."""
         now = self._clock()
         most = self._runners().max_parallel
         for run in queries_jobs.open_runs(store.db):
-            # Looked at first, for a write lock that is taken for nothing keeps everybody waiting.
+            # Reading first avoids a useless write lock, for which every other writer would wait.
             if run.dedicated and (
                 queries_jobs.in_hand(store.db) >= most or heartbeats.find(store.db, run.uid) is not None
             ):
@@ -231,12 +237,12 @@ class SchedulerService:
             if self._stopped or not queries_jobs.startable(store.db, run, now):
                 continue
             if run.dedicated:
-                self._claim(store, run, most)
+                self._claim_and_start(store, run, most)
             else:
                 self._commit(store, RequestRun(run.uid))
 
-    def _claim(self, store: Store, run: OpenRun, most: int) -> None:
-        """Take a run in hand, unless another has, and have it supervised."""
+    def _claim_and_start(self, store: Store, run: OpenRun, most: int) -> None:
+        """Claim a run unless another scheduler has, and start its supervisor."""
         beat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
         (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
         job = queries_jobs.any_job(store.db, run.job_uid) if claimed is not None else None

@@ -1,4 +1,4 @@
-"""Looks now and then whether agents are stuck, and has it told (docs: supervising, "Why an agent is stuck")."""
+"""Looks periodically for stuck agents and records the cause (docs: supervising, "Why an agent is stuck")."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ EVERY: Final = 15_000_000
 
 
 class StuckWatch:
-    """Any number of processes may look: what one has told, the others do not tell again."""
+    """Records causes that the state does not have yet, so that any number of processes may look.
+
+    thresholds: returns when an agent counts as stuck; called for each look.
+    """
 
     def __init__(self, thresholds: Callable[[], Thresholds]) -> None:
         self._thresholds = thresholds
         self._next = 0
 
     def look(self, store: Store, now: int) -> int | None:
-        """Look, unless that was done a moment ago; return when to look again, None: once something is written.
+        """Look unless the last look is recent; return the instant of the next one, None if only a commit requires one.
+
+        `now`: microseconds since the epoch.
 
         Raises:
             StorageFailed: the database cannot be read or written.
@@ -33,10 +38,10 @@ class StuckWatch:
         self._next = now + EVERY
         agents = activity.of_agents(store.db)
         found = causes(agents, now, self._thresholds())
-        told = {one.uid: one.cause for one in activity.stuck_now(store.db)}
-        news = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
-        news = [note for note in news if told.get(note.agent) != note.cause]
-        news += [NoteStuck(name, None) for name in sorted(told.keys() - found.keys())]
-        if news:
-            store.commit(*news, actor=SYSTEM, now=now)
+        noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
+        notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
+        notes = [note for note in notes if noted.get(note.agent) != note.cause]
+        notes += [NoteStuck(name, None) for name in sorted(noted.keys() - found.keys())]
+        if notes:
+            store.commit(*notes, actor=SYSTEM, now=now)
         return self._next if agents else None

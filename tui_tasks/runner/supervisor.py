@@ -1,9 +1,10 @@
-"""`python -m tui_tasks.runner.supervisor`: one run, from its beginning to its record.
+"""`python -m tui_tasks.runner.supervisor`: executes one run from its beginning to its record.
 
-It outlives the program that started it. Whatever it does not live to record, the next scheduler records as interrupted.
+The supervisor outlives the program that started it. If it dies before it has recorded the end, the next scheduler
+records the run as interrupted.
 
-Two processes watch one another, so that killing either ends the run: a keeper, which was started by the scheduler and
-kills what its child leaves behind, and the supervisor, its child, which kills its command when the keeper dies.
+Two processes watch each other, so that killing either ends the run: the keeper, started by the scheduler, kills the
+processes that its child leaves behind; the supervisor, its child, kills its command when the keeper dies.
 """
 
 from __future__ import annotations
@@ -34,41 +35,43 @@ from tui_tasks.runner.records import CannotStart, Ending, Record, private_folder
 
 _log = logging.getLogger(__name__)
 
-# Seconds between writes of the output that has come.
-FLUSH: Final = 0.5
-# Seconds for which a record that cannot be written is tried again.
+# Seconds between two writes of output.
+FLUSH_SECONDS: Final = 0.5
+# Seconds for which writing the record is retried.
 GIVE_UP_SECONDS: Final = 3_600.0
-# What the kernel sends a supervisor when its keeper dies.
+# The signal that the kernel sends a supervisor when its keeper dies.
 KEEPER_DIED: Final = signal.SIGUSR1
 
 
 class Supervisor:
-    """Looks after one run that has begun."""
+    """Supervises one run that has begun."""
 
-    def __init__(self, store: Store, given: Assignment, record: Record, command: Command, signals: Signals) -> None:
+    def __init__(
+        self, store: Store, assignment: Assignment, record: Record, command: Command, signals: Signals
+    ) -> None:
         self._signals = signals
         self._record = record
         self._store = store
-        self._given = given
+        self._assignment = assignment
         self._command = command
         self._watch = Watch(store.db)
         self._selector = selectors.DefaultSelector()
-        self._deadline = time.monotonic() + given.timeout
+        self._deadline = time.monotonic() + assignment.timeout
         self._flush_at = 0.0
-        self._beat_at = time.monotonic() + given.beat
-        # Why the command was ended, and as what; None while it may go on.
+        self._beat_at = time.monotonic() + assignment.beat
+        # The outcome and reason with which the command was ended; None while it may go on.
         self._ended_as: tuple[str, str] | None = None
         self._recorded_elsewhere = False
 
     def run(self) -> Ending | None:
-        """Look after it until nothing is left of it; None where its end has been recorded already."""
+        """Supervise the run until all its processes are gone; return None if its end is already recorded."""
         self._command.register(self._selector)
         self._selector.register(self._signals.fd, selectors.EVENT_READ, lambda *_: self._on_signals())
         if self._watch.fd is not None:
-            self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._arm())
+            self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._on_commit())
         self._turn()
         while not self._command.is_gone:
-            for key, _ in self._selector.select(self._patience()):
+            for key, _ in self._selector.select(self._seconds_to_wait()):
                 key.data(self._selector, key.fileobj)
             self._turn()
         self._command.drain()
@@ -76,7 +79,7 @@ class Supervisor:
         self._watch.close()
         return None if self._recorded_elsewhere else self._ending()
 
-    def _arm(self) -> None:
+    def _on_commit(self) -> None:
         self._watch.arm(time.monotonic())
 
     def _on_signals(self) -> None:
@@ -90,30 +93,30 @@ class Supervisor:
     def _turn(self) -> None:
         now = time.monotonic()
         if self._watch.changed(now):
-            self._look()
+            self._check_wanted_end()
         if now >= self._deadline:
-            self._end("error", f"timed out after {self._given.timeout:g} s")
+            self._end("error", f"timed out after {self._assignment.timeout:g} s")
         self._command.reap()
         if now >= self._flush_at and self._command.log.pending:
             self._flush()
         if now >= self._beat_at:
-            self._beat_at = now + self._given.beat
+            self._beat_at = now + self._assignment.beat
             with contextlib.suppress(StorageFailed):
-                heartbeats.renew(self._store.db, self._given.run_uid, clock.now())
+                heartbeats.renew(self._store.db, self._assignment.run_uid, clock.now())
 
-    def _patience(self) -> float:
+    def _seconds_to_wait(self) -> float:
         now = time.monotonic()
         times = [self._beat_at - now, self._watch.wait(now)]
         if self._ended_as is None:
             times.append(self._deadline - now)
         if self._command.log.pending:
             times.append(self._flush_at - now)
-        if (patience := self._command.patience()) is not None:
-            times.append(patience)
+        if (seconds := self._command.seconds_to_kill()) is not None:
+            times.append(seconds)
         return max(0.0, min(times))
 
-    def _look(self) -> None:
-        """Whether somebody wants the run to end, or has recorded its end."""
+    def _check_wanted_end(self) -> None:
+        """End the command if somebody wants the run to end or has recorded its end."""
         with contextlib.suppress(StorageFailed):
             reason = self._record.wanted_end(self._store)
             if reason == "":
@@ -125,29 +128,29 @@ class Supervisor:
     def _end(self, outcome: str, reason: str) -> None:
         if self._ended_as is None:
             self._ended_as = (outcome, reason)
-            self._command.end(self._given.grace)
+            self._command.end(self._assignment.grace)
 
     def _flush(self) -> None:
-        self._flush_at = time.monotonic() + FLUSH
+        self._flush_at = time.monotonic() + FLUSH_SECONDS
         log = self._command.log
         with contextlib.suppress(StorageFailed):
-            run_logs.write(self._store.db, self._given.run_uid, log.take(), log.total)
-            log.written()
+            run_logs.write(self._store.db, self._assignment.run_uid, log.unwritten_pieces(), log.total)
+            log.mark_written()
 
     def _ending(self) -> Ending:
         command = self._command
         assert command.status is not None
         code = os.waitstatus_to_exitcode(command.status)
-        shown = code if code >= 0 else 128 - code
+        exit_code = code if code >= 0 else 128 - code
         result = command.result.text()
         if self._ended_as is not None:
             outcome, reason = self._ended_as
-            return Ending(outcome, shown, result, reason, was_ended=True)
+            return Ending(outcome, exit_code, result, reason, was_ended=True)
         if code == 0:
             return Ending("success", 0, result)
         how = f"exit {code}" if code > 0 else f"killed by {_signal_name(-code)}"
         last_line = command.last_words.last_line()
-        return Ending("error", shown, result, f"{how}: {last_line}" if last_line else how)
+        return Ending("error", exit_code, result, f"{how}: {last_line}" if last_line else how)
 
 
 def _signal_name(number: int) -> str:
@@ -158,74 +161,79 @@ def _signal_name(number: int) -> str:
 
 
 class Signals:
-    """Signals as something to wait for: a child has ended, or this process is to.
+    """Received signals as a descriptor to wait for: a child has ended, or this process is to end.
 
-    Installed before the command is started, so that none is missed. As handlers, and not SIG_IGN: that would be
-    passed on to the command.
+    Created before the command is started so that none is missed. The signals have handlers because the command would
+    inherit SIG_IGN.
     """
 
     def __init__(self) -> None:
-        self.fd, self._wakes = socket.socketpair()
+        self.fd, self._wake_in = socket.socketpair()
         self.fd.setblocking(False)
-        self._wakes.setblocking(False)
-        signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
+        self._wake_in.setblocking(False)
+        signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, KEEPER_DIED):
             signal.signal(number, lambda *_: None)
 
     def read(self) -> bytes:
-        """The numbers of the signals that have come."""
+        """Return the numbers of the signals received since the last call."""
         with contextlib.suppress(BlockingIOError):
             return self.fd.recv(4096)
         return b""
 
 
-def carry_out(given: Assignment) -> None:
-    """Do a run: begin it if it may be begun, look after it, record its end."""
+def carry_out(assignment: Assignment) -> None:
+    """Execute a run: begin it if it may begin, supervise it, record its end."""
     processes.adopt_orphans()
     signals = Signals()
-    record = record_of(given)
-    with Store(given.database) as store:
-        given.step("opened")
+    record = record_of(assignment)
+    with Store(assignment.database) as store:
+        assignment.step("opened")
         if not record.begin(store):
             return
-        given.step("begun")
+        assignment.step("begun")
         command: Command | None = None
         try:
-            command = _started(given, record)
-            given.step("started")
-            ending = Supervisor(store, given, record, command, signals).run()
+            command = _start_command(assignment, record)
+            assignment.step("started")
+            ending = Supervisor(store, assignment, record, command, signals).run()
         except CannotStart as refused:
             ending = Ending("error", reason=str(refused))
         except OSError as error:
-            ending = Ending("error", reason=f"cannot start {given.command[0]}: {error.strerror or error}")
+            ending = Ending("error", reason=f"cannot start {assignment.command[0]}: {error.strerror or error}")
         except Exception as error:  # the run is to get an end, whatever happens
             _log.exception("a defect of the supervisor")
             processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
             ending = Ending("interrupted", reason=f"a defect of the supervisor: {error!r}")
         finally:
-            shutil.rmtree(folder(given.run_uid), ignore_errors=True)
-        given.step("ended")
+            shutil.rmtree(folder(assignment.run_uid), ignore_errors=True)
+        assignment.step("ended")
         if ending is not None:
-            operation = record.ended(ending, command)
-            _patiently(lambda: store.commit_each([operation], SYSTEM, clock.now(), in_steps=True))
-        given.step("recorded")
+            operation = record.end_operation(ending, command)
+            _retry_write(lambda: store.commit_each([operation], SYSTEM, clock.now(), in_steps=True))
+        assignment.step("recorded")
 
 
-def _started(given: Assignment, record: Record) -> Command:
-    """Start the command.
+def _start_command(assignment: Assignment, record: Record) -> Command:
+    """Start the command of a run.
 
     Raises:
-        CannotStart, OSError: it cannot be started.
+        CannotStart: the configuration names something that is missing.
+        OSError: the command cannot be started.
     """
-    private = folder(given.run_uid)
+    private = folder(assignment.run_uid)
     private_folder(private)
     wanted = record.prepare(private)
-    borne = mark.of_run(given.run_uid)
-    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), borne)
+    run_mark = mark.of_run(assignment.run_uid)
+    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), run_mark)
 
 
-def _patiently(write: Any) -> Any:
-    """Do a write that must not be lost, again and again while the storage fails."""
+def _retry_write(write: Any) -> Any:
+    """Call a write that must not be lost, retrying for `GIVE_UP_SECONDS` while the storage fails.
+
+    Raises:
+        StorageFailed: the last attempt failed.
+    """
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while True:
         try:
@@ -239,19 +247,19 @@ def _patiently(write: Any) -> Any:
 def main() -> None:
     """Read the assignment and carry it out."""
     try:
-        given = msgspec.json.decode(sys.stdin.buffer.read(), type=Assignment)
+        assignment = msgspec.json.decode(sys.stdin.buffer.read(), type=Assignment)
     except msgspec.DecodeError:
-        # The scheduler died while it wrote it.
+        # The scheduler died while writing the assignment.
         sys.exit(1)
-    if not processes.can_adopt() or _is_supervisor():
-        carry_out(given)
+    if not processes.can_adopt() or _fork_supervisor():
+        carry_out(assignment)
 
 
-def _is_supervisor() -> bool:
-    """Split into a keeper and its supervisor. In the keeper, return False once nothing is left of the run."""
+def _fork_supervisor() -> bool:
+    """Fork into keeper and supervisor; return True in the supervisor, and False in the keeper once the run is gone."""
     processes.adopt_orphans()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # The supervisor is the one to end; what is sent to a whole service reaches the keeper too.
+        # Only the supervisor ends on these; a signal sent to a whole service reaches the keeper too.
         signal.signal(number, lambda *_: None)
     keeper = os.getpid()
     supervisor = os.fork()
@@ -261,7 +269,7 @@ def _is_supervisor() -> bool:
         return False
     processes.die_with_parent(KEEPER_DIED)
     if os.getppid() != keeper:
-        sys.exit(1)  # it died before the kernel was asked to tell
+        sys.exit(1)  # the keeper died before the kernel was asked to signal it
     return True
 
 

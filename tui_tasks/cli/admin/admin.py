@@ -92,7 +92,7 @@ def _restore(options: argparse.Namespace) -> int:
 def _is_inside_run(options: argparse.Namespace) -> bool:
     """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-    from tui_tasks.runner.inside import inside_run, is_marked
+    from tui_tasks.runner.run_context import inside_run, is_marked
 
     options.read_only = True
     try:
@@ -116,7 +116,7 @@ def _compact(options: argparse.Namespace) -> int:
     from tui_tasks.cli.admin import compact
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal.compaction import instant
-    from tui_tasks.runner.inside import inside_run
+    from tui_tasks.runner.run_context import inside_run
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")

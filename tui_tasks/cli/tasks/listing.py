@@ -35,7 +35,7 @@ def _look_at_checks(database: str) -> None:
     from tui_tasks.core.errors import StorageFailed
     from tui_tasks.core.store import Store
     from tui_tasks.runner.check_keeper import CheckKeeper
-    from tui_tasks.runner.inside import inside_run
+    from tui_tasks.runner.run_context import inside_run
     from tui_tasks.settings.checks import CheckSettings
 
     with contextlib.suppress(StorageFailed), Store(database) as store:

@@ -1,4 +1,4 @@
-"""Whether what speaks was started by a run of a job (rule S1)."""
+"""Detects whether this process was started by a run, inside which no jobs are made or started (rule S1)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ SYSTEM_PROMPT_FILE: Final = "TUI_TASKS_SYSTEM_PROMPT_FILE"
 
 
 def hashed(token: str) -> str:
-    """A run's token as the state keeps it."""
+    """Return the SHA-256 of a run's token in hexadecimal, which is what the state stores."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def is_marked(environ: Mapping[str, str]) -> bool:
-    """Whether this process bears a run's token or mark.
+    """Whether this process has a run's token in its environment, or a run's mark.
 
-    Any counts, known to a database or not: a run that was started from one does not make jobs in another.
+    The run may be one of any database: a run of one database must not make jobs in another.
     """
     return bool(environ.get(RUN_TOKEN)) or mark.of_process() is not None
 
 
 def inside_run(environ: Mapping[str, str], db: Database) -> bool:
-    """Whether this process was started by a run: it bears a run's token or mark, or descends from a supervisor.
+    """Whether this process was started by a run: it has a run's token or mark, or descends from a supervisor.
 
-    The mark and the descent hold where the environment was scrubbed; a supervisor is the parent of whatever its run
-    orphans, and the mark holds where the supervisor is dead as well.
+    Mark and descent remain when the environment was cleared. A supervisor inherits the orphans of its run, and the
+    mark remains even when the supervisor is dead.
     """
     if is_marked(environ):
         return True
