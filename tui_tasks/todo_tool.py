@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from tui_tasks import clock
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations import EnsureList
 from tui_tasks.core.read import views
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.read.tasks import queries, task_summary
+from tui_tasks.core.read.tasks.task_summary import KeyedTask
+from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
@@ -196,8 +198,9 @@ class TodoTool:
         except OSError as failure:
             error = f"Checkpoint {path} failed: {failure}"
         else:
-            done = todo.success(tasks, path, merge=merge)
-            items = [TodoItem(**item) for item in done["todos"]]
+            items = [TodoItem(**todo.shown(task)) for task in tasks]
+            open_ = sum(task.status in vocab.OPEN for task in tasks)
+            done = todo.success(items, len(tasks), open_, path, merge=merge)
             return TodoToolResponse(True, done["content"], None, items, TodoToolResponseMetadata(path, merge))
         return TodoToolResponse(False, error=error, metadata=TodoToolResponseMetadata(path, merge))
 
@@ -210,7 +213,7 @@ class TodoTool:
         except Exception:  # the todos are written; what the callback makes of it is its own affair
             self.logger.exception("the callback failed")
 
-    def _update(self, merge: bool, todos: Any) -> list[Task]:
+    def _update(self, merge: bool, todos: Any) -> list[KeyedTask]:
         given = decode(TodoArguments, {"merge": merge, "todos": _as_json(todos)})
         items = todo.checked_todos(given)
         database = str(self.checkpoint_path.parent / _DATABASE)
@@ -219,7 +222,8 @@ class TodoTool:
             _refuse_paused(tx)
             home: TaskList = tx.run(EnsureList("todo", "todo"))
             there = self._take_file(tx, home)
-            tasks = todo.write(tx, home, items, "todos", merge=merge)
+            todo.write(tx, home, items, "todos", merge=merge)
+            tasks = list(task_summary.keyed(tx.db, home.id))
             # The file goes first: should the commit fail, the next call takes what it holds.
             self._put_file(tx, tasks, there)
         return tasks
@@ -250,7 +254,7 @@ class TodoTool:
             raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: it is to be an array of todos")
         return items
 
-    def _put_file(self, tx: Transaction, tasks: Sequence[Task], there: bytes | None) -> None:
+    def _put_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:
         content = json.dumps([todo.shown(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
             atomic_file.replace(self.checkpoint_path, content)

@@ -144,9 +144,9 @@ def _check(store: Store, told: Counter[str], minutely: str, someday: object) -> 
     job = queries_jobs.job(store.db, minutely)
     assert job.next_run is not None
     assert job.next_run <= now + 60 * SECOND, "a job stands still"
-    assert all(run.scheduled_for <= now for run in queries_jobs.runs(store.db, minutely, 10_000))
+    assert all(run.scheduled_for <= now for run in queries_jobs.each_run(store.db, minutely, 10_000))
     assert queries_jobs.job(store.db, someday.uid).next_run == someday.next_run
-    assert queries_jobs.runs(store.db, someday.uid, 10) == []
+    assert list(queries_jobs.each_run(store.db, someday.uid, 10)) == []
     assert chain.broken_link(store.db) is None
     findings = list(doctor.findings(store, Path(store.path).with_name("none.toml"), now))
     assert any("a clock is wrong" in finding for finding in findings), findings

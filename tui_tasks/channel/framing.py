@@ -6,9 +6,12 @@ import enum
 import os
 import select
 from collections import deque
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from tui_tasks.channel.not_json import how_to_mend
+from tui_tasks.channel.replies import LongLine, ReplyLine
 from tui_tasks.core.errors import ParseError, TooLarge
 from tui_tasks.dialects.requests import strict_json
 
@@ -106,16 +109,33 @@ class Outbox:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
-        self._lines: deque[bytes] = deque()
+        self._lines: deque[ReplyLine] = deque()
+        # What is left of a line that is not held in memory.
+        self._parts: Iterator[bytes] = iter(())
         self._front = memoryview(b"")
         self._writable = select.poll()
         self._writable.register(fd, select.POLLOUT)
         self.size = 0
 
-    def put(self, line: bytes) -> None:
+    def put(self, line: ReplyLine) -> None:
         """Add a line, given without its end."""
         self._lines.append(line)
-        self.size += len(line) + 1
+        self.size += (len(line) if isinstance(line, bytes) else line.size) + 1
+
+    def _next(self) -> bytes:
+        """What is to be written next: every line that is held in memory, or a part of one that is not."""
+        if part := next(self._parts, b""):
+            return part
+        ready: list[bytes] = []
+        while self._lines and not isinstance(line := self._lines[0], LongLine):
+            ready.append(line + b"\n")
+            self._lines.popleft()
+        if not ready:
+            line = self._lines.popleft()
+            assert isinstance(line, LongLine)
+            self._parts = chain(line.parts(), (b"\n",))
+            return next(self._parts)
+        return b"".join(ready)
 
     def flush(self) -> None:
         """Write as much as can be written without blocking.
@@ -126,8 +146,7 @@ class Outbox:
         """
         while self.size:
             if not self._front:
-                self._front = memoryview(b"".join(line + b"\n" for line in self._lines))
-                self._lines.clear()
+                self._front = memoryview(self._next())
             if not self._writable.poll(0):
                 return
             # A pipe that is ready takes this much whole; more could block.

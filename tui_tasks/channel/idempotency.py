@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.channel.replies import ReplyEncoder, whole
 from tui_tasks.core import idempotency_keys
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
@@ -48,7 +49,7 @@ def keep(db: Database, job: PendingRequest, agent: str, result: Any, seq: int, p
     """Keep a reply, or what it waits for, within the transaction of what it tells of; `passed` as `kept` has it."""
     key, fingerprint = _named(job)
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
-    idempotency_keys.keep(db, agent, key, fingerprint, msgspec.json.encode(held).decode(), passed)
+    idempotency_keys.keep(db, agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 
 def drop(db: Database, job: PendingRequest, agent: str) -> None:

@@ -12,9 +12,11 @@ import os
 import select
 import signal
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from tui_tasks.channel.framing import CHUNK, LineSplitter, Outbox, Unwritable
+from tui_tasks.channel.replies import ReplyLine
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
@@ -109,7 +111,7 @@ class ControlChannel:
             data = self._read()
             self._ended = not data
             if values := self._lines.feed(data):
-                self._put(self._session.answer(values))
+                self._put(self._session.answer_lines(values))
                 # Whoever waits for the replies gets them before anything else is seen to.
                 self._flush()
                 self._awake_until = time.monotonic() + AWAKE_SECONDS
@@ -186,6 +188,6 @@ class ControlChannel:
         if not before or self._out.size < before:
             self._moved_at = time.monotonic()
 
-    def _put(self, lines: list[bytes]) -> None:
+    def _put(self, lines: Sequence[ReplyLine]) -> None:
         for line in lines:
             self._out.put(line)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from itertools import islice
+
 from tui_tasks.channel.session import Session
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.text.safe import safe_line
@@ -26,7 +29,8 @@ def text(session: Session) -> str:
     """The rules, the current tasks, and the next one."""
     db, project = session.store.db, session.identity.project
     total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
-    tasks = queries.open_tasks(db, None, None, project=project, limit=MOST_TASKS)
+    with closing(queries.open_tasks(db, None, None, project=project)) as found:
+        tasks = list(islice(found, MOST_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from tui_tasks.channel import idempotency, requests
 from tui_tasks.channel.pending_request import DEFECT, KEPT, PendingRequest
 from tui_tasks.channel.presence import Presence
+from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, whole
 from tui_tasks.channel.requests import Request
 from tui_tasks.channel.subscription import Subscription
 from tui_tasks.channel.waits import Waiting, Waits
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from tui_tasks.runner.check_keeper import CheckKeeper
 
 _log = logging.getLogger(__name__)
-_encode = msgspec.json.Encoder().encode
 
 
 # The requests of a line, and whether they are a batch.
@@ -84,6 +82,7 @@ class Session:
         self.waits = Waits(self)
         self._presence = None if identity.read_only else presence
         self._speakers: set[str] = set()
+        self._encoder = ReplyEncoder()
         # What looks at checks before anything is served; None: another process sees to it.
         self.checks: CheckKeeper | None = None
 
@@ -94,16 +93,20 @@ class Session:
 
         Returns the replies that can be given now, in order, each a line without its end.
         """
+        return [whole(line) for line in self.answer_lines(values)]
+
+    def answer_lines(self, values: list[Any]) -> list[ReplyLine]:
+        """The same, without holding long replies in memory."""
         lines: list[Line] = [self._read_line(value) for value in values]
         return [reply for group in _groups(lines) for reply in self._answer(group)]
 
-    def _answer(self, lines: list[Line]) -> list[bytes]:
+    def _answer(self, lines: list[Line]) -> list[ReplyLine]:
         try:
             return self._serve(lines)
         except StorageFailed as failure:
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
-    def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[bytes]:
+    def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[ReplyLine]:
         """Serve a line whose group has failed: one of the others may be at fault, or the storage."""
         waited_out = isinstance(failure, Busy) and any(job.writes for job in line[0])
         if waited_out or companions == 1:
@@ -113,10 +116,10 @@ class Session:
         except StorageFailed as own:
             return self._refused_line(line, own)
 
-    def _refused_line(self, line: Line, failure: Refusal) -> list[bytes]:
+    def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
         jobs, batch = line
         replies = [self.refused(job, job.refusal or failure) for job in jobs]
-        return [_encode(replies)] if batch else [_encode(reply) for reply in replies]
+        return [self._encoder.line(reply) for reply in ([replies] if batch else replies)]
 
     def _read_line(self, value: Any) -> Line:
         if not isinstance(value, list):
@@ -194,11 +197,11 @@ class Session:
                 hint = f'; {family} takes it as an argument: "action": "{action}"'
         return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
 
-    def _serve(self, lines: list[Line]) -> list[bytes]:
+    def _serve(self, lines: list[Line]) -> list[ReplyLine]:
         with storage_errors(self.store.path):
             return self._serve_together(lines)
 
-    def _serve_together(self, lines: list[Line]) -> list[bytes]:
+    def _serve_together(self, lines: list[Line]) -> list[ReplyLine]:
         now = self.clock()
         self.look_at_checks()
         waiting: list[Waiting] = []
@@ -209,7 +212,7 @@ class Session:
         self.waits.add(waiting)
         if self._presence is not None:
             self._presence.heard(self._speakers, now)
-        return [_encode(reply) for reply in replies if reply is not None]
+        return [self._encoder.line(reply) for reply in replies if reply is not None]
 
     def look_at_checks(self) -> None:
         """Let what is served be true of the files as they are (docs: protocol, section 11)."""
@@ -501,7 +504,7 @@ class Session:
         if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
                 _lapse(transaction)
-        return [_encode(reply) for reply in self.waits.settle(ending=ending)]
+        return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
 
 
 _UID_LENGTH: Final = 36

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import closing
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
@@ -13,7 +15,8 @@ from tui_tasks.core.read.tasks import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.paging import After, Brief, page
+from tui_tasks.dialects.long_values import ArrayWriter, LongValue, TextWriter
+from tui_tasks.dialects.paging import After, Brief, listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
 BOARD = Table()
@@ -62,7 +65,7 @@ def shown(task: Task) -> dict[str, Any]:
     }
 
 
-def _told(text: str, structured: dict[str, Any] | None = None) -> dict[str, Any]:
+def _told(text: str | Raw | LongValue, structured: dict[str, Any] | None = None) -> dict[str, Any]:
     content = {"content": [{"type": "text", "text": text}]}
     return content if structured is None else {**content, "structuredContent": structured}
 
@@ -185,25 +188,32 @@ class _List(Arguments):
 def list_tasks(call: Call, given: _List) -> dict[str, Any]:
     """Read the board, most urgent first, then oldest. Returns `tasks`, and as `total` how many match."""
     home = call.home("task")
-    tasks: list[Task] = []
-    total = 0
-    if home is not None:
-        tasks, total = queries_board.tasks(
-            call.db,
-            home.id,
-            statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
-            priorities=_priorities(given.priority) if given.priority else queries_board.ANY_PRIORITY,
-            tags=given.tags,
-            domain=given.domain,
-            query=given.query,
-            limit=given.limit if given.after is None else None,
-        )
-    if given.after is not None:
-        tasks = page(tasks, given, lambda task: task.uid)
-    found = [shown(task) for task in tasks]
-    if given.brief:
-        found = [{key: task[key] for key in _BRIEF} for task in found]
-    return _told(_list_text(given, tasks, total), {"tasks": found, "total": total})
+    if home is None:
+        if given.after is not None:
+            raise NotFound("task", given.after)
+        return _told(_head(given, 0), {"tasks": [], "total": 0})
+    found, total = queries_board.tasks(
+        call.db,
+        home.id,
+        statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
+        priorities=_priorities(given.priority) if given.priority else queries_board.ANY_PRIORITY,
+        tags=given.tags,
+        domain=given.domain,
+        query=given.query,
+        limit=given.limit,
+        after=given.after,
+    )
+    told, text = ArrayWriter(call.db), TextWriter(call.db)
+    text.add(_head(given, total))
+    number = 0
+    with closing(found) as tasks:
+        for number, task in enumerate(tasks, 1):
+            whole = shown(task)
+            told.add({key: whole[key] for key in _BRIEF} if given.brief else whole)
+            text.add(f"\n\n{_line(number, task)}")
+    if number < total:
+        text.add(f"\n\n(showing {number} of {total})")
+    return _told(text.value(), {"tasks": told.value(), "total": total})
 
 
 _BRIEF = ("task_id", "title", "status")
@@ -215,7 +225,8 @@ def _priorities(word: str) -> tuple[int, int]:
     return number, queries_board.ANY_PRIORITY[1] if number == vocab.LOW else number
 
 
-def _list_text(given: _List, tasks: list[Task], total: int) -> str:
+def _head(given: _List, total: int) -> str:
+    """How many match, in the words of what was asked for."""
     words = [
         *([given.status.replace("_", " ")] if given.status else []),
         *([f"{given.priority}-priority"] if given.priority else []),
@@ -224,15 +235,12 @@ def _list_text(given: _List, tasks: list[Task], total: int) -> str:
         *([f"tagged {', '.join(given.tags)}"] if given.tags else []),
         *([f'matching "{given.query}"'] if given.query is not None else []),
     ]
-    if not total:
-        return f"No {' '.join(words)}."
-    parts = [f"{total} {' '.join(words)}:"]
-    for number, task in enumerate(tasks, 1):
-        tags = f"\n Tags: {', '.join(task.tags)}" if task.tags else ""
-        parts.append(f"{number}. [{task.uid}] {task.name} ({vocab.priority_word(task.priority)}){tags}")
-    if len(tasks) < total:
-        parts.append(f"(showing {len(tasks)} of {total})")
-    return "\n\n".join(parts)
+    return f"{total} {' '.join(words)}:" if total else f"No {' '.join(words)}."
+
+
+def _line(number: int, task: Task) -> str:
+    tags = f"\n Tags: {', '.join(task.tags)}" if task.tags else ""
+    return f"{number}. [{task.uid}] {task.name} ({vocab.priority_word(task.priority)}){tags}"
 
 
 TASK.make_tool(
@@ -287,16 +295,20 @@ def _shown_memory(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _found_memories(call: Call, **wanted: Any) -> tuple[list[Memory], int]:
+def _found_memories(call: Call, **wanted: Any) -> tuple[Generator[Memory, None, None], int]:
     if not call.channel.identity.list_only:
         return queries_board.memories(call.db, **wanted)
     only = call.only_list
-    return queries_board.memories(call.db, list_id=only.id, **wanted) if only is not None else ([], 0)
+    return queries_board.memories(call.db, list_id=only.id, **wanted) if only is not None else (_none(), 0)
+
+
+def _none() -> Generator[Memory, None, None]:
+    yield from ()
 
 
 def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
     found, total = _found_memories(call, query=query, domain=domain, limit=limit)
-    return {"memories": [_shown_memory(memory) for memory in found], "total": total}
+    return {"memories": listed(call.db, found, None, _shown_memory), "total": total}
 
 
 class _ListMemories(Arguments):
@@ -331,9 +343,11 @@ class _GetMemory(Arguments):
 def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
     """Read one."""
     found, _ = _found_memories(call, uid=given.memory_id)
-    if not found:
+    with closing(found):
+        memory = next(found, None)
+    if memory is None:
         raise NotFound("memory", given.memory_id)
-    return _shown_memory(found[0])
+    return _shown_memory(memory)
 
 
 MEMORY.make_tool(

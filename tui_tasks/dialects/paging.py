@@ -1,13 +1,16 @@
-"""Long lists in pages: what a tool that reads one takes, and which part of the list that is."""
+"""Long lists: what a tool that reads one takes, and the part of the list as it is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Generator
+from contextlib import closing
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
-from tui_tasks.core.errors import NotFound
+from tui_tasks.core.engine.database import Database
+from tui_tasks.dialects.long_values import LongValue, array
 from tui_tasks.dialects.requests.arguments import Arguments, Natural, TaskUid
 
 T = TypeVar("T")
@@ -25,15 +28,14 @@ class Page(Arguments, kw_only=True):
     brief: Brief = False
 
 
-def page(items: Sequence[T], given: Any, uid: Callable[[T], str]) -> list[T]:
-    """The items after the one that `given.after` names, `given.limit` at the most.
-
-    Raises:
-        NotFound: that one is not, or no longer, among them.
-    """
-    begin = 0
-    if given.after is not None:
-        begin = next((at for at, item in enumerate(items, 1) if uid(item) == given.after), 0)
-        if not begin:
-            raise NotFound("task", given.after)
-    return list(items[begin : None if given.limit is None else begin + given.limit])
+def listed(
+    db: Database,
+    items: Generator[T, None, None],
+    limit: int | None,
+    shown: Callable[[T], dict[str, Any]],
+    keys: Collection[str] | None = None,
+) -> Raw | LongValue:
+    """The first `limit` of the items as an array, each as it is shown, with these keys alone where they are given."""
+    with closing(items):
+        chosen = map(shown, islice(items, limit))
+        return array(db, chosen if keys is None else ({key: item[key] for key in keys} for item in chosen))

@@ -12,10 +12,10 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
 from tui_tasks.core.read.tasks import not_ready, queries
-from tui_tasks.core.snapshots import SavedState, Task, TaskList, iso
+from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
 from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.paging import Page, page
+from tui_tasks.dialects.paging import Page, listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid
 
@@ -61,15 +61,22 @@ def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
     }
 
 
-def _shown_all(call: Call, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Tasks with the ids of their plans; one of another list has none."""
-    lists = {number: queries.list_by_id(call.db, number) for number in {task.list_id for task in tasks}}
-    plans = {number: found.uid if found.kind == "plan" else None for number, found in lists.items()}
-    return [shown(task, plans[task.list_id]) for task in tasks]
+class _PlanIds(dict[int, str | None]):
+    """The ids of plans by the numbers of lists, each looked up once; another list has none."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self._db = call.db
+
+    def __missing__(self, list_id: int) -> str | None:
+        found = queries.list_by_id(self._db, list_id)
+        self[list_id] = plan_id = found.uid if found.kind == "plan" else None
+        return plan_id
 
 
 def _shown_one(call: Call, uid: str) -> dict[str, Any]:
-    return _shown_all(call, [queries.task(call.db, uid)])[0]
+    task = queries.task(call.db, uid)
+    return shown(task, _PlanIds(call)[task.list_id])
 
 
 class _NewTask(Arguments):
@@ -184,11 +191,11 @@ class _Nothing(Arguments):
 def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
     """Read all plans, oldest first, with how many tasks each has."""
     # Outside any project: the plans that belong to none.
-    found = [plan for plan in queries.lists(call.db) if plan.project == call.project]
+    found = (plan for plan in queries.each_list(call.db) if plan.project == call.project)
     if call.channel.identity.list_only:
         only = call.only_list
-        found = [only] if only is not None else []
-    return {"plans": [_shown_plan(plan) for plan in found if plan.kind == "plan"]}
+        found = (plan for plan in (only,) if plan is not None)
+    return {"plans": listed(call.db, (plan for plan in found if plan.kind == "plan"), None, _shown_plan)}
 
 
 def _shown_plan(plan: TaskList) -> dict[str, Any]:
@@ -225,7 +232,7 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
     if scope is None and call.bound_list is not None:
         return {"tasks": [], "suggested_next": None}
     list_id = scope.id if scope else None
-    tasks = queries.open_tasks(call.db, list_id, agent, project=call.project, alone=alone)
+    tasks = queries.open_tasks(call.db, list_id, agent, project=call.project, alone=alone, after=given.after)
     suggested = None
     if given.suggest_next:
         suggested = queries.ready(call.db, list_id, agent, project=call.project, alone=alone)
@@ -238,10 +245,16 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
                 claimable=False,
                 is_confined=call.channel.identity.list_only,
             )
-    chosen = _shown_all(call, page(tasks, given, lambda task: task.uid))
+    plan_ids = _PlanIds(call)
     return {
-        "tasks": [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen,
-        "suggested_next": _shown_all(call, [suggested])[0] if suggested else None,
+        "tasks": listed(
+            call.db,
+            tasks,
+            given.limit,
+            lambda task: shown(task, plan_ids[task.list_id]),
+            _BRIEF if given.brief else None,
+        ),
+        "suggested_next": shown(suggested, plan_ids[suggested.list_id]) if suggested else None,
     }
 
 
@@ -287,9 +300,12 @@ class _Notes(Arguments):
 @TASKS.action("notes", _Notes)
 def notes(call: Call, given: _Notes) -> dict[str, Any]:
     """Read what anybody noted on a task."""
-    entries = queries.logs(call.db, queries.task(call.db, given.id).uid)[-MOST_NOTES:]
-    told = [{"at": iso(entry.at), "agent_id": entry.agent, "note": entry.message} for entry in entries]
-    return {"task_id": given.id, "notes": told}
+    entries = queries.each_latest_log(call.db, queries.task(call.db, given.id).uid, MOST_NOTES)
+    return {"task_id": given.id, "notes": listed(call.db, entries, None, _shown_note)}
+
+
+def _shown_note(entry: LogEntry) -> dict[str, Any]:
+    return {"at": iso(entry.at), "agent_id": entry.agent, "note": entry.message}
 
 
 class _SaveState(Arguments):

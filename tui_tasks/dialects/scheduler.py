@@ -23,6 +23,7 @@ from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.job_shapes import shown_job, shown_run
+from tui_tasks.dialects.paging import listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 
 SCHEDULER = Table()
@@ -60,9 +61,9 @@ class _Filter(Arguments):
 
 
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
-def list_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
+def list_tasks(call: Call, given: _Filter) -> Any:
     """List the jobs, oldest first; look here before you create one."""
-    return [shown_job(job) for job in queries_jobs.jobs(call.db, states=given.state, types=given.type)]
+    return listed(call.db, queries_jobs.each_job(call.db, states=given.state, types=given.type), None, shown_job)
 
 
 class _Named(Arguments):
@@ -70,9 +71,9 @@ class _Named(Arguments):
 
 
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
-def find_task_by_name(call: Call, given: _Named) -> list[dict[str, Any]]:
+def find_task_by_name(call: Call, given: _Named) -> Any:
     """Find jobs by a part of their name. Returns an array of them, oldest first."""
-    return [shown_job(job) for job in queries_jobs.jobs(call.db, name=given.name)]
+    return listed(call.db, queries_jobs.each_job(call.db, name=given.name), None, shown_job)
 
 
 class _One(Arguments):
@@ -287,7 +288,8 @@ def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     `outcome` is success, error, interrupted, or null while it runs.
     """
     job = queries_jobs.job(call.db, given.uuid)
-    return {"runs": [shown_run(run, job.timezone) for run in queries_jobs.runs(call.db, job.uid, given.limit)]}
+    found = queries_jobs.each_run(call.db, job.uid, given.limit)
+    return {"runs": listed(call.db, found, None, lambda run: shown_run(run, job.timezone))}
 
 
 class _Finish(Arguments):

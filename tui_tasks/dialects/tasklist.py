@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
 from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.paging import Page, page
+from tui_tasks.dialects.paging import Page, listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()
@@ -156,10 +157,10 @@ def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
 
 
 @TASKLIST.tool("tasklist:get_task_logs", _Named)
-def get_task_logs(call: Call, given: _Named) -> list[dict[str, str]]:
+def get_task_logs(call: Call, given: _Named) -> Any:
     """Read a task's log, oldest first."""
     queries.task(call.db, given.uid)
-    return [_shown_entry(entry) for entry in queries.logs(call.db, given.uid)]
+    return listed(call.db, queries.each_log(call.db, given.uid), None, _shown_entry)
 
 
 @TASKLIST.tool("tasklist:get_task_in_progress", Nothing)
@@ -181,11 +182,11 @@ class _Filter(Page):
 
 
 @TASKLIST.tool("tasklist:get_tasks", _Filter)
-def get_tasks(call: Call, given: _Filter) -> list[dict[str, Any]]:
+def get_tasks(call: Call, given: _Filter) -> Any:
     """Read the tasks that have one of the given statuses, in order."""
     home = call.home("tasklist")
     statuses = {status for word in given.status for status in WORDS.statuses(word)}
-    return _shown_page(queries.tasks(call.db, home.id, statuses) if home else [], given)
+    return _page(call, given, task_summary.of_statuses(call.db, home.id, statuses, given.after) if home else None)
 
 
 @TASKLIST.tool("tasklist:clear", Nothing, writes=True, in_steps=True)
@@ -196,12 +197,16 @@ def clear(call: Call, given: Nothing) -> dict[str, int]:
 
 
 @TASKLIST.tool("tasklist:display", Page)
-def display(call: Call, given: Page) -> list[dict[str, Any]]:
+def display(call: Call, given: Page) -> Any:
     """Read the tasklist in order; logs are read apart, with tasklist:get_task_logs."""
     home = call.home("tasklist")
-    return _shown_page(task_summary.of_list(call.db, home.id) if home else [], given)
+    return _page(call, given, task_summary.of_list(call.db, home.id, given.after) if home else None)
 
 
-def _shown_page(tasks: Sequence[Task | TaskSummary], given: Page) -> list[dict[str, Any]]:
-    chosen = [shown(task) for task in page(tasks, given, lambda task: task.uid)]
-    return [{key: task[key] for key in _BRIEF} for task in chosen] if given.brief else chosen
+def _page(call: Call, given: Page, tasks: Generator[TaskSummary, None, None] | None) -> Any:
+    """A part of the tasks of a list; None: the list is not made yet."""
+    if tasks is not None:
+        return listed(call.db, tasks, given.limit, shown, _BRIEF if given.brief else None)
+    if given.after is not None:
+        raise NotFound("task", given.after)
+    return []

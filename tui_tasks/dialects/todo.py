@@ -13,10 +13,12 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
 from tui_tasks.core.operations import AddTask, ClearList, EditTask, OrderTasks
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.read.tasks import task_summary
+from tui_tasks.core.read.tasks.task_summary import KeyedTask
+from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.base import Call, Table, Words
+from tui_tasks.dialects.long_values import ArrayWriter
 from tui_tasks.dialects.requests.arguments import Arguments, nearest, schema
 
 TODO = Table()
@@ -63,7 +65,7 @@ class TodoArguments(Arguments):
     filter_metadata_fields: bool = False
 
 
-def shown(task: Task) -> dict[str, str]:
+def shown(task: KeyedTask) -> dict[str, str]:
     """A task as an item; one made elsewhere shows its uid as id (docs: protocol, section 4)."""
     return {"id": task.key or task.uid, "content": task.name, "status": WORDS.show(task.status)}
 
@@ -125,8 +127,8 @@ def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
     return check(given.todos, "todos", whole=not given.merge)
 
 
-def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> list[Task]:
-    """Write checked items into a list and return all its tasks in order.
+def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> None:
+    """Write checked items into a list.
 
     Merged items keep the places that those with their ids have; new ones go to the end. Replacing deletes what is not
     among the items, keeps what has an id of theirs, and puts them in their order (docs: protocol, section 6, `todo`).
@@ -135,9 +137,15 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
         InvalidArgument: two ids mean the same task, or a new one lacks its content or status.
         Conflict: the list may not hold two in progress, or another agent has claimed one of the tasks.
     """
-    there = queries.tasks(tx.db, home.id)
-    by_id = {task.uid: task for task in there} | {task.key: task for task in there if task.key is not None}
-    found = [by_id.get(item["id"]) for item in items]
+    ids = {item["id"] for item in items}
+    by_uid: dict[str, KeyedTask] = {}
+    by_key: dict[str | None, KeyedTask] = {}
+    for there in task_summary.keyed(tx.db, home.id):
+        if there.uid in ids:
+            by_uid[there.uid] = there
+        if there.key in ids:
+            by_key[there.key] = there
+    found = [by_key.get(item["id"], by_uid.get(item["id"])) for item in items]
     _check_found(items, found, at)
     kept = {task.uid for task in found if task is not None}
     if not merge:
@@ -153,10 +161,9 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
         tx.pause()
     if not merge:
         tx.run(OrderTasks(tuple(uids)))
-    return queries.tasks(tx.db, home.id)
 
 
-def _check_found(items: Sequence[dict[str, str]], found: Sequence[Task | None], at: str) -> None:
+def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | None], at: str) -> None:
     seen: set[str] = set()
     for number, (item, task) in enumerate(zip(items, found, strict=True)):
         if task is None:
@@ -173,7 +180,7 @@ def _check_found(items: Sequence[dict[str, str]], found: Sequence[Task | None], 
             seen.add(task.uid)
 
 
-def _edit(item: dict[str, str], task: Task) -> EditTask | None:
+def _edit(item: dict[str, str], task: KeyedTask) -> EditTask | None:
     """What an item changes of its task; writing back what was shown changes nothing."""
     status = WORDS.meant(item["status"], task.status) if "status" in item else task.status
     changes = {"name": item.get("content", task.name), "status": status}
@@ -185,16 +192,15 @@ def _new(item: dict[str, str], home: TaskList) -> AddTask:
     return AddTask(item["content"], home.uid, status=WORDS.meant(item["status"]), key=item["id"])
 
 
-def success(tasks: Sequence[Task], checkpoint: str, *, merge: bool) -> dict[str, Any]:
-    """The result, before filters."""
-    done = sum(task.status in vocab.CLOSED for task in tasks)
+def success(todos: Any, total: int, open_: int, checkpoint: str, *, merge: bool) -> dict[str, Any]:
+    """The result, before filters: the `todos` as they are told, how many there are, and how many of them open."""
     return {
         "success": True,
-        "content": f"Successfully {'merged' if merge else 'replaced'} the todos: {len(tasks)} in the list, "
-        f"{len(tasks) - done} open. Keep it true as you work: one item in_progress at a time, each completed as soon "
+        "content": f"Successfully {'merged' if merge else 'replaced'} the todos: {total} in the list, "
+        f"{open_} open. Keep it true as you work: one item in_progress at a time, each completed as soon "
         "as it is done; add or cancel items as the plan changes.",
         "error": None,
-        "todos": [shown(task) for task in tasks],
+        "todos": todos,
         "metadata": {"checkpoint_path": checkpoint, "merge": merge},
     }
 
@@ -236,10 +242,18 @@ def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     items = checked_todos(given)
     home = call.made_home("todo")
     assert call.transaction is not None
-    tasks = write(call.transaction, home, items, "todos", merge=given.merge)
+    write(call.transaction, home, items, "todos", merge=given.merge)
+    is_text = given.as_type != "dict"
+    told: list[dict[str, str]] = []
+    todos = ArrayWriter(call.db)
+    total = open_ = 0
+    for task in task_summary.keyed(call.db, home.id):
+        total += 1
+        open_ += task.status in vocab.OPEN
+        (told.append if is_text else todos.add)(shown(task))
     result = filtered(
-        success(tasks, as_utf8(call.db.path), merge=given.merge),
+        success(told if is_text else todos.value(), total, open_, as_utf8(call.db.path), merge=given.merge),
         empty=given.filter_empty_fields,
         metadata=given.filter_metadata_fields,
     )
-    return result if given.as_type == "dict" else {**result, "text": as_text(result, given.as_type)}
+    return {**result, "text": as_text(result, given.as_type)} if is_text else result

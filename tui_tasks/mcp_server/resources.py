@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import closing
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -95,9 +97,9 @@ def _read(session: Session, uri: str) -> dict[str, Any]:
 
 
 def _list(session: Session, home: TaskList) -> dict[str, Any]:
-    tasks = task_summary.of_list(session.store.db, home.id)
-    shown = [{"uid": task.uid, "name": task.name, "status": task.status} for task in tasks[:_MOST]]
-    return {"list": home.handle, "name": home.name, "total": len(tasks), "tasks": shown}
+    with closing(task_summary.of_list(session.store.db, home.id)) as tasks:
+        shown = [{"uid": task.uid, "name": task.name, "status": task.status} for task in islice(tasks, _MOST)]
+    return {"list": home.handle, "name": home.name, "total": home.total, "tasks": shown}
 
 
 def _inbox(session: Session) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 from typing import Any, Final
 
 import msgspec
@@ -145,9 +145,17 @@ def jobs(
     db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
 ) -> list[Job]:
     """The jobs, oldest first: in one of these states, of one of these types, with this in their name (in any case)."""
-    rows = db.all(_JOBS) if name is None else db.all(_JOBS_LIKE, part=name.casefold())
-    found = [read_job(row) for row in rows]
-    return [one for one in found if (not states or one.state in states) and (not types or one.type in types)]
+    return list(each_job(db, states=states, types=types, name=name))
+
+
+def each_job(
+    db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
+) -> Generator[Job, None, None]:
+    """The same one by one: their prompts may be long."""
+    rows = db.each(_JOBS) if name is None else db.each(_JOBS_LIKE, part=name.casefold())
+    for one in map(read_job, rows):
+        if (not states or one.state in states) and (not types or one.type in types):
+            yield one
 
 
 def any_run(db: Database, uid: str) -> Run | None:
@@ -168,9 +176,10 @@ def run(db: Database, uid: str) -> Run:
     return found
 
 
-def runs(db: Database, job_uid: str, limit: int) -> list[Run]:
-    """The runs of a job, and the times that were not run, newest first."""
-    return [read_run(row) for row in db.all(_RUNS, job=job_uid, limit=limit)]
+def each_run(db: Database, job_uid: str, limit: int) -> Generator[Run, None, None]:
+    """The runs of a job, and the times that were not run, one by one, newest first."""
+    for row in db.each(_RUNS, job=job_uid, limit=limit):
+        yield read_run(row)
 
 
 def last_ended(db: Database, job_uid: str) -> Run | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from tui_tasks.core import vocab
@@ -109,6 +111,13 @@ _LOGS = Statement(
     .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
     .order_by(LogRow.id)
 )
+_LATEST_LOGS = Statement(
+    LogRow.select(LogRow.id)
+    .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
+    .order_by(LogRow.id.desc())
+    .limit(slot("limit"))
+)
+_LOG_BY_ID = Statement(LogRow.select(*models.columns(LogRow).values()).where(LogRow.id == slot("id")))
 _STATE = Statement(StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid")))
 _MEMORY_OF = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
 _DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
@@ -174,8 +183,13 @@ def any_list(db: Database, uid: str) -> TaskList:
 
 def lists(db: Database, project: str | None = None) -> list[TaskList]:
     """Every list, or every one of a project, oldest first."""
-    found = (read_list(row) for row in db.all(_LISTS))
-    return [home for home in found if project is None or home.project == project]
+    return [home for home in each_list(db) if project is None or home.project == project]
+
+
+def each_list(db: Database) -> Generator[TaskList, None, None]:
+    """Every list one by one, oldest first: their descriptions may be long."""
+    for row in db.each(_LISTS):
+        yield read_list(row)
 
 
 def any_task(db: Database, uid: str) -> Task | None:
@@ -299,7 +313,20 @@ def at_rank(db: Database, list_id: int, rank: str) -> set[str]:
 
 def logs(db: Database, uid: str) -> list[LogEntry]:
     """A task's log, oldest first."""
-    return [_read_log(row) for row in db.all(_LOGS, task=uid)]
+    return list(each_log(db, uid))
+
+
+def each_log(db: Database, uid: str) -> Generator[LogEntry, None, None]:
+    """The entries of a task's log one by one, oldest first: each may be long."""
+    for row in db.each(_LOGS, task=uid):
+        yield _read_log(row)
+
+
+def each_latest_log(db: Database, uid: str, limit: int) -> Generator[LogEntry, None, None]:
+    """The newest entries of a task's log one by one, the oldest of them first."""
+    latest = db.all(_LATEST_LOGS, task=uid, limit=limit)
+    for (number,) in reversed(latest):
+        yield _read_log(db.one(_LOG_BY_ID, id=number))
 
 
 def any_state(db: Database, uid: str) -> SavedState | None:
@@ -420,7 +447,17 @@ def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -
 
 
 def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
-    return [home.id for home in lists(db, project) if (home.pending or home.in_progress) and not home.archived]
+    found = (home for home in each_list(db) if project is None or home.project == project)
+    return [home.id for home in found if (home.pending or home.in_progress) and not home.archived]
+
+
+@cache
+def _open(of_agent: bool, alone: bool) -> Statement:
+    wanted: Any = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status"))
+    wanted &= TaskRow.rank > slot("behind")
+    if of_agent:
+        wanted &= _whose(slot("agent"), alone=alone)
+    return Statement(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank))
 
 
 def open_tasks(
@@ -430,22 +467,31 @@ def open_tasks(
     *,
     project: str | None = None,
     alone: bool = False,
-    limit: int | None = None,
-) -> list[Task]:
-    """The pending and in-progress tasks, in the order of lists (oldest first) and places; the first `limit` of them.
+    after: str | None = None,
+) -> Generator[Task, None, None]:
+    """The pending and in-progress tasks one by one, in the order of lists (oldest first) and places.
 
-    `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only.
+    `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only; `after`: those behind the task of that uid.
+
+    Raises:
+        NotFound: that one is not, or no longer, among them.
     """
-    found: list[Task] = []
-    for home in _homes_with_open_tasks(db, project) if list_id is None else [list_id]:
-        wanted: Any = LIVE & TaskRow.status.in_(list(vocab.OPEN)) & (TaskRow.list_id == home)
-        if agent is not None:
-            wanted &= _whose(agent, alone=alone)
-        left = None if limit is None else limit - len(found)
-        found += map(read_task, db.query(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank).limit(left)))
-        if len(found) == limit:
-            break
-    return found
+    homes = _homes_with_open_tasks(db, project) if list_id is None else [list_id]
+    behind = ""
+    if after is not None:
+        last = task(db, after)
+        is_whose = agent is None or last.agent == agent or (last.agent is None and not alone)
+        if last.list_id not in homes or last.status not in vocab.OPEN or not is_whose:
+            raise NotFound("task", after)
+        homes, behind = homes[homes.index(last.list_id) :], last.rank
+    statement = _open(agent is not None, alone)
+    for home in homes:
+        of_statuses = (
+            map(read_task, db.each(statement, list=home, status=status, behind=behind, agent=agent))
+            for status in vocab.OPEN
+        )
+        yield from heapq.merge(*of_statuses, key=attrgetter("rank"))
+        behind = ""
 
 
 def ask(db: Database, uid: str) -> Ask:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.tasks import search
 from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_memory, read_task
 from tui_tasks.core.schema import models
@@ -30,11 +32,15 @@ _PART: Any = (
     & (slot("waits") == WAITS)
     & (TaskRow.priority >= slot("lowest"))
     & (TaskRow.priority <= slot("highest"))
+    & ((TaskRow.priority > slot("lowest")) | (TaskRow.id > slot("behind")))
 )
 _URGENT_FIRST = (TaskRow.priority, TaskRow.id)
 _FIRST = Statement(TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
 _HOW_MANY = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
 _BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_MEMORY = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
+# Numbers begin with 1.
+_FIRST_OF_ALL: Final = (vocab.URGENT, 0)
 
 
 def tasks(
@@ -47,14 +53,23 @@ def tasks(
     domain: str | None = None,
     query: str | None = None,
     limit: int | None = None,
-) -> tuple[list[Task], int]:
-    """The tasks of a list that match, most urgent first, then oldest, and how many match in all.
+    after: str | None = None,
+) -> tuple[Generator[Task, None, None], int]:
+    """The tasks of a list that match, one by one, most urgent first, then oldest, and how many match in all.
 
-    `priorities` is from the lowest number to the highest, both included.
+    `priorities` is from the lowest number to the highest, both included; `after`: those behind the task of that uid.
+
+    Raises:
+        NotFound: that one is not, or no longer, among them.
     """
     among = sorted(set(statuses))
     if limit is not None and query is None and domain is None and not tags:
-        return _page(db, list_id, among, priorities, limit), _count(db, list_id, among, priorities)
+        begin = _FIRST_OF_ALL
+        if after is not None:
+            of_list: Any = LIVE & (TaskRow.list_id == list_id)
+            begin = _place_of(db, after, of_list & TaskRow.status.in_(among) & TaskRow.priority.between(*priorities))
+        found = _page(db, list_id, among, priorities, begin, limit)
+        return _read_one_by_one(db, iter(found)), _count(db, list_id, among, priorities)
     narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
     wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
     wanted &= TaskRow.priority.between(*priorities)
@@ -68,23 +83,47 @@ def tasks(
             fn.instr(fn.casefold(TaskRow.description), folded) > 0
         )
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
-    rows = db.query(TaskRow.select(*TASK).where(wanted).order_by(*_URGENT_FIRST).limit(-1 if limit is None else limit))
-    return [read_task(row) for row in rows], total
+    if after is not None:
+        priority, number = _place_of(db, after, wanted)
+        wanted &= (TaskRow.priority > priority) | ((TaskRow.priority == priority) & (TaskRow.id > number))
+    # Only what they are sorted by is read at once.
+    places = db.each_of(TaskRow.select(*_URGENT_FIRST).where(wanted).order_by(*_URGENT_FIRST))
+    return _read_one_by_one(db, islice(places, limit)), total
 
 
-def _page(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int], limit: int) -> list[Task]:
-    """The first of them from `task_urgency`, in a time that does not grow with the list."""
+def _read_one_by_one(db: Database, places: Iterator[tuple[int, int]]) -> Generator[Task, None, None]:
+    for _, number in places:
+        yield read_task(db.one(_BY_ID, id=number))
+
+
+def _place_of(db: Database, uid: str, wanted: Any) -> tuple[int, int]:
+    """The priority and number of the task with that uid.
+
+    Raises:
+        NotFound: it is not among those that are wanted.
+    """
+    rows = db.query(TaskRow.select(*_URGENT_FIRST).where(wanted & (TaskRow.uid == uid)))
+    if not rows:
+        raise NotFound("task", uid)
+    return rows[0][0], rows[0][1]
+
+
+def _page(
+    db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int], begin: tuple[int, int], limit: int
+) -> list[tuple[int, int]]:
+    """The first behind `begin` from `task_urgency`, in a time that does not grow with the list."""
     found: list[tuple[int, int]] = []
-    for part in _parts(list_id, statuses, between):
-        found += db.all(_FIRST, limit=limit, **part)
-    return [read_task(db.one(_BY_ID, id=number)) for _, number in heapq.nsmallest(limit, found)]
+    lowest, behind = max(begin, (between[0], 0))
+    for part in _parts(list_id, statuses, (lowest, between[1])):
+        found += db.all(_FIRST, limit=limit, behind=behind, **part)
+    return heapq.nsmallest(limit, found)
 
 
 def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> int:
     if between == ANY_PRIORITY:
         home = list_by_id(db, list_id)
         return sum(getattr(home, status) for status in statuses)
-    return sum(db.one(_HOW_MANY, **part)[0] for part in _parts(list_id, statuses, between))
+    return sum(db.one(_HOW_MANY, behind=0, **part)[0] for part in _parts(list_id, statuses, between))
 
 
 def _parts(list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> Iterator[dict[str, Any]]:
@@ -102,8 +141,11 @@ def memories(
     query: str | None = None,
     domain: str | None = None,
     limit: int | None = None,
-) -> tuple[list[Memory], int]:
-    """The memories that match, last updated first, and how many match in all; `list_id`: of that list's tasks."""
+) -> tuple[Generator[Memory, None, None], int]:
+    """The memories that match, one by one, last updated first, and how many match in all.
+
+    `list_id`: of that list's tasks.
+    """
     wanted: Any = MemoryRow.deleted == 0
     if list_id is not None:
         wanted &= MemoryRow.task_uid.in_(TaskRow.select(TaskRow.uid).where(TaskRow.list_id == list_id))
@@ -118,8 +160,7 @@ def memories(
         wanted &= (fn.instr(fn.casefold(MemoryRow.title), folded) > 0) | (
             fn.instr(fn.casefold(MemoryRow.content), within) > 0
         )
-    found = MemoryRow.select(*models.columns(MemoryRow).values()).where(wanted)
     total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
-    latest_first = found.order_by(MemoryRow.updated_at.desc(), MemoryRow.id.desc())
-    rows = db.query(latest_first.limit(-1 if limit is None else limit))
-    return [read_memory(row) for row in rows], total
+    latest_first = (MemoryRow.updated_at.desc(), MemoryRow.id.desc())
+    found = db.each_of(MemoryRow.select(MemoryRow.id).where(wanted).order_by(*latest_first))
+    return (read_memory(db.one(_MEMORY, id=number)) for (number,) in islice(found, limit)), total

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Collection, Generator
+from operator import itemgetter
+
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
@@ -20,9 +25,32 @@ class TaskSummary(msgspec.Struct, frozen=True, gc=False):
     status: str
 
 
+class KeyedTask(msgspec.Struct, frozen=True, gc=False):
+    """What a task is in a list whose caller has ids of its own."""
+
+    uid: str
+    key: str | None
+    name: str
+    status: str
+
+
 _COLUMNS = (TaskRow.uid, TaskRow.name, TaskRow.description, TaskRow.status)
 _ONE = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
-_OF_LIST = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
+_BEHIND = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("behind"))
+_OF_LIST = Statement(TaskRow.select(*_COLUMNS).where(_BEHIND).order_by(TaskRow.rank))
+_OF_STATUS = Statement(
+    TaskRow.select(TaskRow.rank, *_COLUMNS).where(_BEHIND & (TaskRow.status == slot("status"))).order_by(TaskRow.rank)
+)
+_KEYED = Statement(
+    TaskRow.select(TaskRow.uid, TaskRow.key, TaskRow.name, TaskRow.status)
+    .where(LIVE & (TaskRow.list_id == slot("list")))
+    .order_by(TaskRow.rank)
+)
+_RANK = Statement(
+    TaskRow.select(TaskRow.rank, TaskRow.status).where(
+        LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.uid == slot("uid"))
+    )
+)
 
 
 def one(db: Database, uid: str) -> TaskSummary:
@@ -37,6 +65,38 @@ def one(db: Database, uid: str) -> TaskSummary:
     return TaskSummary(*row)
 
 
-def of_list(db: Database, list_id: int) -> list[TaskSummary]:
-    """The tasks of a list, in order."""
-    return [TaskSummary(*row) for row in db.all(_OF_LIST, list=list_id)]
+def of_list(db: Database, list_id: int, after: str | None = None) -> Generator[TaskSummary, None, None]:
+    """The tasks of a list one by one, in order; `after`: those behind the task of that uid.
+
+    Raises:
+        NotFound: that one is not, or no longer, in the list.
+    """
+    for row in db.each(_OF_LIST, list=list_id, behind=_rank(db, list_id, after)):
+        yield TaskSummary(*row)
+
+
+def of_statuses(
+    db: Database, list_id: int, statuses: Collection[str], after: str | None = None
+) -> Generator[TaskSummary, None, None]:
+    """The tasks of a list that have one of the statuses, as `of_list` gives them."""
+    behind = _rank(db, list_id, after, statuses)
+    rows = (db.each(_OF_STATUS, list=list_id, status=status, behind=behind) for status in sorted(statuses))
+    for _, *row in heapq.merge(*rows, key=itemgetter(0)):
+        yield TaskSummary(*row)
+
+
+def keyed(db: Database, list_id: int) -> Generator[KeyedTask, None, None]:
+    """The tasks of a list one by one, in order, with what their caller calls them."""
+    for row in db.each(_KEYED, list=list_id):
+        yield KeyedTask(*row)
+
+
+def _rank(db: Database, list_id: int, uid: str | None, statuses: Collection[str] = vocab.STATUSES) -> str:
+    """The rank of the task with that uid, behind which others are read; without one, that before all."""
+    if uid is None:
+        return ""
+    row = db.one(_RANK, list=list_id, uid=uid)
+    if row is None or row[1] not in statuses:
+        raise NotFound("task", uid)
+    rank: str = row[0]
+    return rank
