@@ -1,6 +1,9 @@
 """Few rows can be many megabytes: replies, events and what is kept of reads are bounded by bytes, not by counts."""
 
+import errno
 import json
+import os
+import tempfile
 import tracemalloc
 from contextlib import contextmanager
 
@@ -9,15 +12,21 @@ import pytest
 from tests.conftest import Talk
 from tests.core.job_steps import Jobs
 from tests.runner.hosting import runners
+from tests.soak import long_reads
 from tests.talking import add
+from tui_tasks.channel.framing import Outbox
+from tui_tasks.channel.replies import LongLine, whole
 from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations_jobs import RunJob
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.dialects import events
+from tui_tasks.core.read.tasks import pages, task_summary
+from tui_tasks.dialects import events, long_values
 from tui_tasks.runner.service import SchedulerService
 
 LONG = 400_000
 MEGABYTE = 1024 * 1024
+# Tools whose replies are a page, or cannot be so long.
+BOUNDED = {"control:history", "todo"}
+MEGABYTES = {"control:history": 20}
 
 
 @contextmanager
@@ -86,6 +95,76 @@ def test_a_long_past_is_told_to_a_subscriber_a_little_at_a_time(talk):
             assert len(lines) == 1 or sum(map(len, lines[:-1])) < PAGE_BYTES
             heard += [json.loads(line)["seq"] for line in lines]
     assert heard == list(range(1, 22))
+
+
+def test_no_tool_that_reads_takes_memory_for_all_it_tells(talk):
+    named = long_reads.fill_long(talk.ok, 12, LONG)
+    assert long_reads.not_asked(named) == set()
+    for tool, calls in long_reads.reads(**named).items():
+        for arguments in calls:
+            with at_most(MEGABYTES.get(tool, 4)):
+                (line,) = talk.session.answer_lines([{"tool": tool, "args": arguments}])
+            if tool not in BOUNDED:
+                assert isinstance(line, LongLine), tool
+                assert line.size > 10 * LONG
+
+
+def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypatch):
+    named = long_reads.fill_long(talk.ok, 3, 50)
+    for tool, calls in long_reads.reads(**named).items():
+        for arguments in calls:
+            request = {"id": 7, "tool": tool, "args": arguments}
+            (short,) = talk.session.answer([request])
+            monkeypatch.setattr(long_values, "IN_MEMORY", 0)
+            (line,) = talk.session.answer_lines([request])
+            (batch,) = talk.session.answer([[request, request]])
+            monkeypatch.undo()
+            assert isinstance(line, LongLine) or tool == "control:history"
+            assert whole(line) == short
+            assert json.loads(batch) == [json.loads(short)] * 2
+
+
+def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
+    add(talk, "one")
+    monkeypatch.setattr(long_values, "IN_MEMORY", 0)
+    display, task = {"tool": "tasklist:display"}, {"tool": "tasklist:get_task_in_progress"}
+    lines = talk.session.answer_lines([task, display, display, task])
+    from_it, to = os.pipe()
+    outbox = Outbox(to)
+    for line in lines:
+        outbox.put(line)
+    assert outbox.size == sum(len(whole(line)) + 1 for line in lines)
+    outbox.flush()
+    assert outbox.size == 0
+    os.close(to)
+    with os.fdopen(from_it, "rb") as pipe:
+        assert pipe.read() == b"".join(whole(line) + b"\n" for line in lines)
+
+
+def test_a_reply_that_finds_no_room_is_refused_and_the_next_is_served(talk, monkeypatch):
+    def no_room(**_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    add(talk, "one")
+    with monkeypatch.context() as full:
+        full.setattr(long_values, "IN_MEMORY", 0)
+        full.setattr(tempfile, "TemporaryFile", no_room)
+        error = talk.refused("tasklist:display")
+    assert error["code"] == "storage_error"
+    assert "No space left" in error["message"]
+    assert [task["name"] for task in talk.ok("tasklist:display")] == ["one"]
+
+
+def test_a_page_reads_no_more_rows_than_it_returns(talk, monkeypatch):
+    uids = [add(talk, f"task {number}") for number in range(50)]
+    read = []
+    summary = task_summary.TaskSummary
+    monkeypatch.setattr(task_summary, "TaskSummary", lambda *row: read.append(row) or summary(*row))
+    page = talk.ok("tasklist:display", after=uids[20], limit=3)
+    assert [task["uid"] for task in page] == uids[21:24]
+    page = talk.ok("tasklist:get_tasks", status=["pending", "done"], after=uids[40], limit=2)
+    assert [task["uid"] for task in page] == uids[41:43]
+    assert len(read) == 5
 
 
 @pytest.mark.parametrize("tool", ["tasklist:display", "control:history"])

@@ -37,7 +37,7 @@ class Jobs:
         return queries_jobs.job(self.store.db, uid)
 
     def runs(self, uid, limit=100_000):
-        return queries_jobs.runs(self.store.db, uid, limit)
+        return list(queries_jobs.each_run(self.store.db, uid, limit))
 
     def decide(self, uid):
         """Decide everything that is due; return how many times that were."""

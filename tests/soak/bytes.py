@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import Final
 
+from tests.soak import long_reads
 from tests.soak.budget import Budget
 from tests.soak.quiet_terminal import QuietTerminal
 from tests.soak.speaking import Speaker, memory, program, serve
@@ -21,6 +22,7 @@ ENTRIES: Final = 300
 LONG: Final = 900_000
 TASKS: Final = 60
 TAGS: Final = 95_000
+MANY: Final = 1_000_000
 MOST: Final = 64 << 20
 """What a read may take."""
 
@@ -116,13 +118,30 @@ def of_screen(folder: Path, tasks: int) -> int:
     return max(0, more)
 
 
+def of_tools(folder: Path, budget: Budget) -> str:
+    """Ask every tool that reads for a long list of long things, and for one of very many; return what it took."""
+    database = folder / "long.db"
+    with serve(database) as speaker:
+        named = long_reads.fill_long(speaker.ok, long_reads.COUNT)
+    told = long_reads.of_tools(database, named, MOST)
+    many = folder / "many.db"
+    told_of_many = long_reads.of_tools(many, long_reads.fill_many(many, MANY), MOST, "--list", long_reads.MANY)
+    rows = [f"{tool} {took >> 20} ({told_of_many[tool][0] >> 20})" for tool, (took, _) in told.items()]
+    longest = max(size for _, size in (*told.values(), *told_of_many.values()))
+    return (
+        f"; replies of up to {longest >> 20} MiB, of {long_reads.COUNT} things of {long_reads.LONG:,} bytes "
+        f"({MANY:,} tasks), with MiB at the most: {', '.join(rows)}"
+    )
+
+
 def soak(folder: Path, budget: Budget) -> str:
     count = budget.of(ENTRIES, least=60)
     database = folder / "tasks.db"
     entries(database, count)
     read = of_reads(database, count + 1)
     shown = of_screen(folder, TASKS)
+    by_tools = of_tools(folder, budget) if budget.share == 1 else ""
     return (
         f"{count:,} changes of {LONG:,} bytes read whole, newest, as events and by key, with {read >> 20} MiB at the "
-        f"most and nothing kept; {TASKS} tasks of {TAGS:,} tags on the screen with {shown >> 20} MiB more"
+        f"most and nothing kept; {TASKS} tasks of {TAGS:,} tags on the screen with {shown >> 20} MiB more{by_tools}"
     )
