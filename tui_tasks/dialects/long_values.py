@@ -89,15 +89,22 @@ class ArrayWriter(_Writer):
 
     def __init__(self, db: Database) -> None:
         super().__init__(db, b"[]")
-        self._mark = b""
+        self._is_empty = True
 
     def add(self, item: Any) -> None:
         """Add an item at the end."""
-        self._held += self._mark
-        self._mark = b","
-        _encoder.encode_into(item, self._held, -1)
-        if len(self._held) > IN_MEMORY:
-            self._write_out()
+        self.extend((item,))
+
+    def extend(self, items: Iterable[Any]) -> None:
+        """Add items at the end, which are taken one by one."""
+        held, encode_into = self._held, _encoder.encode_into
+        for item in items:
+            if not self._is_empty:
+                held += b","
+            self._is_empty = False
+            encode_into(item, held, -1)
+            if len(held) > IN_MEMORY:
+                self._write_out()
 
 
 class TextWriter(_Writer):
@@ -116,6 +123,5 @@ class TextWriter(_Writer):
 def array(db: Database, items: Iterable[Any]) -> Raw | LongValue:
     """The array of items, which are read one by one."""
     writer = ArrayWriter(db)
-    for item in items:
-        writer.add(item)
+    writer.extend(items)
     return writer.value()

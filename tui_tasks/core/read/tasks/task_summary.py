@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Generator
+from itertools import starmap
 from operator import itemgetter
 
 import msgspec
@@ -71,8 +72,7 @@ def of_list(db: Database, list_id: int, after: str | None = None) -> Generator[T
     Raises:
         NotFound: that one is not, or no longer, in the list.
     """
-    for row in db.each(_OF_LIST, list=list_id, behind=_rank(db, list_id, after)):
-        yield TaskSummary(*row)
+    yield from starmap(TaskSummary, db.each(_OF_LIST, list=list_id, behind=_rank(db, list_id, after)))
 
 
 def of_statuses(
@@ -87,8 +87,7 @@ def of_statuses(
 
 def keyed(db: Database, list_id: int) -> Generator[KeyedTask, None, None]:
     """The tasks of a list one by one, in order, with what their caller calls them."""
-    for row in db.each(_KEYED, list=list_id):
-        yield KeyedTask(*row)
+    yield from starmap(KeyedTask, db.each(_KEYED, list=list_id))
 
 
 def _rank(db: Database, list_id: int, uid: str | None, statuses: Collection[str] = vocab.STATUSES) -> str:
