@@ -268,8 +268,8 @@ def test_print_shows_what_would_change_and_writes_nothing(folder: Path, output: 
 def test_guidance_that_another_program_reads_stays(folder: Path, output: pytest.CaptureFixture[str]) -> None:
     assert run("codex") == run("opencode") == 0
     assert run("codex", "--remove") == 0
-    assert "opencode" in output.readouterr().out.splitlines()[-1]
-    assert (folder / "AGENTS.md").exists()
+    assert "meant for opencode" in output.readouterr().out
+    assert {"AGENTS.md", ".agents/skills/tui-tasks/SKILL.md"} <= all_files(folder).keys()
     assert run("opencode", "--remove") == 0
     assert all_files(folder) == {}
 
@@ -298,3 +298,99 @@ def test_a_program_that_is_not_known_is_wrong_usage(folder: Path, output: pytest
         run("nobody")
     assert ended.value.code == 2
     assert "claude" in output.readouterr().err
+
+
+def test_hooks_that_would_be_run_twice_are_told(folder: Path, output: pytest.CaptureFixture[str]) -> None:
+    assert run("claude", "--user", "--hooks-only") == 0
+    assert "twice" not in output.readouterr().out
+    assert run("claude", "--hooks-only") == 0
+    assert "setup claude --user --hooks-only --remove" in output.readouterr().out
+
+
+@pytest.fixture
+def database(folder: Path) -> str:
+    path = str(folder.parent / "tasks.db")
+    assert main(["add", "something", "--db", path]) == 0
+    return path
+
+
+def doctor(database: str, output: pytest.CaptureFixture[str]) -> str:
+    output.readouterr()
+    main(["doctor", "--db", database])
+    return output.readouterr().out
+
+
+def test_doctor_tells_of_no_program_that_is_not_set_up(database: str, output: pytest.CaptureFixture[str]) -> None:
+    assert doctor(database, output).splitlines()[1:] == ["all is well"]
+
+
+def test_doctor_tells_where_a_program_is_set_up_and_when_it_was_heard(
+    folder: Path, database: str, output: pytest.CaptureFixture[str]
+) -> None:
+    assert run("claude", "--hooks") == 0
+    told = doctor(database, output)
+    assert f"claude: server and hooks, never heard, in {folder}" in told
+    assert "all is well" in told
+    payload = json.dumps({"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(folder)}).encode()
+    words = [sys.executable, "-m", "tui_tasks", "hook", "claude", "--db", database]
+    subprocess.run(words, input=payload, check=True, timeout=60)
+    main(["agents", "--db", database])
+    assert "claude: server and hooks, last heard 20" in doctor(database, output)
+
+
+def test_doctor_tells_of_hooks_that_codex_does_not_trust(
+    folder: Path, database: str, output: pytest.CaptureFixture[str]
+) -> None:
+    assert run("codex", "--user", "--hooks") == 0
+    assert "type /hooks" in doctor(database, output)
+    home = folder.parent / "home/.codex"
+    events = json.loads((home / "hooks.json").read_text())["hooks"]
+    names = ["".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_") for event in events]
+    keys = [f'[hooks.state."{home / "hooks.json"}:{name}:0:0"]\ntrusted_hash = "sha256:x"\n' for name in names]
+    with (home / "config.toml").open("a") as config:
+        config.write("\n".join(keys))
+    assert "all is well" in doctor(database, output)
+
+
+def test_doctor_tells_of_what_is_too_old_refused_or_not_found(
+    folder: Path, database: str, output: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("claude", "--hooks") == run("opencode", "--hooks") == 0
+    file = folder / ".claude/settings.json"
+    held = json.loads(file.read_text())
+    del held["hooks"]["Stop"]
+    file.write_text(json.dumps(held))
+    plugin = folder / PROGRAMS["opencode"].project.hooks
+    plugin.write_text(plugin.read_text() + "// old")
+    refused = {"projects": {str(folder): {"disabledMcpjsonServers": ["tui-tasks"]}}}
+    (folder.parent / "home/.claude.json").write_text(json.dumps(refused))
+    monkeypatch.setenv("PATH", "/nowhere")
+    told = doctor(database, output)
+    assert "too old: no hook for Stop" in told
+    assert "tui-tasks.js is too old" in told
+    assert "told not to use the server" in told
+    assert "claude: tui-tasks is started there, and not found" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "held", "is_trusted"),
+    [
+        ("trustedFolders.json", {}, False),
+        ("trustedFolders.json", {"{folder}": "TRUST_FOLDER"}, True),
+        ("trustedFolders.json", {"{folder}": "DO_NOT_TRUST"}, False),
+        ("trustedFolders.json", {"{folder}/x": "TRUST_PARENT"}, True),
+        ("settings.json", {"security": {"folderTrust": {"enabled": False}}}, True),
+    ],
+)
+def test_doctor_tells_of_a_folder_that_gemini_does_not_trust(
+    folder: Path,
+    database: str,
+    output: pytest.CaptureFixture[str],
+    file: str,
+    held: dict[str, Any],
+    is_trusted: bool,
+) -> None:
+    assert run("gemini") == 0
+    (folder.parent / "home/.gemini").mkdir()
+    (folder.parent / "home/.gemini" / file).write_text(json.dumps(held).replace("{folder}", str(folder)))
+    assert ("all is well" in doctor(database, output)) is is_trusted

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli.options import REFUSED, open_store
 from tui_tasks.settings import paths
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Store
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -40,10 +43,32 @@ def _doctor(options: argparse.Namespace) -> int:
         print(doctor.summary(store, replays=options.replay))
         named = Path(paths.database(options.db))
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
+        found += _tell_programs(store)
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")
     return REFUSED if found else 0
+
+
+def _tell_programs(store: Store) -> Iterator[str]:
+    """Print which agent programs are set up here, and when each was heard last; yield what is wrong with one."""
+    from tui_tasks.cli.setup import installed
+    from tui_tasks.core.read import sessions
+    from tui_tasks.core.snapshots import iso
+    from tui_tasks.text.safe import safe_line
+
+    heard: dict[str, int] = {}
+    for seen in sessions.everyone(store.db):
+        program = seen.session.program
+        heard[program] = max(heard.get(program, 0), seen.activity.last_seen)
+    for found in installed.all_installed(Path.cwd()):
+        parts = " and ".join(found.parts)
+        if found.has_hooks:
+            at = heard.get(found.name)
+            parts += ", never heard" if at is None else f", last heard {iso(at)}"
+        print(safe_line(f"{found.name}: {parts or 'cannot be read'}, {found.place}"))
+        for problem in found.problems:
+            yield f"{found.name}: {problem}"
 
 
 def _declare_backup(command: argparse.ArgumentParser) -> None:

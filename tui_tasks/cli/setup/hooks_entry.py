@@ -23,10 +23,10 @@ def put(file: File, settings: dict[str, Any]) -> None:
     try:
         for event, (group,) in settings[HOOKS].items():
             (wanted,) = group[HOOKS]
-            places = [place for place in _places(file) if place[0] == event]
-            if not places:
+            there_already = [place for place in places(file) if place[0] == event]
+            if not there_already:
                 file.after = jsonc.append(file.after, (HOOKS, event), group)
-            for _, number, each in places:
+            for _, number, each in there_already:
                 path = (HOOKS, event, number, HOOKS, each)
                 there = jsonc.value_at(jsonc.load(file.after or ""), path)
                 for key, value in wanted.items():
@@ -43,8 +43,8 @@ def remove(file: File) -> bool:
         NotSetUp: the file is not as it should be.
     """
     held = _held(file)
-    places = list(_places(file))
-    for event, number, each in reversed(places):
+    found = list(places(file))
+    for event, number, each in reversed(found):
         if file.after is None:
             break
         # A group that holds nothing else goes with its hook.
@@ -52,7 +52,7 @@ def remove(file: File) -> bool:
         path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
         file.after = jsonc.remove(file.after, path)
         held = jsonc.load(file.after or "") or {}
-    return bool(places)
+    return bool(found)
 
 
 def commands(file: File) -> dict[str, str]:
@@ -64,7 +64,7 @@ def commands(file: File) -> dict[str, str]:
     held = _held(file)
     return {
         event: jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command"))
-        for event, number, each in _places(file)
+        for event, number, each in places(file)
     }
 
 
@@ -80,7 +80,7 @@ def _held(file: File) -> dict[str, Any]:
     return held
 
 
-def _places(file: File) -> Iterator[tuple[str, int, int]]:
+def places(file: File) -> Iterator[tuple[str, int, int]]:
     """Where our hooks are: the event, the number of the group there, and the number of the hook in it."""
     for event, groups in _held(file).get(HOOKS, {}).items():
         for number, group in enumerate(groups if isinstance(groups, list) else []):

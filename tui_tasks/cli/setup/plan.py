@@ -117,7 +117,24 @@ def setting_up(wish: Wish) -> Plan:
         else:
             hooks_entry.put(file, entries.hook_settings(wish.name, wish.hook_command(), wish.wait))
         plan.told.append(("the hooks", file))
+        _warn_of_others(plan, wish)
     return plan
+
+
+def _warn_of_others(plan: Plan, wish: Wish) -> None:
+    """Say where hooks are in the other scope as well: the program would run both."""
+    other = target(PROGRAMS[wish.name], wish.folder, for_user=not wish.for_user)
+    try:
+        file = read(other.path(other.places.hooks), other.root)
+        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hooks_entry.commands(file))
+    except NotSetUp:
+        return
+    if is_there:
+        which = "" if wish.for_user else " --user"
+        plan.notes.append(
+            f"{file.path} has the hooks, too, so that each event is told twice: "
+            f"tui-tasks setup {wish.name}{which} --hooks-only --remove takes those out"
+        )
 
 
 def removing(wish: Wish) -> Plan:
@@ -130,7 +147,7 @@ def removing(wish: Wish) -> Plan:
     if at.places.hooks:
         file = plan.file(at.path(at.places.hooks), at.root)
         if file.path.suffix == ".js":
-            file.after = None if _is_our_plugin(file.before) else file.before
+            file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
                 plan.told.append(("the hooks", file))
         elif hooks_entry.remove(file):
@@ -141,32 +158,28 @@ def removing(wish: Wish) -> Plan:
     if server_entry.remove(file, program):
         plan.told.append((f"the server {SERVER}", file))
     if at.places.guide:
-        _remove_guide(plan, wish, at)
+        file = plan.file(at.path(at.places.guide), at.root)
+        if guidance.find(file.after or "") and not _is_kept(plan, file, wish, at):
+            file.after = guidance.remove(file.after or "")
+            plan.told.append(("when to use the tools", file))
     if at.places.skill:
         file = plan.file(at.path(at.places.skill), at.root)
-        if file.before is not None and guidance.is_our_skill(file.before):
+        if guidance.is_our_skill(file.before or "") and not _is_kept(plan, file, wish, at):
             file.after = None
             plan.told.append(("the skill", file))
     return plan
 
 
-def _remove_guide(plan: Plan, wish: Wish, at: Target) -> None:
-    file = plan.file(at.path(at.places.guide), at.root)
-    if file.after is None or guidance.find(file.after) is None:
-        return
-    others = [name for name in _sharing(wish.name, at) if _has_server(name, wish)]
-    if others:
-        plan.notes.append(f"{file.path} keeps what it says: {', '.join(others)} reads it, too")
-        return
-    file.after = guidance.remove(file.after)
-    plan.told.append(("when to use the tools", file))
-
-
-def _sharing(name: str, at: Target) -> list[str]:
-    """The other programs that read the same file in a project."""
+def _is_kept(plan: Plan, file: File, wish: Wish, at: Target) -> bool:
+    """Whether another program that is set up in the project reads the same file; says so."""
     if at.is_user:
-        return []
-    return [other for other, each in PROGRAMS.items() if other != name and each.project.guide == at.places.guide]
+        return False
+    name = str(file.path.relative_to(at.folder))
+    shared = [other for other, each in PROGRAMS.items() if name in (each.project.guide, each.project.skill)]
+    others = [other for other in shared if other != wish.name and _has_server(other, wish)]
+    if others:
+        plan.notes.append(f"{file.path} stays as it is: it is meant for {', '.join(others)} as well")
+    return bool(others)
 
 
 def _has_server(name: str, wish: Wish) -> bool:
@@ -177,5 +190,6 @@ def _has_server(name: str, wish: Wish) -> bool:
         return False
 
 
-def _is_our_plugin(text: str | None) -> bool:
+def is_our_plugin(text: str | None) -> bool:
+    """Whether a file is the plugin for opencode that is written here, of this version or another."""
     return text is not None and "tui-tasks setup opencode" in text

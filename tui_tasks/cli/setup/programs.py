@@ -111,7 +111,7 @@ PROGRAMS: Final = {
     ),
     "gemini": Program(
         servers="mcpServers",
-        project=Places(".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill(".gemini/skills")),
+        project=Places(".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill(".agents/skills")),
         user=Places("settings.json", "settings.json", "GEMINI.md", _skill("skills")),
         home=_below("", ".gemini"),
         next="Start gemini; /mcp lists the server. It reads a project's files only where the folder is trusted.",
@@ -119,7 +119,7 @@ PROGRAMS: Final = {
     ),
     "opencode": Program(
         servers="mcp",
-        project=Places("opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill(".opencode/skills")),
+        project=Places("opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill(".agents/skills")),
         user=Places("opencode.json", "plugins/tui-tasks.js", "AGENTS.md", _skill("skills")),
         home=_below("XDG_CONFIG_HOME", ".config", "opencode"),
         next="Start opencode; `opencode mcp list` shows the server.",

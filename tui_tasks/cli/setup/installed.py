@@ -1,0 +1,158 @@
+"""What of this program is set up in the agent programs, and whether they will run it; for `doctor`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tui_tasks.cli.setup import hooks_entry, plan, server_entry
+from tui_tasks.cli.setup.files import File, NotSetUp, read
+from tui_tasks.cli.setup.programs import PROGRAMS, Target, target
+from tui_tasks.hooks import entries
+
+
+@dataclass(slots=True)
+class Installed:
+    """A program in which something is set up, in a folder or for the person.
+
+    Attributes:
+        name: of the program.
+        place: where, in words.
+        has_hooks: whether hooks of ours are there.
+        parts: what is there, in words.
+        problems: why it is not run as it should be, and what to do.
+    """
+
+    name: str
+    place: str
+    has_hooks: bool = False
+    parts: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def all_installed(folder: Path) -> Iterator[Installed]:
+    """The programs in which something is set up, for a folder and for the person."""
+    for name, program in PROGRAMS.items():
+        for is_user in (False, True):
+            at = target(program, folder, for_user=is_user)
+            found = Installed(name, "for you" if is_user else f"in {folder}")
+            try:
+                _look(found, at, folder)
+            except NotSetUp as error:
+                found.problems.append(str(error))
+            if found.parts or found.problems:
+                yield found
+
+
+def _look(found: Installed, at: Target, folder: Path) -> None:
+    program = PROGRAMS[found.name]
+    again = f"run tui-tasks setup {found.name}{' --user' if at.is_user else ''}"
+    entry = server_entry.find(read(at.path(at.places.server), at.root), program)
+    if entry is not None and (words := program.words(entry)):
+        found.parts.append("server")
+        found.problems += _unknown(words[0], again)
+        if not at.is_user and found.name == "claude":
+            found.problems += _claude_trust(folder)
+    if found.name == "gemini" and entry is not None:
+        found.problems += _gemini_trust(folder)
+    if not at.places.hooks:
+        return
+    file = read(at.path(at.places.hooks), at.root)
+    if file.path.suffix == ".js":
+        if plan.is_our_plugin(file.before):
+            found.parts.append("hooks")
+            found.has_hooks = True
+            found.problems += _old_plugin(file, again)
+        return
+    commands = hooks_entry.commands(file)
+    if not commands:
+        return
+    found.parts.append("hooks")
+    found.has_hooks = True
+    missing = [event for event in entries.events(found.name) if event not in commands]
+    if missing:
+        found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again} --hooks")
+    for word in dict.fromkeys(shlex.split(command)[0] for command in commands.values()):
+        found.problems += _unknown(word, f"{again} --hooks")
+    if found.name == "codex":
+        found.problems += _codex_trust(file)
+
+
+def _unknown(word: str, again: str) -> Iterator[str]:
+    if shutil.which(word) is None:
+        yield f"{word} is started there, and not found; {again} --remove, or put it on PATH"
+
+
+def _old_plugin(file: File, again: str) -> Iterator[str]:
+    text = file.before or ""
+    command = re.search(r"^const COMMAND = (\[.*\])$", text, re.MULTILINE)
+    outbox = re.search(r"^const OUTBOX = (\".*\")$", text, re.MULTILINE)
+    if command and outbox and text == entries.opencode_plugin(json.loads(command[1]), json.loads(outbox[1])):
+        return
+    yield f"{file.path} is too old, or was changed; {again} --hooks"
+
+
+def _claude_trust(folder: Path) -> Iterator[str]:
+    """Claude Code asks about the servers of each project's file, and keeps what it was told."""
+    at = target(PROGRAMS["claude"], folder, for_user=True)
+    held = _json(at.path(at.places.server))
+    project = held.get("projects", {}).get(str(folder), {}) if isinstance(held.get("projects"), dict) else {}
+    refused = project.get("disabledMcpjsonServers", []) if isinstance(project, dict) else []
+    if "tui-tasks" in refused:
+        yield "Claude Code was told not to use the server of .mcp.json: claude mcp reset-project-choices, and start it"
+
+
+def _gemini_trust(folder: Path) -> Iterator[str]:
+    """Gemini CLI uses neither servers nor hooks in a folder that it does not trust, the person's own included."""
+    at = target(PROGRAMS["gemini"], folder, for_user=True)
+    security = _table(_json(at.path(at.places.server)), "security")
+    if _table(security, "folderTrust").get("enabled") is False:
+        return
+    trusted = _json(at.folder / "trustedFolders.json")
+    for place in (folder, *folder.parents):
+        if trusted.get(str(place)) == "TRUST_FOLDER":
+            return
+    parents = [Path(child).parent for child, trust in trusted.items() if trust == "TRUST_PARENT"]
+    if not any(folder.is_relative_to(parent) for parent in parents):
+        yield f"Gemini CLI does not trust {folder}, and uses nothing of this there: /permissions in gemini trusts it"
+
+
+def _codex_trust(file: File) -> Iterator[str]:
+    """Codex keeps a hash of each hook that it was told to trust, and passes over the others."""
+    at = target(PROGRAMS["codex"], file.root, for_user=True)
+    try:
+        held: Any = tomllib.loads(at.path(at.places.server).read_text("utf-8"))
+        trusted = held.get("hooks", {}).get("state", {})
+    except (OSError, ValueError, AttributeError):
+        trusted = {}
+    untrusted = [
+        event
+        for event, number, each in hooks_entry.places(file)
+        if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake(event)}:{number}:{each}")
+    ]
+    if untrusted:
+        yield f"Codex does not run the hooks for {', '.join(untrusted)}: type /hooks in codex, and trust them with t"
+
+
+def _table(held: Any, key: str) -> dict[str, Any]:
+    found = held.get(key) if isinstance(held, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _snake(event: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return held if isinstance(held, dict) else {}
