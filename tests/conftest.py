@@ -1,5 +1,6 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
+import os
 import json
 import sys
 from pathlib import Path
@@ -115,3 +116,8 @@ def other(path: Path, store: Store, clock: Clock):
     """Another process's conversation on the same database: a connection of its own."""
     with Store(str(path)) as second:
         yield Talk(second, clock, agent="other")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """How many tests run at a time: half as many again as there are processors, since many wait for processes."""
+    return max(2, (os.cpu_count() or 2) * 3 // 2)

@@ -6,8 +6,10 @@ import pytest
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
+from tui_tasks.core import connections
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations import AnswerAsk, NoteStuck, PauseAgent
+from tui_tasks.core.operations_sessions import Process
 from tui_tasks.core.read import activity
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.store import Store
@@ -47,6 +49,17 @@ def test_what_it_says_of_itself_counts_for_nothing(talk, store, clock):
         clock.forward(30)
     talk.ok("tasklist:set_task_in_progress", uid=uid)
     assert kinds(store, clock) == {"agent": "flip"}
+
+
+def test_one_that_was_not_heard_for_a_day_has_left_and_is_not_stuck_unless_it_is_connected(talk, store, clock):
+    talk.ok("tasklist:set_task_in_progress", uid=add(talk))
+    clock.forward(24 * 3600)
+    assert kinds(store, clock) == {"agent": "silent"}
+    clock.forward(1)
+    assert kinds(store, clock) == {}
+    with store.db.transaction(write=True):
+        connections.begin(store.db, "agent", Process("boot", "namespace", 1, "born"), clock())
+    assert kinds(store, clock) == {"agent": "silent"}
 
 
 def test_a_question_is_a_wait_for_the_human_since_it_was_asked(talk, store, clock):

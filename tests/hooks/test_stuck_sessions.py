@@ -98,7 +98,7 @@ def test_one_that_waits_for_a_permission(claude: Player) -> None:
 def test_one_that_has_ended_is_looked_at_no_more(claude: Player) -> None:
     tell(claude, "SessionEnd", reason="exit")
     claude.clock.forward(86_400)
-    assert activity.of_agents(claude.store.db) == []
+    assert activity.of_agents(claude.store.db, claude.clock()) == []
 
 
 def test_one_that_has_run_into_a_limit(claude: Player) -> None:

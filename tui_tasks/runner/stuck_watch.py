@@ -36,7 +36,7 @@ class StuckWatch:
         if self._next - EVERY <= now < self._next:
             return self._next
         self._next = now + EVERY
-        agents = activity.of_agents(store.db)
+        agents = activity.of_agents(store.db, now)
         found = causes(agents, now, self._thresholds())
         noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
         notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]

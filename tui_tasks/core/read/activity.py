@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import connections, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
@@ -63,6 +63,8 @@ class _New(msgspec.Struct):
 
 _new = msgspec.json.Decoder(_New).decode
 _IS_LIMIT: Final = re.compile(r"limit|overloaded|quota|too many requests|\b(?:429|529)\b", re.IGNORECASE)
+_LEFT: Final = 24 * 3600 * 1_000_000
+"""Microseconds."""
 _FAILURES: Final = frozenset({"agent.refused", "tool.failed"})
 
 
@@ -78,11 +80,14 @@ def stuck_now(db: Database) -> list[Stuck]:
 
 def look(db: Database, now: int, thresholds: Thresholds) -> dict[str, Cause]:
     """Why each agent is stuck that is, by its name."""
-    return causes(of_agents(db), now, thresholds)
+    return causes(of_agents(db, now), now, thresholds)
 
 
-def of_agents(db: Database) -> list[Activity]:
-    """The activity of each agent that has something to do or waits for something; one that is paused does neither."""
+def of_agents(db: Database, now: int) -> list[Activity]:
+    """Return the activity of each agent that has something to do or waits for something.
+
+    An agent that is paused does neither; one that was not heard for a day, and has no connection, has left.
+    """
     paused = {name for (name,) in db.all(_PAUSED)}
     at_work = agents.working(db).keys()
     asks: dict[str, list[Ask]] = {}
@@ -91,12 +96,15 @@ def of_agents(db: Database) -> list[Activity]:
     waiting = _waiting(db, at_work)
     found = []
     live = {one.session.uid: one for one in sessions.everyone(db, _NOT_ENDED)}
+    there = set(connections.there(db))
     for name in sorted((at_work | asks.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
             found.append(_of_session(live[name], _signs(db, name), asks.get(name, [])))
             continue
         signs = _signs(db, name)
         activity = Activity(agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0)
+        if name not in there and activity.last_seen < now - _LEFT:
+            continue
         # One that has asked and goes on with something else works.
         if name in asks and asks[name][-1].opened_at >= activity.last_seen:
             activity = _asking(activity, asks[name][0])
