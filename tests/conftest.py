@@ -1,7 +1,7 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
-import os
 import json
+import os
 import sys
 from pathlib import Path
 
