@@ -342,7 +342,7 @@ def test_doctor_tells_of_hooks_that_codex_does_not_trust(
     folder: Path, database: str, output: pytest.CaptureFixture[str]
 ) -> None:
     assert run("codex", "--user", "--hooks") == 0
-    assert "type /hooks" in doctor(database, output)
+    assert "trust them where it asks" in doctor(database, output)
     home = folder.parent / "home/.codex"
     events = json.loads((home / "hooks.json").read_text())["hooks"]
     names = ["".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_") for event in events]

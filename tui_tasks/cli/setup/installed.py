@@ -138,7 +138,8 @@ def _codex_trust(file: File) -> Iterator[str]:
         if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake(event)}:{number}:{each}")
     ]
     if untrusted:
-        yield f"Codex does not run the hooks for {', '.join(untrusted)}: type /hooks in codex, and trust them with t"
+        events = ", ".join(untrusted)
+        yield f"Codex does not run the hooks for {events}: start codex, and trust them where it asks, or by /hooks"
 
 
 def _table(held: Any, key: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ PROGRAMS: Final = {
         user=Places("config.toml", "hooks.json", "AGENTS.md", _skill("skills")),
         home=_below("CODEX_HOME", ".codex"),
         next="Start codex. It reads a project's files only where the folder is trusted: it asks at the first start.",
-        next_hooks="Type /hooks in codex and trust each hook with t: until then it runs none, and does not say so.",
+        next_hooks="Start codex, and trust the hooks where it asks, or by /hooks: until then it runs none of them.",
     ),
     "cursor": Program(
         servers="mcpServers",
