@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import Plan
+from tests.tui.sessions import with_sessions
 from tests.tui.stories.conftest import Draw
 from tui_tasks.tui.app.app import TaskApp
 
@@ -54,3 +55,13 @@ def test_the_form_of_a_job_shows_the_next_five_times(
     evening: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     draw(make_app(evening.path, pane="schedule"), press=["j", "j", "j", "e", "tab"], run_before=settled)
+
+
+@at_each_size("fleet")
+def test_every_agent_has_a_line_the_worst_first(plan: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
+    draw(make_app(with_sessions(plan).path), press=["A", "j", "j"], run_before=settled)
+
+
+@at_each_size("permission")
+def test_a_permission_shows_the_command_and_the_folder(plan: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
+    draw(make_app(with_sessions(plan).path), press=["A", "j", "j", "a"], run_before=settled)

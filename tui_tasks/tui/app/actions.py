@@ -189,6 +189,16 @@ ACTIONS: Final[dict[str, Action]] = {
             for number in range(1, 10)
         ),
         _a("asks answers", "ask_approve", "y", "Approve", "Approve", writes=True, needs="ask"),
+        _a(
+            "asks answers",
+            "ask_always",
+            "Y",
+            "Allow always, as the program suggests",
+            "Always",
+            writes=True,
+            needs="ask",
+        ),
+        _a("asks", "ask_edit", "e", "Edit what the tool is given, and allow it so", "Edit", writes=True, needs="ask"),
         _a("asks answers", "ask_deny", "d", "Deny, and say why", "Deny + reason", writes=True, needs="ask"),
         _a("asks answers", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
         _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),

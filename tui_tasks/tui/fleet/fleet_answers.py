@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Action, Controller
 from tui_tasks.tui.inputs.dialogs import Prompt
@@ -28,7 +29,7 @@ class FleetAnswers(Controller):
         if action.needs != "ask":
             return None
         ask = self._fleet.ask
-        return "it asks nothing" if ask is None else agent_text.why_unanswerable(self._context, ask)
+        return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
 
     def _answer_whole(self, answer: str | None, otherwise: str) -> Any:
         """Answer what stands on screen to its end; open the inbox where it does not."""
@@ -64,6 +65,13 @@ class FleetAnswers(Controller):
         return self._answer_whole(
             agent_text.approving(ask.options), "None of the options says yes: choose one by its number."
         )
+
+    def do_ask_always(self) -> Any:
+        """Allow it from now on, as the program suggests."""
+        ask = self._fleet.ask
+        assert ask is not None
+        found = agent_text.allowing_always(ask)
+        return self._answer_whole(found[0] if len(found) == 1 else None, agent_text.why_not_always(found))
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""

@@ -128,6 +128,7 @@ class Fleet(Overlay):
         if changes.all or changes.touches("task", "list"):
             self.window.again()
         self._take()
+        self._show()
 
     def _look_soon(self) -> None:
         """Something was written that the journal does not have: what an agent is at, or that one came or left."""
@@ -138,18 +139,19 @@ class Fleet(Overlay):
     def _look(self) -> None:
         self._is_due = False
         try:
-            self._take()
+            if self._take():
+                self._show()
         except READ_ERRORS as error:
             self.context.link.cannot_read(error)
 
-    def _take(self) -> None:
+    def _take(self) -> set[str]:
+        """Read all agents again, and draw the lines of those that differ; return their names."""
         before = self.longest_name
         changed = self.listed.take(self._read())
         self.window.change(changed)
         if self.longest_name != before:
             self.window.again()
-        if changed:
-            self._show()
+        return changed
 
     def on_virtual_list_moved(self) -> None:
         """Another agent's note."""

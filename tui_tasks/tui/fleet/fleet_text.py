@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from tui_tasks.core.read.agents import Word
 from tui_tasks.core.read.fleet import Member
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age
 from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.screens import agent_text
 
 LOOKS_OF_STATES: Final = {
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),
@@ -58,31 +58,13 @@ def where(member: Member, context: Context) -> str:
     return (home.project if home is not None else None) or ""
 
 
-def asked(ask: Ask) -> str:
-    """What an agent waits for, in a line: the tool and its command, or the question."""
-    request = ask.request or {}
-    if request.get("kind") != "permission" or not request.get("tool"):
-        return ask.question
-    return f"{request['tool']}: {_gist(request.get('input'))}"
-
-
-def _gist(given: Any) -> str:
-    """The one value of a tool's input that says most."""
-    if not isinstance(given, dict):
-        return given if isinstance(given, str) else ""
-    found = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
-    if found is None:
-        found = next(iter(given.values()), "")
-    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
-
-
 def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     """What matters most about it now, and the colour: what it waits for, why it failed, its tool, what it said."""
     now = context.clock.now()
     session = member.session
     last = (session.last_message if session is not None else None) or said(member.word)
     if state == "waiting" and member.ask is not None:
-        return asked(member.ask), "$state-needs-you"
+        return agent_text.asked(member.ask), "$state-needs-you"
     if state == "stuck" and member.stuck is not None:
         return member.stuck.text, "$state-overdue"
     if state == "paused":

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import unseen
+from tui_tasks.core.rules.request_text import ALWAYS
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks import answers
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
-
-if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
 
 
 def who(name: str) -> str:
@@ -59,9 +56,18 @@ def denying(options: Sequence[str]) -> str | None:
     return _only(options, _NO, "deny")
 
 
-def why_unanswerable(context: Context, ask: Ask) -> str | None:
-    """Why no answer from here reaches the program that asks; None where one does."""
-    return answers.why_unanswerable(context.link.path, ask)
+def allowing_always(ask: Ask) -> list[str]:
+    """The options that allow what a program suggests to allow from now on."""
+    if (ask.request or {}).get("kind") != "permission":
+        return []
+    return [option for option in ask.options if option.startswith(f"{ALWAYS}: ")]
+
+
+def why_not_always(found: Sequence[str]) -> str:
+    """Why nothing is allowed from now on where there is not one way to do so."""
+    if found:
+        return "There are several ways to allow it always: choose one by its number."
+    return "Its program suggests nothing to allow always."
 
 
 def is_shown_whole(ask: Ask) -> bool:
@@ -89,6 +95,8 @@ def closed(ask: Ask, now: int) -> str:
         return f'answered{when}: "{safe_line(ask.answer or "", 60)}"'
     if ask.state == "timeout":
         return f"nobody answered in time; {safe_line(ask.agent, 20)} went on{when}"
+    if ask.reason:
+        return f"{safe_line(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
     return f"{safe_line(ask.agent, 20)} has withdrawn the question{when}"
 
 
@@ -96,3 +104,21 @@ def live_task(db: Database, uid: str) -> TaskLine | None:
     """The task with that uid, where it is not deleted."""
     task = pages.line(db, uid)
     return None if task is None or task.deleted else task
+
+
+def asked(ask: Ask) -> str:
+    """What an agent waits for, in a line: the tool and its command, or the question."""
+    request = ask.request or {}
+    if request.get("kind") != "permission" or not request.get("tool"):
+        return ask.question
+    return f"{request['tool']}: {_gist(request.get('input'))}"
+
+
+def _gist(given: Any) -> str:
+    """The one value of a tool's input that says most."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str) else ""
+    found = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
+    if found is None:
+        found = next(iter(given.values()), "")
+    return " ".join(map(str, found)) if isinstance(found, list) else str(found)

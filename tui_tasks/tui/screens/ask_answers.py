@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.request_text import ALLOW
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.answers import why_unanswerable
+from tui_tasks.hooks.discretion import REDACTED
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.screens.agent_actions import AgentActions
@@ -84,6 +88,46 @@ class AskAnswers(Controller):
             return
         await self._answer(ask, answer)
 
+    async def do_ask_always(self) -> None:
+        """Allow it from now on, as the program suggests."""
+        ask = self._inbox.ask
+        assert ask is not None
+        found = agent_text.allowing_always(ask)
+        why = agent_text.why_not_always(found) if len(found) != 1 else self._why_unread(ask)
+        if why is not None:
+            self._context.say(why)
+        else:
+            await self._answer(ask, found[0])
+
+    async def do_ask_edit(self) -> None:
+        """Change in the editor what a tool is given, and allow it so."""
+        ask = self._inbox.ask
+        assert ask is not None
+        request = ask.request or {}
+        if request.get("program") != "claude" or request.get("kind") != "permission":
+            self._context.say("Only what a tool of Claude Code is given can be edited first.")
+            return
+        if (why := why_unanswerable(self._context.link.path, ask)) is not None:
+            self._context.say(why)
+            return
+        before = json.dumps(request.get("input"), indent=2, ensure_ascii=False) + "\n"
+        if REDACTED in before or self._context.config.sessions.keep != "all":
+            self._context.say("Not all that the tool is given was kept, so that it cannot be edited here.")
+            return
+        text = editor.edit(self._context, before)
+        if text is None:
+            self._context.say("Nothing was changed, and nothing sent.")
+            return
+        try:
+            given = json.loads(text)
+        except ValueError as error:
+            self._context.say(f"Nothing was sent: what you wrote is no JSON ({error}).")
+            return
+        if not isinstance(given, dict):
+            self._context.say("Nothing was sent: a tool is given a JSON object.")
+            return
+        await self._answer(ask, ALLOW, given)
+
     def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
         ask = self._inbox.ask
@@ -111,13 +155,13 @@ class AskAnswers(Controller):
         elif event.text:
             self._context.run(self._answer(ask, event.text))
 
-    async def _answer(self, ask: Ask, answer: str) -> None:
+    async def _answer(self, ask: Ask, answer: str, updated_input: Any = None) -> None:
         if (why := why_unanswerable(self._context.link.path, ask)) is not None:
             self._context.say(why)
             return
         # While it is written the human may leave, and then there is no such widget any more.
         reply = self._inbox.query_one(Reply)
-        await self._context.link.commit(AnswerAsk(ask.uid, answer))
+        await self._context.link.commit(AnswerAsk(ask.uid, answer, updated_input))
         reply.drafts.pop(ask.uid, None)
         self._inbox.later.discard(ask.uid)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)

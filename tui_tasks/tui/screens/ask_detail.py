@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import MOST_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
@@ -9,6 +11,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.screens.request_lines import request_lines
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
@@ -50,8 +53,13 @@ class AskDetail(TextLines):
         if not small:
             lines += [[(f" {line}", "$muted")] for line in wrapped(self._head(ask), room)]
             lines.append([])
-        question = ask.question if small else f'"{ask.question.strip()}"'
-        lines += [[(f" {line}", "")] for line in wrapped(question, room)]
+        if ask.request is not None:
+            lines += request_lines(ask, room)
+            if small and ask.request.get("cwd"):
+                lines += [[(f" {line}", "$muted")] for line in wrapped(f"in {ask.request['cwd']}", room)]
+        else:
+            question = ask.question if small else f'"{ask.question.strip()}"'
+            lines += [[(f" {line}", "")] for line in wrapped(question, room)]
         lines.append([])
         if ask.state != "open":
             lines += [
@@ -76,11 +84,20 @@ class AskDetail(TextLines):
 
     def _head(self, ask: Ask) -> str:
         who = safe_line(ask.agent, 40)
+        request = ask.request
+        if request is not None:
+            place = f" in {safe_line(str(request['cwd']), 200)}" if request.get("cwd") else ""
+            what = f"wants to use {safe_line(str(request['tool']), 60)}" if self._is_of_tool(request) else "asks"
+            return f"{who} {what}{place}:"
         about, working = self._about, self._working
         while_ = f"while working on {self._titled(working)}" if working is not None else ""
         if about is None or (working is not None and working.uid == about.uid):
             return f"{who} asks {while_}".rstrip() + ":"
         return f"{who} asks about {self._titled(about)}{f', {while_}' if while_ else ''}:"
+
+    @staticmethod
+    def _is_of_tool(request: dict[str, Any]) -> bool:
+        return request.get("kind") == "permission" and bool(request.get("tool"))
 
     def _options(self, ask: Ask, at: int, width: int, small: bool) -> list[Drawn]:
         reply = self.context.keymap.key_of("ask_reply")

@@ -89,7 +89,7 @@ class AskWindow(VirtualList[Ask]):
 
     def _title(self, row: Ask, room: int) -> str:
         """The question where it fits, else the name of the task that it is about, where that does."""
-        question, task = safe_line(row.question), self.inbox.task_of(row)
+        question, task = safe_line(agent_text.asked(row)), self.inbox.task_of(row)
         if task is None or cell_len(question) <= room or cell_len(safe_line(task.name)) > room:
             return question
         return task.name
@@ -280,7 +280,9 @@ class Inbox(Overlay):
             reply_key = (self.context.keymap.key_of("ask_reply"), "", "ask_reply")
             self.hint(("1-9", "pick", ""), (keys, "", ""), reply_key, self.hint_of("ask_later", "later"), back)
         else:
-            others = map(self.hint_of, ("ask_approve", "ask_deny", "ask_reply", "ask_later", "back"))
+            more: tuple[str, ...] = ("ask_always",) if agent_text.allowing_always(ask) else ()
+            more += ("ask_edit",) if (ask.request or {}).get("program") == "claude" else ()
+            others = map(self.hint_of, ("ask_approve", *more, "ask_deny", "ask_reply", "ask_later", "back"))
             self.hint(("1-9", "Choose", ""), *others)
 
     # What can be done

@@ -1,0 +1,84 @@
+"""Sessions of agent programs beside the plan of the pictures, told by payloads as their hooks leave them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Clock
+from tests.hooks.playing import Player
+from tests.tui.plan import Plan, at
+from tui_tasks.core.store import Store
+from tui_tasks.hooks.folder import Folder, path_of
+
+HOOK = "01795383480399000-1"
+"""The name under which the hook of `asks_permission` waits."""
+COMMAND = {"command": "rm -rf build/\nmake all", "description": "Clean the build"}
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "make:*"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+
+
+class Sessions:
+    """Plays what programs tell, each payload at a time of that evening."""
+
+    def __init__(self, store: Store) -> None:
+        self._clock = Clock(at(20, 0))
+        self._players = {program: Player(store, self._clock, program) for program in ("claude", "codex")}
+
+    def tell(self, program: str, session: str, event: str, now: int, head: Any = (), **fields: Any) -> None:
+        """A hook of a program's session tells of an event."""
+        self._clock.now = now - 1_000_000
+        payload = {"session_id": session, "hook_event_name": event, **fields}
+        self._players[program].play(payload, **dict(head))
+
+    def begin(self, program: str, session: str, prompt: str, now: int, cwd: str, **head: Any) -> None:
+        """A session is asked for something."""
+        model = "claude-opus-5-5" if program == "claude" else "gpt-6-codex"
+        self.tell(program, session, "SessionStart", now, head, source="startup", cwd=cwd, model=model)
+        self.tell(program, session, "UserPromptSubmit", now, head, prompt=prompt, permission_mode="default")
+
+
+def asks_permission(sessions: Sessions, session: str, now: int, **request: Any) -> None:
+    """Claude Code asks whether it may use a tool, and its hook waits for the answer."""
+    told = {"cwd": "/home/me/code/api", "tool_name": "Bash", "tool_input": COMMAND, "permission_suggestions": [RULE]}
+    sessions.tell("claude", session, "PermissionRequest", now, {"answer": HOOK, "wait": 50}, **{**told, **request})
+
+
+def with_sessions(plan: Plan) -> Plan:
+    """One waits for a permission, one works, one was ended by its model's service, one has done its work, one left."""
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Clean the build", at(20, 9), "/home/me/code/api")
+        for second in range(0, 50, 7):
+            sessions.tell("claude", "a", "PreToolUse", at(20, 10, second), tool_name="Bash", tool_use_id="t")
+        sessions.begin("claude", "b", "Write tests for login", at(20, 12), "/home/me/code/web", project="web")
+        sessions.begin("codex", "c", "Port the API", at(20, 1), "/home/me/code/infra")
+        sessions.begin("claude", "d", "Fix the docs", at(20, 2), "/home/me/code/web", project="web")
+        sessions.begin("claude", "e", "Release", at(19, 2), "/home/me/code/api")
+        sessions.tell("claude", "e", "SessionEnd", at(19, 15), reason="other")
+        sessions.tell("claude", "d", "StopFailure", at(20, 13), error_message="overloaded (529)", error="overloaded")
+        sessions.tell("codex", "c", "Stop", at(20, 3), last_assistant_message="All tests pass.")
+        sessions.tell("claude", "b", "PreToolUse", at(20, 15, 33), tool_name="Edit", tool_use_id="u")
+        asks_permission(sessions, "a", at(20, 11, 40))
+    return plan
+
+
+@contextmanager
+def hook_waits(plan: Plan, name: str = HOOK) -> Iterator[None]:
+    """A hook waits for an answer under a name."""
+    with Folder(path_of(plan.path), make=True) as folder, Folder("answers", make=True, inside=folder):
+        path = Path(path_of(plan.path)) / "answers" / name
+        os.mkfifo(path, 0o600)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            yield
+        finally:
+            os.close(reader)
+            path.unlink()

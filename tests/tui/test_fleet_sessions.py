@@ -1,0 +1,254 @@
+"""Sessions of agent programs in the fleet and in the inbox: their lines, their permissions, their turns."""
+
+import json
+
+import pytest
+
+from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
+from tests.tui.plan import at
+from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
+from tests.tui.test_agents import row_of
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.screens.inbox import Inbox
+
+
+@pytest.fixture
+def people(plan):
+    with hook_waits(with_sessions(plan)):
+        yield plan
+
+
+def ask_of(app, agent: str):
+    """The newest question of an agent."""
+    uids = app.link.db.sql("SELECT uid FROM ask WHERE agent = ? ORDER BY id DESC", (agent,)).fetchall()
+    return queries.ask(app.link.db, uids[0][0])
+
+
+async def go_to(pilot, agent: str) -> None:
+    pilot.app.screen.window.move_to(agent)
+    await settle(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
+    app = make_app(people.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        rows = app.screen.listed.rows
+        states = [app.screen.state_of(member) for member in rows]
+        assert states == ["waiting"] * 3 + ["failed", "working", "idle", "gone"]
+        assert "rm -rf build/" in row_of(app, rows[2].name)
+        assert "overloaded" in row_of(app, rows[3].name)
+        assert "Edit 9s" in row_of(app, rows[4].name)
+        if size[0] >= 80:
+            assert "3 waiting for you" in shown(app)
+
+
+async def test_zero_opens_the_fleet_too(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "0")
+        assert "waiting for you" in shown(app)
+
+
+async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert row_of(app, "codex-1").rstrip().endswith("-")
+        assert "$0" not in shown(app) and "0 tokens" not in shown(app)
+
+
+async def test_a_tool_that_begins_is_in_its_line_though_the_journal_has_nothing_of_it(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "A")
+        with Store(people.path) as store:
+            seq = journal.newest(store.db)
+            told = Sessions(store)
+            told.tell("claude", "b", "PostToolUse", at(20, 15, 40), tool_name="Edit", tool_use_id="u")
+            told.tell("claude", "b", "PreToolUse", at(20, 15, 41), tool_name="WebFetch", tool_use_id="v")
+            assert journal.newest(store.db) == seq
+        await until(pilot, lambda: "WebFetch 1s" in row_of(app, "claude-4"))
+
+
+async def test_a_permission_that_stands_there_whole_is_allowed_from_the_line(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        assert "make all" in shown(app)
+        await settle(pilot, "y")
+        assert ask_of(app, name).answer == "Allow"
+
+
+@pytest.mark.parametrize(("size", "many"), [((40, 12), 1), ((120, 40), 300)])
+async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_allowed_only_at_its_end(
+    people, make_app, size, many
+):
+    with Store(people.path) as store:
+        long = {"command": "\n".join(f"echo {number}" for number in range(many)) + "\nrm -rf build/\nmake all"}
+        asks_permission(Sessions(store), "a", at(20, 15), tool_input=long)
+    app = make_app(people.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, _waits_for_permission(app))
+        await settle(pilot, "y")
+        assert isinstance(app.screen, Inbox)
+        ask = app.screen.ask
+        assert ask.state == "open" and ask.request["tool"] == "Bash"
+        if many > 1:
+            await settle(pilot, "y")
+            assert "It goes on below" in said(app)
+            assert queries.ask(app.link.db, ask.uid).state == "open"
+        while not app.screen.is_read(ask):
+            await settle(pilot, "pagedown")
+        await settle(pilot, "y")
+        assert queries.ask(app.link.db, ask.uid).answer == "Allow"
+
+
+def _waits_for_permission(app) -> str:
+    return next(member.name for member in app.screen.listed.rows if member.ask and member.ask.request)
+
+
+async def test_deny_from_the_line_says_why(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, "d", *"keep", "enter")
+        assert ask_of(app, name).answer == "Deny: keep"
+
+
+async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is_answered(plan, make_app):
+    app = make_app(with_sessions(plan).path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, "y")
+        assert "asks in its own window" in said(app)
+        assert ask_of(app, name).state == "open"
+
+
+@pytest.mark.parametrize("screen", ["fleet", "inbox"])
+async def test_allow_always_takes_what_its_program_suggests(people, make_app, screen):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, *("a", "Y") if screen == "inbox" else "Y")
+        assert ask_of(app, name).answer == "Allow always: Bash(make:*) (localSettings)"
+
+
+async def test_where_nothing_is_suggested_nothing_is_allowed_always(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "Y")
+        assert "suggests nothing" in said(app)
+        assert app.screen.ask.state == "open"
+
+
+async def test_what_a_tool_is_given_can_be_edited_and_is_allowed_so(people, make_app, monkeypatch):
+    monkeypatch.setattr(editor, "edit", lambda context, text: text.replace("make all", "make test"))
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, "a", "e")
+        ask = ask_of(app, name)
+        assert ask.answer == "Allow"
+        assert ask.request["updated_input"] == {**COMMAND, "command": "rm -rf build/\nmake test"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", None])
+async def test_an_edit_that_is_no_object_sends_nothing(people, make_app, monkeypatch, text):
+    monkeypatch.setattr(editor, "edit", lambda context, before: text)
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, "a", "e")
+        assert ask_of(app, name).state == "open"
+        assert "othing" in said(app)
+
+
+async def test_what_was_redacted_cannot_be_edited(people, make_app, monkeypatch):
+    monkeypatch.setattr(editor, "edit", lambda context, before: json.dumps({"command": "x"}))
+    with Store(people.path) as store:
+        asks_permission(Sessions(store), "a", at(20, 15), tool_input={"command": "curl -H [redacted]"})
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        name = _waits_for_permission(app)
+        await go_to(pilot, name)
+        await settle(pilot, "a", "e")
+        assert ask_of(app, name).state == "open"
+
+
+async def test_a_change_of_a_file_is_shown_as_what_goes_and_what_comes(people, make_app):
+    change = {"file_path": "/src/a.py", "old_string": "one\ntwo", "new_string": "one\x1b[2J\nthree"}
+    with Store(people.path) as store:
+        asks_permission(Sessions(store), "a", at(20, 15), tool_name="Edit", tool_input=change)
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, _waits_for_permission(app))
+        await settle(pilot, "a")
+        text = shown(app)
+        for line in ("file_path: /src/a.py", "- one", "- two", "+ one␛[2J", "+ three", "in /home/me/code/api"):
+            assert line in text
+        assert "\x1b" not in text
+
+
+async def test_one_answered_in_its_own_window_is_told_so(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, _waits_for_permission(app))
+        await settle(pilot, "a")
+        with Store(people.path) as store:
+            Sessions(store).tell("claude", "a", "PostToolUse", at(20, 15, 41), tool_name="Bash", tool_use_id="t")
+        await until(pilot, lambda: "own window, or is no longer asked" in shown(app))
+
+
+async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        working = next(member for member in app.screen.listed.rows if member.state == "working")
+        await go_to(pilot, working.name)
+        await settle(pilot, "x", *"enough", "enter")
+        last = journal.latest(app.link.db, 1)[0]
+        assert (last.kind, last.new["text"], last.new["ends_turn"]) == ("message.sent", "enough", True)
+        assert "queued" in shown(app)
+        for state in ("idle", "gone"):
+            other = next(member for member in app.screen.listed.rows if member.state == state)
+            await go_to(pilot, other.name)
+            await settle(pilot, "x")
+            assert f"{other.name} is {state}" in said(app)
+        channel = next(member for member in app.screen.listed.rows if member.session is None)
+        await go_to(pilot, channel.name)
+        await settle(pilot, "x")
+        assert "pause it, or write to it" in said(app)
+
+
+async def test_U_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
+    from tui_tasks.core.operations import EditTask
+
+    by_agent(plan, "rogue", EditTask(plan[8], {"name": "Gone wrong"}), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, "rogue")
+        await settle(pilot, "U", "1")
+        await settle(pilot, "y")
+        await until(pilot, lambda: queries.task(app.link.db, plan[8]).name == "Backup restore drill")
