@@ -159,13 +159,13 @@ def test_at_the_end_of_input_a_wait_that_could_not_be_given_up_is_tried_again_la
 ):
     asked(talk)
     waits = talk.session.waits
-    assert waits.endless(clock())
+    assert waits.can_give_up(clock())
     with monkeypatch.context() as failing:
         failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
         assert settled(talk, ending=True) == []
-    assert not waits.endless(clock())
+    assert not waits.can_give_up(clock())
     clock.forward(1)
-    assert waits.endless(clock())
+    assert waits.can_give_up(clock())
     assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
 
 
@@ -174,7 +174,7 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(single_request, "_pause", interrupted)
+    monkeypatch.setattr(single_request, "_sleep_until_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
         single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
     assert queries.open_asks(store.db) == []

@@ -1,4 +1,4 @@
-"""Bytes and lines: what comes in on one descriptor, what goes out on another (docs: protocol, sections 2 and 3)."""
+"""Framing: splits input bytes into JSON values, and buffers output lines (docs: protocol, sections 2 and 3)."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ CHUNK: Final = 64 * 1024
 
 
 class LineSplitter:
-    """Cuts a stream into JSON values; a line that is too long is passed over without being held."""
+    """Splits a stream into JSON values; a line longer than `MAX_LINE` bytes is skipped without being buffered."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
-        self._passing_over = False
-        # What the line before, which is no JSON, says of the next one.
-        self._goes_on = _Goes.NOT_ON
+        self._partial = bytearray()
+        self._skipping = False
+        # Whether the previous line, if it was no JSON, suggests that its value goes on in this one.
+        self._continuation = _Continuation.NONE
 
     def feed(self, data: bytes) -> list[Any]:
-        """Take more of the stream; return the values of the lines it ends.
+        """Append bytes of the stream; return the values of the lines that are complete.
 
-        A `Refusal` stands for a line that has none. No data is the end of the stream, where the last line needs no
-        end of its own.
+        A `Refusal` stands for a line without a valid value. Empty data means the end of the stream, where the last
+        line needs no newline.
         """
         values: list[Any] = []
         *ended, rest = data.split(b"\n") if data else (b"", b"")
         for part in ended:
-            values += self._line(part)
-        if not self._passing_over:
-            self._held += rest
-            if len(self._held) > MAX_LINE + 1:
-                self._held.clear()
-                self._passing_over = True
+            values += self._parse_line(part)
+        if not self._skipping:
+            self._partial += rest
+            if len(self._partial) > MAX_LINE + 1:
+                self._partial.clear()
+                self._skipping = True
         return values
 
-    def _line(self, part: bytes) -> list[Any]:
-        line = bytes(self._held) + part if self._held else part
-        self._held.clear()
-        if self._passing_over:
-            self._passing_over = False
+    def _parse_line(self, part: bytes) -> list[Any]:
+        line = bytes(self._partial) + part if self._partial else part
+        self._partial.clear()
+        if self._skipping:
+            self._skipping = False
             return [_too_large()]
         line = line.removesuffix(b"\r")
         if len(line) > MAX_LINE:
             return [_too_large()]
         if not line or line.isspace():
             return []
-        goes_on, self._goes_on = self._goes_on, _Goes.NOT_ON
+        continuation, self._continuation = self._continuation, _Continuation.NONE
         try:
             value = strict_json.load_line(line)
         except ParseError as error:
-            self._goes_on = _how_it_goes_on(line)
+            self._continuation = _continuation_after(line)
             if error.message.startswith((strict_json.NO_JSON, strict_json.NOT_UTF_8)):
                 return [ParseError(f"{error.message}: {how_to_mend(line, error.message)}")]
             return [error]
-        if goes_on is _Goes.ON or (goes_on is _Goes.ON_INDENTED and line[:1].isspace()):
+        if continuation is _Continuation.ANY or (continuation is _Continuation.IF_INDENTED and line[:1].isspace()):
             return [
                 ParseError("the end of a value that began on a line before, all of which is refused: " + _ONE_A_LINE)
             ]
@@ -74,26 +74,26 @@ class LineSplitter:
 _ONE_A_LINE: Final = "send one JSON value a line, a batch too"
 
 
-class _Goes(enum.Enum):
-    """Whether a line that is no JSON is the beginning of a value over several: what else was asked for is broken too.
+class _Continuation(enum.Enum):
+    """Whether a line that is no JSON begins a value over several lines, all of which must be refused.
 
-    A bracket alone may also be noise, and what comes after it is no part of it unless it is indented.
+    A bracket alone may also be noise: the next line then belongs to it only if it is indented.
     """
 
-    NOT_ON = enum.auto()
-    ON_INDENTED = enum.auto()
-    ON = enum.auto()
+    NONE = enum.auto()
+    IF_INDENTED = enum.auto()
+    ANY = enum.auto()
 
 
-def _how_it_goes_on(line: bytes) -> _Goes:
+def _continuation_after(line: bytes) -> _Continuation:
     line = line.strip()
     if not line.endswith((b"[", b"{", b",", b":")):
-        return _Goes.NOT_ON
+        return _Continuation.NONE
     try:
         strict_json.load_line(line[:-1])
     except ParseError:
-        return _Goes.ON_INDENTED
-    return _Goes.ON
+        return _Continuation.IF_INDENTED
+    return _Continuation.ANY
 
 
 def _too_large() -> TooLarge:
@@ -101,24 +101,28 @@ def _too_large() -> TooLarge:
 
 
 class Unwritable(Exception):
-    """What replies are written to takes none, though nobody has closed it: a full disk, say."""
+    """The output cannot be written although the reader has not closed it, as on a full disk."""
 
 
 class Outbox:
-    """Lines on their way to a reader who may stand still: nothing blocks, nothing is dropped."""
+    """Buffers lines for a reader that may stop reading; it neither blocks nor drops lines.
+
+    Attributes:
+        size: the number of bytes not yet written.
+    """
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._lines: deque[ReplyLine] = deque()
         # What is left of a line that is not held in memory.
         self._parts: Iterator[bytes] = iter(())
-        self._front = memoryview(b"")
+        self._unwritten = memoryview(b"")
         self._writable = select.poll()
         self._writable.register(fd, select.POLLOUT)
         self.size = 0
 
     def put(self, line: ReplyLine) -> None:
-        """Add a line, given without its end."""
+        """Append a line, given without its newline."""
         self._lines.append(line)
         self.size += (len(line) if isinstance(line, bytes) else line.size) + 1
 
@@ -138,23 +142,23 @@ class Outbox:
         return b"".join(ready)
 
     def flush(self) -> None:
-        """Write as much as can be written without blocking.
+        """Write as much as is possible without blocking.
 
         Raises:
             ConnectionError: the reader is gone.
-            Unwritable: what is written to takes nothing.
+            Unwritable: the output cannot be written for another reason.
         """
         while self.size:
-            if not self._front:
-                self._front = memoryview(self._next())
+            if not self._unwritten:
+                self._unwritten = memoryview(self._next())
             if not self._writable.poll(0):
                 return
-            # A pipe that is ready takes this much whole; more could block.
+            # A writable pipe accepts PIPE_BUF bytes without blocking; more could block.
             try:
-                written = os.write(self.fd, self._front[: select.PIPE_BUF])
+                written = os.write(self.fd, self._unwritten[: select.PIPE_BUF])
             except ConnectionError:
                 raise
             except OSError as error:
                 raise Unwritable(error.strerror) from error
-            self._front = self._front[written:]
+            self._unwritten = self._unwritten[written:]
             self.size -= written

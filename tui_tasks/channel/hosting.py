@@ -1,4 +1,4 @@
-"""The scheduler beside another front end, or alone: on a thread of its own, with a connection of its own."""
+"""Hosts the scheduler in a thread with its own database connection, beside a front end or alone."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tui_tasks.settings import config, paths
 from tui_tasks.settings.checks import CheckSettings
 
 _log = logging.getLogger(__name__)
-# Seconds that it may take to finish what it is at.
+# Seconds that the scheduler has to finish its turn when it is stopped.
 STOP_SECONDS = 2.0
 
 
 def runners() -> Runners:
-    """What the human has configured to run jobs with, read anew: an edit holds from the next start on."""
+    """Read the configured runners; an edit of the file applies from the next start of a run."""
     file = paths.configuration()
     settings, _ = config.load(file)
     return profiles.read(settings.runner, str(file))[0]
 
 
 def thresholds() -> Thresholds:
-    """When the human wants an agent called stuck, read anew."""
+    """Read the configured thresholds after which an agent counts as stuck."""
     return config.load(paths.configuration())[0].stuck
 
 
 def start_waiting(store: Store) -> None:
-    """Start the runs that wait, from a process that ends soon: what it starts goes on without it."""
+    """Start the waiting runs from a process that ends soon; the runs outlive it."""
     service = SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings()))
     if not inside_run(os.environ, store.db):
         service.turn(store)
@@ -44,9 +44,9 @@ def start_waiting(store: Store) -> None:
 
 @contextlib.contextmanager
 def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
-    """Host the scheduler of a database while the block runs, where that is wanted; runs go on afterwards.
+    """Host the scheduler of a database while the block runs, if `wanted`; started runs go on afterwards.
 
-    `alone`: this process's configuration file is the human's, and no other's checks count (`CheckKeeper`).
+    `alone`: whether checks of other configuration files are removed, as `CheckKeeper` does for the human's file.
     """
     if not wanted:
         yield

@@ -1,4 +1,4 @@
-"""Requests that may come twice: the first reply is the reply to both (docs: protocol, section 2, `idempotency_key`)."""
+"""Idempotency keys: a repeated request gets the first one's reply (docs: protocol, section 2, `idempotency_key`)."""
 
 from __future__ import annotations
 
@@ -14,44 +14,47 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.base import Wait
 
-# Arguments are the same in whatever order they are written.
+# The order of a request's arguments does not matter.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def _named(job: PendingRequest) -> tuple[str, str]:
-    """The key of a request, and what tells it from another request with the same key."""
-    assert job.request is not None
-    assert job.tool is not None
-    assert job.request.idempotency_key is not None
-    # Null is as good as absent (docs: protocol, section 2).
-    arguments = {name: value for name, value in job.request.arguments.items() if value is not None}
-    return job.request.idempotency_key, hashlib.sha256(_encode([job.tool.name, arguments])).hexdigest()
+def _key_and_fingerprint(pending: PendingRequest) -> tuple[str, str]:
+    """Return the key of a request, and a fingerprint that another request with the same key does not have."""
+    assert pending.request is not None
+    assert pending.tool is not None
+    assert pending.request.idempotency_key is not None
+    # An argument of null counts as absent (docs: protocol, section 2).
+    arguments = {name: value for name, value in pending.request.arguments.items() if value is not None}
+    return pending.request.idempotency_key, hashlib.sha256(_encode([pending.tool.name, arguments])).hexdigest()
 
 
-def find(db: Database, job: PendingRequest, agent: str) -> dict[str, Any] | None:
-    """The `result` and `seq` of the first time, or what it `waits_for` still; None when this is the first.
+def find(db: Database, pending: PendingRequest, agent: str) -> dict[str, Any] | None:
+    """Return the stored `result` and `seq`, or the `waits_for` of a request still waiting; None for a new key.
 
     Raises:
         InvalidRequest: the key was used with another tool or other arguments.
     """
-    key, fingerprint = _named(job)
+    key, fingerprint = _key_and_fingerprint(pending)
     stored = idempotency_keys.find(db, agent, key)
     if stored is None:
         return None
-    was, reply = stored
-    if was != fingerprint:
+    stored_fingerprint, reply = stored
+    if stored_fingerprint != fingerprint:
         raise InvalidRequest(f"the idempotency key {key[:100]} was used with another tool or other arguments")
-    held: dict[str, Any] = msgspec.json.decode(reply)
-    return held
+    stored_reply: dict[str, Any] = msgspec.json.decode(reply)
+    return stored_reply
 
 
-def keep(db: Database, job: PendingRequest, agent: str, result: Any, seq: int, passed: int) -> None:
-    """Keep a reply, or what it waits for, within the transaction of what it tells of; `passed` as `kept` has it."""
-    key, fingerprint = _named(job)
+def keep(db: Database, pending: PendingRequest, agent: str, result: Any, seq: int, passed: int) -> None:
+    """Store a reply, or what the request waits for, within the request's own transaction.
+
+    `passed`: the database's instant in microseconds (`elapsed`), from which the key's age counts.
+    """
+    key, fingerprint = _key_and_fingerprint(pending)
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
     idempotency_keys.keep(db, agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 
-def drop(db: Database, job: PendingRequest, agent: str) -> None:
-    """Keep nothing of a request whose wait has ended as a refusal."""
-    idempotency_keys.drop(db, agent, _named(job)[0])
+def drop(db: Database, pending: PendingRequest, agent: str) -> None:
+    """Delete the key of a request whose wait has ended with a refusal."""
+    idempotency_keys.drop(db, agent, _key_and_fingerprint(pending)[0])

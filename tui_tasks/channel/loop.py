@@ -1,6 +1,7 @@
-"""The control channel at work: one thread that reads lines, serves them, and writes replies and events.
+"""The loop of a control channel: one thread that reads lines, serves them, and writes replies and events.
 
-It waits for everything at once: input, a reader with room, other processes' commits, the next lease or timeout.
+It waits with one poll for input, for room in the output, for other processes' commits, and for the next lease or
+timeout.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from tui_tasks.core.errors import StorageFailed
 
 _log = logging.getLogger(__name__)
 
-# With this much unread no more requests are taken, and no more events are made.
+# With this many unwritten bytes no more requests are read, or no more events are produced.
 BACKLOG_LIMIT: Final = 1024 * 1024
 EVENT_BACKLOG: Final = 256 * 1024
-# A reader with that much unread who has taken nothing for this long has stopped reading.
+# A reader that has read nothing for this long while events wait has stopped reading.
 STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
-# A program that works on with a reply sends the next request sooner than this thread is woken, so that it stays awake.
+# The thread spins this long after a reply: a program often sends its next request sooner than a sleeping thread wakes.
 AWAKE_SECONDS: Final = 0.0001
 
 
 class ControlChannel:
-    """A session on two descriptors. `run` returns when the input has ended and every reply is written.
+    """Runs a session on two descriptors. `run` returns when the input has ended and every reply is written.
 
     Attributes:
-        has_failed: whether it has ended because replies could not be written.
+        has_failed: whether `run` ended because replies could not be written.
     """
 
     def __init__(self, session: Session, input_fd: int, output_fd: int) -> None:
@@ -51,25 +52,26 @@ class ControlChannel:
         self._stopped = False
         self._has_signals = False
         self.has_failed = False
-        self._moved_at = time.monotonic()
+        self._progress_at = time.monotonic()
         self._lagging = False
-        # Whether there may be events that the backlog has no room for.
+        # Whether events may be waiting for room in the backlog.
         self._held_back = False
         self._retry_at = 0.0
         self._awake_until = 0.0
-        # Asked once a turn: it reads the database.
+        # Cached for a turn, because it reads the database.
         self._due = session.due()
 
     def stop(self) -> None:
-        """End `run` soon, from any thread: no more is read, replies that are ready are written where there is room."""
+        """Make `run` return soon, from any thread: it reads no more, and writes ready replies while there is room."""
         self._stopped = True
         with contextlib.suppress(OSError):
             os.write(self._wake_in, b".")
 
     def stop_on(self, *numbers: int) -> None:
-        """Call `stop` on these signals; for the main thread.
+        """Call `stop` on these signals; to be called in the main thread.
 
-        The system gives a signal to any thread, while Python's handlers wait for the main one: the descriptor wakes it.
+        The system may deliver a signal to any thread, but Python runs handlers in the main one: the wakeup descriptor
+        ends its poll.
         """
         os.set_blocking(self._wake_in, False)
         signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
@@ -96,15 +98,15 @@ class ControlChannel:
             self._watch.close()
             if self._has_signals:
                 signal.set_wakeup_fd(-1)
-            # Forgotten before it is closed: a late `stop` must not write into whatever has its number by then.
+            # Cleared before closing: a late `stop` must not write to a descriptor that has reused the number.
             wake_in, self._wake_in = self._wake_in, -1
             os.close(wake_in)
             os.close(self._wake_out)
 
     def _turn(self) -> None:
         ready = self._poll()
-        # Before anything is written: what goes out now says nothing of how long nothing did.
-        self._lagging |= self._held_back and time.monotonic() - self._moved_at > STALLED_SECONDS
+        # Decided before anything is written, since a write would reset the time of the last progress.
+        self._lagging |= self._held_back and time.monotonic() - self._progress_at > STALLED_SECONDS
         if self._is_listening() and self._watch.fd in ready:
             self._watch.arm(time.monotonic())
         if self._input in ready and not self._ended:
@@ -112,16 +114,16 @@ class ControlChannel:
             self._ended = not data
             if values := self._lines.feed(data):
                 self._put(self._session.answer_lines(values))
-                # Whoever waits for the replies gets them before anything else is seen to.
+                # Write the replies first: their reader waits for them.
                 self._flush()
                 self._awake_until = time.monotonic() + AWAKE_SECONDS
         changed = self._is_listening() and self._watch.changed(time.monotonic())
-        self._after(changed=changed)
+        self._follow_up(changed=changed)
         self._flush()
         self._due = self._session.due()
 
     def _read(self) -> bytes:
-        """What has come in; nothing at the end, which a socket or a terminal may tell by an error."""
+        """Return the available input; b"" at its end, which a socket or a terminal may report as an error."""
         try:
             return os.read(self._input, CHUNK)
         except OSError as error:
@@ -141,10 +143,10 @@ class ControlChannel:
         while time.monotonic() < self._awake_until:
             if ready := poll.poll(0):
                 return {fd for fd, _ in ready}
-        return {fd for fd, _ in poll.poll(self._patience())}
+        return {fd for fd, _ in poll.poll(self._poll_timeout())}
 
-    def _patience(self) -> float | None:
-        """Milliseconds until something is to be done though nothing happens; None: for ever."""
+    def _poll_timeout(self) -> float | None:
+        """Return the milliseconds until the next timed work; None if there is none."""
         if self._held_back and self._out.size < EVENT_BACKLOG:
             return 0.0
         session = self._session
@@ -152,19 +154,19 @@ class ControlChannel:
         if self._due is not None:
             waits.append(max(0.0, (self._due - session.passed()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
-            waits.append(0.0 if session.waits.endless(session.passed()) else 1.0)
+            waits.append(0.0 if session.waits.can_give_up(session.passed()) else 1.0)
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
-        """Whether it matters what other processes commit."""
+        """Whether commits of other processes can cause output."""
         return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._held_back)
 
-    def _after(self, *, changed: bool) -> None:
-        """What follows from what was done here or elsewhere: ended waits, lapsed leases, events."""
+    def _follow_up(self, *, changed: bool) -> None:
+        """Write what follows from commits and from time passing: replies of ended waits, lapsed leases, events."""
         session = self._session
         is_due = self._due is not None and self._due <= session.passed()
         try:
-            # Each try that fails may write to the log, which tells of a change.
+            # Limited in rate: each failed try may write to the write-ahead log, which the watch reports as a change.
             if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:
                 self._put(session.settle(ending=self._ended))
             self._put_events()
@@ -173,7 +175,7 @@ class ControlChannel:
             self._retry_at = time.monotonic() + RETRY_SECONDS
 
     def _put_events(self) -> None:
-        """Take as many events as have room; a reader who stood still meanwhile is told that it lagged."""
+        """Queue as many events as there is room for; a reader that had stopped gets a `lagged` event."""
         subscription = self._session.subscription
         while self._out.size < EVENT_BACKLOG and (lines := subscription.events(blocked=self._lagging)):
             self._lagging = False
@@ -182,11 +184,11 @@ class ControlChannel:
         self._lagging &= self._held_back
 
     def _flush(self) -> None:
-        """Write what there is room for, and take note when the reader has moved on."""
+        """Write what there is room for, and record when the reader last made progress."""
         before = self._out.size
         self._out.flush()
         if not before or self._out.size < before:
-            self._moved_at = time.monotonic()
+            self._progress_at = time.monotonic()
 
     def _put(self, lines: Sequence[ReplyLine]) -> None:
         for line in lines:

@@ -1,4 +1,4 @@
-"""What a line that is no JSON looks like, so that who wrote it can put it right from the reply alone."""
+"""Guesses what a line that is no JSON was meant to be, so that the reply says how to correct it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 _WHAT_TO_SEND: Final = 'send one JSON object a line, no Markdown: {"tool": "tasklist:display", "arguments": {}}'
-# The first that matches is told of.
-_LOOKS: Final = (
+# Patterns and what they indicate; the first match is reported.
+_PATTERNS: Final = (
     (re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"), "it begins with a byte order mark (BOM)"),
     (re.compile(rb"\s*(?:```|~~~)"), "it is a Markdown fence"),
     (re.compile(rb"\s*`"), "it is in Markdown backquotes"),
@@ -37,7 +37,7 @@ _LOOKS: Final = (
     (re.compile(rb"\s*(?!true|false|null)[^\W\d]", re.DOTALL), "it is prose"),
 )
 _SEVERAL: Final = "Extra data"
-# What Python's reader of JSON says, in words that tell what to do.
+# Messages of Python's JSON parser, and what to say instead.
 _PROBLEMS: Final = (
     ("Unterminated string", "a string is not closed"),
     ("Expecting ':' delimiter", "a colon is missing between a key and its value"),
@@ -48,9 +48,9 @@ _PROBLEMS: Final = (
 
 
 def how_to_mend(line: bytes, problem: str) -> str:
-    """What a line that JSON's reader has that problem with was taken for, and what to send instead."""
+    """Return what a line seems to be and what to send instead; `problem` is the JSON parser's message."""
     if _SEVERAL in problem:
         return f"it has more than one value, or text behind one; {_WHAT_TO_SEND}"
-    look = next((told for pattern, told in _LOOKS if pattern.match(line)), "")
-    look = look or next((told for says, told in _PROBLEMS if says in problem), "")
+    look = next((description for pattern, description in _PATTERNS if pattern.match(line)), "")
+    look = look or next((description for says, description in _PROBLEMS if says in problem), "")
     return f"{look}; {_WHAT_TO_SEND}" if look else _WHAT_TO_SEND

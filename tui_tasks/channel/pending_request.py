@@ -1,4 +1,4 @@
-"""A request on its way through a session."""
+"""A request that a session is serving."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import Arguments
 
-# What an agent may not do is kept as `agent.refused` (docs: protocol, section 3), and that it posed as the human.
-KEPT: Final = (Forbidden, ReservedName)
-DEFECT: Final = "a defect in tui-tasks; the channel goes on"
+# Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
+JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
+DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel goes on"
 
 
 class PendingRequest(msgspec.Struct):
-    """What is known of a request before it is run; `refusal`: it will not be."""
+    """A request with what is known before it runs; if `refusal` is set, it is refused instead."""
 
     id: str | int | None
     request: Request | None = None
     tool: Tool | None = None
     arguments: Arguments | None = None
     refusal: Refusal | None = None
-    # Whether it needs a write transaction; some refusals are kept in the journal.
+    # Whether it needs a write transaction; the refusals of `JOURNALED_REFUSALS` do too.
     writes: bool = False
-    # What its reply says beside the result (`Call.note`).
+    # Text that the reply carries beside the result (`Call.note`).
     note: str | None = None

@@ -1,4 +1,4 @@
-"""That an agent is there: which names speak through this process, as long as it lives (docs: protocol, section 10)."""
+"""Records which agents are connected through this process, as long as it lives (docs: protocol, section 10)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tui_tasks.core.store import Store
 
 
 class Presence:
-    """The names that one session speaks under, kept beside the journal."""
+    """The agents' names used in one session, stored beside the journal."""
 
     def __init__(self, store: Store, *, stays: bool) -> None:
-        """`stays`: more than one request comes this way; else nobody is there but for a question that waits."""
+        """`stays`: whether more than one request comes this way; otherwise only a waiting question counts."""
         self._store = store
         self._stays = stays
         self._names: set[str] = set()
 
     @cached_property
     def process(self) -> Process:
-        """This process."""
-        # It takes a while to import, and few requests need it.
+        """The identity of this process."""
+        # Imported on first use: the import is slow, and few requests need it.
         from tui_tasks.runner import processes
 
         return Process(*processes.identity())
 
-    def heard(self, agents: set[str], now: int) -> None:
-        """Note who has spoken; what cannot be written now is noted the next time."""
+    def record_speakers(self, agents: set[str], now: int) -> None:
+        """Record the agents that have spoken; if the storage fails, the next call records them."""
         new = agents - self._names - vocab.RESERVED_AGENTS
         if not new or not self._stays:
             return
@@ -38,12 +38,12 @@ class Presence:
                 connections.begin(self._store.db, agent, self.process, now)
             self._names |= new
 
-    def asks(self, ask: str) -> None:
-        """Note that this process waits for an answer, within the write transaction that has opened the question."""
+    def record_asker(self, ask: str) -> None:
+        """Record that this process waits for the answer of an ask, within the transaction that opened it."""
         connections.put_asker(self._store.db, ask, self.process)
 
     def leave(self, now: int) -> None:
-        """Nobody speaks through this process any more."""
+        """Record that the agents are no longer connected through this process."""
         names, self._names = self._names, set()
         if not names:
             return

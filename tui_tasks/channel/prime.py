@@ -1,4 +1,4 @@
-"""`prime`: what an agent needs to know to start, in under 1,000 tokens."""
+"""The text of `prime`: what an agent needs to know to start, in under 1,000 tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rules:
 
 
 def text(session: Session) -> str:
-    """The rules, the current tasks, and the next one."""
+    """Return the rules, the open tasks and the next task."""
     db, project = session.store.db, session.identity.project
     total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
     with closing(queries.open_tasks(db, None, None, project=project)) as found:

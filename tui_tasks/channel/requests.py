@@ -1,4 +1,4 @@
-"""The envelope: from one JSON value to a request (docs: protocol, section 2)."""
+"""The envelope of a request: checks one JSON value and turns it into a `Request` (docs: protocol, section 2)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tui_tasks.dialects.requests import strict_json
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
-# What models write for ARGUMENT_KEYS: to pass over them would run the tool bare.
+# Wrong keys that models write for ARGUMENT_KEYS; ignoring them would run the tool without arguments.
 _MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs", "tool_input")
-# What most requests have none of.
+# Keys that most requests do not have.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
 MAX_BATCH: Final = 1_000
@@ -26,7 +26,7 @@ _EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """One request, checked as far as can be told without the tool."""
+    """One request, with everything checked that does not depend on the tool."""
 
     id: str | int | None
     tool: str
@@ -39,21 +39,21 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_id(value: Any) -> str | int | None:
-    """The id to echo, of whatever came; None where it has no usable one."""
+    """Return the id to echo from any JSON value; None if it has no valid one."""
     found = value.get("id") if isinstance(value, dict) else None
     return found if isinstance(found, str) else _integer(found)
 
 
 def _integer(value: Any) -> int | None:
-    """A whole number, however it is written (`10.0`), as far as SQLite counts; None for anything else."""
+    """Return an integer, also one written as `10.0` if it fits into 64 bits; None for anything else."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def tool_name(value: Any) -> str:
-    """The name of the tool that is asked for, of whatever came; empty where there is none."""
-    found = _first(value, TOOL_KEYS) if isinstance(value, dict) else None
+    """Return the name of the requested tool from any JSON value; "" if there is none."""
+    found = _first_value(value, TOOL_KEYS) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
 
 
@@ -61,7 +61,8 @@ def read(value: Any) -> Request:
     """Read a request from a JSON value.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: the value is no valid request.
+        ReservedName: the request's agent has a reserved name.
     """
     if not isinstance(value, dict):
         raise InvalidRequest(f"a request is a JSON object with the name of a tool, or an array of them: {_EXAMPLE}")
@@ -69,15 +70,15 @@ def read(value: Any) -> Request:
         raise InvalidRequest("id is a string or an integer; leave it out if you need none")
     tool = tool_name(value)
     if not tool:
-        raise InvalidRequest(_no_tool(value))
+        raise InvalidRequest(_no_tool_message(value))
     for key in _MISNAMED_ARGUMENTS:
         if key in value:
             raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
-    arguments = _first(value, ARGUMENT_KEYS)
+    arguments = _first_value(value, ARGUMENT_KEYS)
     if arguments is None:
         arguments = {}
     if isinstance(arguments, str):
-        # As models write function calls.
+        # Models may write the arguments of a function call as a JSON string.
         with contextlib.suppress(ParseError):
             arguments = strict_json.loads(arguments)
     if not isinstance(arguments, dict):
@@ -98,8 +99,8 @@ def read(value: Any) -> Request:
     )
 
 
-def _no_tool(value: dict[str, Any]) -> str:
-    """What to say of a request that names no tool: other protocols name it elsewhere."""
+def _no_tool_message(value: dict[str, Any]) -> str:
+    """Return the error message for a request that names no tool."""
     odd = next((key for key in TOOL_KEYS if value.get(key) is not None), None)
     if odd is not None:
         return f"no tool: {odd} is to be a string, the name of a tool: {_EXAMPLE}"
@@ -108,12 +109,12 @@ def _no_tool(value: dict[str, Any]) -> str:
 
 
 def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> None:
-    """Refuse a request without arguments where one of them, by those names, stands beside the tool's name.
+    """Refuse a request without arguments that has one of the tool's argument `names` beside the tool's name.
 
     Raises:
-        InvalidRequest: one does.
+        InvalidRequest: the request has such a key.
     """
-    if _first(value, ARGUMENT_KEYS) is not None:
+    if _first_value(value, ARGUMENT_KEYS) is not None:
         return
     for key in value:
         if key in names and key not in _ENVELOPE:
@@ -122,7 +123,7 @@ def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> Non
             )
 
 
-def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+def _first_value(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     for key in keys:
         if (found := value.get(key)) is not None:
             return found
@@ -130,10 +131,10 @@ def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
 
 
 def name(key: str, given: Any) -> str | None:
-    """A name of an agent or a list, or a key, where one is given.
+    """Return the value of `agent`, `list` or `idempotency_key` if one is given.
 
     Raises:
-        InvalidRequest: it is no string, blank or too long.
+        InvalidRequest: the value is no string, or it is blank or too long.
     """
     if given is None:
         return None
@@ -150,37 +151,39 @@ def _version(version: Any) -> int | None:
 
 
 def agent_name(given: str | None, tool: str = "") -> str | None:
-    """An agent's name, which must not be the human's or the program's own; `tool` is what is asked for under it.
+    """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
 
     Raises:
-        ReservedName: it is one of these, or reads like it.
-        InvalidRequest: something in it cannot be seen.
+        ReservedName: the name is, or looks like, that of the human or of the program.
+        InvalidRequest: the name contains an invisible character, or begins or ends with a blank.
     """
-    if given is None or given in _plain:
+    if given is None or given in _allowed_names:
         return given
     if whose := names.reserved(given):
-        told = f"the name {given} is reserved: no agent speaks as the {whose}; leave agent out, or give your own name"
-        raise ReservedName(told, tool=tool[: vocab.MAX_NAME])
+        message = (
+            f"the name {given} is reserved: no agent speaks as the {whose}; leave agent out, or give your own name"
+        )
+        raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
     if given != given.strip():
         raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
     hidden = next(filter(names.is_invisible, given), None)
     if hidden is not None:
         raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
-    if len(_plain) < _MOST_PLAIN:
-        _plain.add(given)
+    if len(_allowed_names) < _MAX_ALLOWED_NAMES:
+        _allowed_names.add(given)
     return given
 
 
-# Names that were looked at and found to be nobody else's.
-_plain: Final[set[str]] = set()
-_MOST_PLAIN: Final = 1_000
+# Names that were checked and allowed.
+_allowed_names: Final[set[str]] = set()
+_MAX_ALLOWED_NAMES: Final = 1_000
 
 
 def refuse_alike(db: Database, agent: str) -> None:
-    """Refuse a name under which nobody has spoken, where it would be taken for one under which somebody has.
+    """Refuse a new agent's name that looks like the name of an agent that has spoken.
 
     Raises:
-        InvalidRequest: it would.
+        InvalidRequest: the name looks like another's.
     """
     if (known := names.alike(db, agent)) is not None:
         raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)

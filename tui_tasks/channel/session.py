@@ -1,7 +1,7 @@
-"""One conversation with an agent: requests in, replies and events out. Knows neither pipes nor screens.
+"""One session with an agent: takes requests, and returns replies and events. Uses neither pipes nor screens.
 
-Requests that came together are committed together: one transaction, each request a change of its own so that a refusal
-spoils nothing, and the replies after the commit (docs: protocol, section 3).
+Requests that arrive together are committed in one transaction. Each is a change of its own, so that a refused one does
+not affect the others, and the replies are returned after the commit (docs: protocol, section 3).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.channel import idempotency, requests
-from tui_tasks.channel.pending_request import DEFECT, KEPT, PendingRequest
+from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, whole
 from tui_tasks.channel.requests import Request
@@ -52,13 +52,16 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-
-# The requests of a line, and whether they are a batch.
+# The requests of one line, and whether the line is a batch.
 Line = tuple[list[PendingRequest], bool]
 
 
 class Session:
-    """The engine of a channel. Used by one thread, the one that opened the store."""
+    """Serves the requests of one channel, in the thread that opened the store.
+
+    Attributes:
+        checks: brings the state of checks up to date before requests are served; None if another process does.
+    """
 
     def __init__(
         self,
@@ -69,36 +72,38 @@ class Session:
         uptime: Callable[[], Uptime] | None = None,
         presence: Presence | None = None,
     ) -> None:
-        """`clock` tells the time of day, `uptime` what time has passed; unless told, what goes with that clock.
+        """Open a session.
 
-        `presence` keeps who is there; without it nobody is seen to be.
+        Args:
+            clock: returns the time of day, in microseconds since the epoch.
+            uptime: returns how long the machine has been up; the default goes with the clock.
+            presence: records which agents speak here; None if they are not to count as connected.
         """
         self.store = store
         self.table = table
         self.identity = identity
         self.clock = clock
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
-        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), self._deliver_heard)
+        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), self._record_delivery)
         self.waits = Waits(self)
         self._presence = None if identity.read_only else presence
         self._speakers: set[str] = set()
         self._encoder = ReplyEncoder()
-        # What looks at checks before anything is served; None: another process sees to it.
         self.checks: CheckKeeper | None = None
 
     # Requests
 
     def answer(self, values: list[Any]) -> list[bytes]:
-        """Serve the JSON values of lines that came together; a `Refusal` stands for a line that is no JSON.
+        """Serve the JSON values of lines that arrived together; a `Refusal` stands for a line that is no JSON.
 
-        Returns the replies that can be given now, in order, each a line without its end.
+        Return the replies that can be given now, in order, each a line without its newline.
         """
         return [whole(line) for line in self.answer_lines(values)]
 
     def answer_lines(self, values: list[Any]) -> list[ReplyLine]:
         """The same, without holding long replies in memory."""
         lines: list[Line] = [self._read_line(value) for value in values]
-        return [reply for group in _groups(lines) for reply in self._answer(group)]
+        return [reply for group in _group_lines(lines) for reply in self._answer(group)]
 
     def _answer(self, lines: list[Line]) -> list[ReplyLine]:
         try:
@@ -107,8 +112,8 @@ class Session:
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
     def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[ReplyLine]:
-        """Serve a line whose group has failed: one of the others may be at fault, or the storage."""
-        waited_out = isinstance(failure, Busy) and any(job.writes for job in line[0])
+        """Serve one line of a group that failed, since another line or the storage may be the cause."""
+        waited_out = isinstance(failure, Busy) and any(pending.writes for pending in line[0])
         if waited_out or companions == 1:
             return self._refused_line(line, failure)
         try:
@@ -117,8 +122,8 @@ class Session:
             return self._refused_line(line, own)
 
     def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
-        jobs, batch = line
-        replies = [self.refused(job, job.refusal or failure) for job in jobs]
+        pending_requests, batch = line
+        replies = [self.refused(pending, pending.refusal or failure) for pending in pending_requests]
         return [self._encoder.line(reply) for reply in ([replies] if batch else replies)]
 
     def _read_line(self, value: Any) -> Line:
@@ -127,45 +132,45 @@ class Session:
         if not 1 <= len(value) <= requests.MAX_BATCH:
             refusal = InvalidRequest(f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}")
             return [PendingRequest(None, refusal=refusal)], False
-        jobs = [self._prepare(item) for item in value]
-        for at, (item, job) in enumerate(zip(value, jobs, strict=True)):
-            if isinstance(item, list) or (job.tool is not None and job.tool.waits):
+        pending_requests = [self._prepare(item) for item in value]
+        for at, (item, pending) in enumerate(zip(value, pending_requests, strict=True)):
+            if isinstance(item, list) or (pending.tool is not None and pending.tool.waits):
                 refusal = InvalidRequest(f"request {at} of the batch is itself a batch, or waits", failed=at)
                 return [PendingRequest(None, refusal=refusal)], False
-        return jobs, True
+        return pending_requests, True
 
     def _prepare(self, value: Any) -> PendingRequest:
-        job = PendingRequest(requests.request_id(value))
+        pending = PendingRequest(requests.request_id(value))
         try:
             if isinstance(value, Refusal):
                 raise value
-            job.request = requests.read(value)
-            self._refuse_others(job.request)
-            job.tool = self._tool(job.request.tool)
-            requests.refuse_flat(value, job.tool.name, job.tool.argument_names)
-            if job.tool.human:
-                raise Forbidden(f"{job.tool.name} is the human's", tool=job.tool.name)
-            job.arguments = decode(job.tool.arguments, job.request.arguments)
-            job.writes = job.tool.writes(job.arguments)
+            pending.request = requests.read(value)
+            self._refuse_others(pending.request)
+            pending.tool = self._tool(pending.request.tool)
+            requests.refuse_flat(value, pending.tool.name, pending.tool.argument_names)
+            if pending.tool.human:
+                raise Forbidden(f"{pending.tool.name} is the human's", tool=pending.tool.name)
+            pending.arguments = decode(pending.tool.arguments, pending.request.arguments)
+            pending.writes = pending.tool.writes(pending.arguments)
             if self.identity.list_only:
-                refuse_beyond(job.tool, job.arguments, self.identity.list)
-            if self.identity.read_only and job.writes:
-                raise Forbidden("this channel is read only", tool=job.tool.name)
+                refuse_beyond(pending.tool, pending.arguments, self.identity.list)
+            if self.identity.read_only and pending.writes:
+                raise Forbidden("this channel is read only", tool=pending.tool.name)
         except Refusal as refusal:
-            job.refusal = refusal
-            job.writes = isinstance(refusal, KEPT)
-            # It may have a form of its own for refusals.
-            job.tool = job.tool or self.table.find(requests.tool_name(value))
+            pending.refusal = refusal
+            pending.writes = isinstance(refusal, JOURNALED_REFUSALS)
+            # The tool may define its own form of refusals.
+            pending.tool = pending.tool or self.table.find(requests.tool_name(value))
         except Exception:
             _log.exception("a request could not be read")
-            job.refusal = Refusal(DEFECT)
-        return job
+            pending.refusal = Refusal(DEFECT_MESSAGE)
+        return pending
 
     def _refuse_others(self, request: Request) -> None:
-        """Refuse what speaks as another agent, or of another list, where the channel's is fixed.
+        """Refuse a request for another agent or list where the channel is restricted to its own.
 
         Raises:
-            Forbidden: it does.
+            Forbidden: the request names another agent or list.
         """
         identity = self.identity
         if identity.agent_only and request.agent not in (None, identity.agent):
@@ -174,7 +179,7 @@ class Session:
             raise Forbidden(f"this channel is for the list {identity.list} alone", list=identity.list)
 
     def speaker(self, request: Request | None) -> str:
-        """Who speaks by a request; what poses as another is the channel's own agent's."""
+        """Return the agent of a request; on a channel restricted to its agent, always that one."""
         named = request.agent if request is not None and not self.identity.agent_only else None
         return named or self.identity.agent
 
@@ -187,13 +192,13 @@ class Session:
     def _unknown(self, name: str) -> UnknownTool:
         from tui_tasks.channel import tool_names
 
-        near = tool_names.near(name, (tool for tool, of in self.table.tools.items() if not of.human))
+        near = tool_names.suggestions(name, (tool for tool, of in self.table.tools.items() if not of.human))
         # A tool with actions is often called as `task:create`.
-        family, mark, action = name.partition(":")
+        family, separator, action = name.partition(":")
         hint = f"; did you mean {' or '.join(near)}?" if near else "; control:hello lists the tools"
-        if mark and (holder := self.table.find(family)) is not None:
+        if separator and (family_tool := self.table.find(family)) is not None:
             near = [family, *(other for other in near if other != family)][:3]
-            if "action" in holder.argument_names:
+            if "action" in family_tool.argument_names:
                 hint = f'; {family} takes it as an argument: "action": "{action}"'
         return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
 
@@ -205,51 +210,59 @@ class Session:
         now = self.clock()
         self.look_at_checks()
         waiting: list[Waiting] = []
-        writes = not self.identity.read_only and any(job.writes for jobs, _ in lines for job in jobs)
+        writes = not self.identity.read_only and any(
+            pending.writes for pending_requests, _ in lines for pending in pending_requests
+        )
         replies = None if writes else self._read(lines, now, waiting)
         if replies is None:
             replies = self._write(lines, now, waiting)
         self.waits.add(waiting)
         if self._presence is not None:
-            self._presence.heard(self._speakers, now)
+            self._presence.record_speakers(self._speakers, now)
         return [self._encoder.line(reply) for reply in replies if reply is not None]
 
     def look_at_checks(self) -> None:
-        """Let what is served be true of the files as they are (docs: protocol, section 11)."""
+        """Bring the state of checks up to date with the files (docs: protocol, section 11)."""
         if self.checks is not None:
-            # Who holds the database for long lets the look wait, and no request.
+            # If the database is locked for long, skip this rather than delay the requests.
             with contextlib.suppress(StorageFailed):
                 self.checks.look(self.store, self.clock())
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
-        """Serve lines that write nothing; None where a lease is over, which is to be written first."""
+        """Serve lines that write nothing; return None if something must be written first: a lapsed lease, a message."""
         with self.store.reading() as reading:
             lapse = reading.known.next_lapse()
             if lapse is not None and lapse <= self.passed() and not self.identity.read_only:
                 return None
-            if any(self._messages_for(job, reading) for jobs, _ in lines for job in jobs):
-                # Their delivery is to be written.
+            if any(
+                self._messages_for(pending, reading) for pending_requests, _ in lines for pending in pending_requests
+            ):
+                # The delivery of messages must be written.
                 return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
-        """Serve lines in one transaction, with savepoints only where one has failed half written."""
-        heard = self.subscription.cursor
+        """Serve lines in one transaction; use savepoints only when a request failed after it had written something."""
+        cursor = self.subscription.cursor
         try:
             return self._write_once(lines, now, waiting, in_steps=_is_in_steps(lines[0]))
         except HalfWritten:
-            self.subscription.cursor = heard
+            self.subscription.cursor = cursor
             waiting.clear()
             return self._write_once(lines, now, waiting, savepoints=True)
         except PartlyDone as partly:
-            # The line was alone.
+            # Only a line in a group of its own is written in steps.
             error = partly.__cause__
             assert isinstance(error, Exception)
             if isinstance(error, StorageFailed):
                 raise error from None
-            refusal = error if isinstance(error, Refusal) else _defect(error)
-            ((jobs, batch),) = lines
-            return [self._refused_batch(jobs, partly.at, refusal) if batch else self.refused(jobs[0], refusal)]
+            refusal = error if isinstance(error, Refusal) else _log_defect(error)
+            ((pending_requests, batch),) = lines
+            return [
+                self._refused_batch(pending_requests, partly.at, refusal)
+                if batch
+                else self.refused(pending_requests[0], refusal)
+            ]
 
     def _write_once(
         self,
@@ -261,60 +274,64 @@ class Session:
         in_steps: bool = False,
     ) -> list[Any]:
         with self.store.transaction(now, savepoints=savepoints, in_steps=in_steps) as transaction:
-            _lapse(transaction)
+            _release_lapsed_claims(transaction)
             return [self._serve_line(line, now, transaction, waiting) for line in lines]
 
     def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
-        jobs, batch = line
-        reply = self._serve_batch(jobs, now, reading) if batch else self._serve_one(jobs[0], now, reading, waiting)
+        pending_requests, batch = line
+        reply = (
+            self._serve_batch(pending_requests, now, reading)
+            if batch
+            else self._serve_one(pending_requests[0], now, reading, waiting)
+        )
         if isinstance(reading, Transaction):
-            for job, own in zip(jobs, reply if batch else [reply], strict=True):
+            for pending, own in zip(pending_requests, reply if batch else [reply], strict=True):
                 if own is not None:
-                    self._add_messages(job, own, reading)
+                    self._add_messages(pending, own, reading)
         return reply
 
-    def _serve_one(self, job: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
+    def _serve_one(self, pending: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         transaction = reading if isinstance(reading, Transaction) else None
         try:
-            if transaction is not None and job.writes:
+            if transaction is not None and pending.writes:
                 with transaction.change():
-                    result, seq = self._run(job, now, reading)
+                    result, seq = self._run(pending, now, reading)
             else:
-                result, seq = self._run(job, now, reading)
+                result, seq = self._run(pending, now, reading)
         except (StorageFailed, HalfWritten, PartlyDone):
             raise
         except Refusal as refusal:
-            self._follow_refusal(job, refusal, transaction)
-            return self.refused(job, refusal, reading)
+            self._follow_refusal(pending, refusal, transaction)
+            return self.refused(pending, refusal, reading)
         except Exception as error:
-            return self.refused(job, _defect(error), reading)
+            return self.refused(pending, _log_defect(error), reading)
         if isinstance(result, Wait):
-            waiting.append(Waiting(job, result))
-            self._note_asker(job, result, transaction)
+            waiting.append(Waiting(pending, result))
+            self._record_asker(pending, result, transaction)
             return None
-        return self.served(job, result, seq)
+        return self.served(pending, result, seq)
 
-    def _note_asker(self, job: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
-        """Note who waits for an answer. Under an idempotency key the question outlives the process that asked it."""
-        is_resumed = job.request is not None and job.request.idempotency_key is not None
+    def _record_asker(self, pending: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
+        """Record that this process waits for an answer, unless an idempotency key lets the question outlive it."""
+        is_resumed = pending.request is not None and pending.request.idempotency_key is not None
         if self._presence is not None and transaction is not None and wait.subject is not None and not is_resumed:
-            self._presence.asks(wait.subject)
+            self._presence.record_asker(wait.subject)
 
     def leave(self) -> None:
-        """End the session: nobody speaks here any more."""
+        """End the session: its agents no longer count as connected."""
         if self._presence is not None:
             self._presence.leave(self.clock())
 
-    def _serve_batch(self, jobs: list[PendingRequest], now: int, reading: Reading) -> Any:
-        """Whole or not at all (docs: protocol, section 2)."""
+    def _serve_batch(self, pending_requests: list[PendingRequest], now: int, reading: Reading) -> Any:
+        """Serve a batch as a whole or not at all (docs: protocol, section 2)."""
         replies: list[Any] = []
-        heard = self.subscription.cursor
+        cursor = self.subscription.cursor
         transaction = reading if isinstance(reading, Transaction) else None
         try:
             with transaction.change() if transaction else contextlib.nullcontext():
-                for job in jobs:
-                    result, seq = self._run(job, now, reading)
-                    replies.append(self.served(job, result, seq))
+                for pending in pending_requests:
+                    result, seq = self._run(pending, now, reading)
+                    replies.append(self.served(pending, result, seq))
             return replies
         except (StorageFailed, HalfWritten):
             raise
@@ -324,24 +341,30 @@ class Session:
         except Refusal as refusal:
             refused = refusal
         except Exception as error:
-            refused = _defect(error)
-        self.subscription.cursor = heard
+            refused = _log_defect(error)
+        self.subscription.cursor = cursor
         at = len(replies)
-        self._follow_refusal(jobs[at], refused, transaction)
-        return self._refused_batch(jobs, at, refused, reading)
+        self._follow_refusal(pending_requests[at], refused, transaction)
+        return self._refused_batch(pending_requests, at, refused, reading)
 
     def _refused_batch(
-        self, jobs: list[PendingRequest], at: int, refusal: Refusal, reading: Reading | None = None
+        self, pending_requests: list[PendingRequest], at: int, refusal: Refusal, reading: Reading | None = None
     ) -> list[dict[str, Any]]:
         """Return the replies to a batch of which the request `at` was refused."""
         other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
-        return [self.refused(job, refusal if n == at else other, reading) for n, job in enumerate(jobs)]
+        return [
+            self.refused(pending, refusal if n == at else other, reading) for n, pending in enumerate(pending_requests)
+        ]
 
-    def _run(self, job: PendingRequest, now: int, reading: Reading) -> tuple[Any, int]:
-        """Run one request within what is open; return its result and the journal's newest seq."""
-        if job.refusal is not None:
-            raise job.refusal
-        request, tool = job.request, job.tool
+    def _run(self, pending: PendingRequest, now: int, reading: Reading) -> tuple[Any, int]:
+        """Run one request within the open transaction or read; return its result and the newest seq of the journal.
+
+        Raises:
+            Refusal: the request is refused.
+        """
+        if pending.refusal is not None:
+            raise pending.refusal
+        request, tool = pending.request, pending.tool
         assert request is not None
         assert tool is not None
         agent = self.speaker(request)
@@ -361,40 +384,40 @@ class Session:
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
-        held = idempotency.find(self.store.db, job, agent) if request.idempotency_key is not None else None
-        arguments: Any = job.arguments
-        # What a number stood for the first time may stand elsewhere by now.
-        if held is None:
+        stored = idempotency.find(self.store.db, pending, agent) if request.idempotency_key is not None else None
+        arguments: Any = pending.arguments
+        # On a repeated request, task numbers may name other tasks by now, and the stored reply is used instead.
+        if stored is None:
             arguments = with_full_uids(call, tool, arguments)
         if self.identity.list_only:
-            refuse_elsewhere(call, arguments, was_served=held is not None)
-        if held is not None:
-            if "result" in held:
-                return held["result"], held["seq"]
-            call.resumes = held["waits_for"]
+            refuse_elsewhere(call, arguments, was_served=stored is not None)
+        if stored is not None:
+            if "result" in stored:
+                return stored["result"], stored["seq"]
+            call.resumes = stored["waits_for"]
         if request.if_version is not None:
             _check_version(request, tool, arguments, transaction)
         result = tool.handler(call, arguments)
-        job.note = call.note
-        # No reply of what only reads is kept: it may be long, and asking again does no harm.
-        if request.idempotency_key is not None and job.writes:
-            idempotency.keep(self.store.db, job, agent, result, reading.seq, call.passed)
+        pending.note = call.note
+        # Replies of requests that only read are not stored: they may be long, and repeating them is harmless.
+        if request.idempotency_key is not None and pending.writes:
+            idempotency.keep(self.store.db, pending, agent, result, reading.seq, call.passed)
         return result, reading.seq
 
-    # Messages of the human's
+    # The human's messages
 
-    def _messages_for(self, job: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
-        """The human's messages that go with the reply to a request: those that no event is still to bring."""
+    def _messages_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
+        """Return the human's messages to send with a reply: those that no pending event will bring."""
         if self.identity.read_only:
-            # Nothing could be written of their delivery.
+            # A read-only channel cannot record a delivery.
             return ()
-        agent = self.speaker(job.request)
+        agent = self.speaker(pending.request)
         found = reading.known.messages_waiting_for(agent)
-        return tuple(message for message in found if not self.subscription.brings(agent, message.seq))
+        return tuple(message for message in found if not self.subscription.will_send(agent, message.seq))
 
-    def _add_messages(self, job: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
-        """Let a reply bring the human's messages to the agent that gets it (docs: protocol, section 3)."""
-        found = self._messages_for(job, transaction)
+    def _add_messages(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
+        """Add the human's messages for the agent to its reply, and record the delivery (docs: protocol, section 3)."""
+        found = self._messages_for(pending, transaction)
         if not found:
             return
         with transaction.change():
@@ -403,20 +426,20 @@ class Session:
         reply["seq"] = transaction.seq
         reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
 
-    def add_messages(self, job: PendingRequest, reply: dict[str, Any]) -> None:
-        """The same for the reply to a request that has waited; what cannot be written now goes with the next."""
+    def add_messages(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
+        """Add messages to the reply of a request that has waited; if the storage fails, leave them for the next."""
         with contextlib.suppress(StorageFailed):
             with self.store.reading() as reading:
-                if not self._messages_for(job, reading):
+                if not self._messages_for(pending, reading):
                     return
             with self.store.transaction(self.clock()) as transaction:
-                self._add_messages(job, reply, transaction)
+                self._add_messages(pending, reply, transaction)
 
-    def _deliver_heard(self, agent: str, until: int) -> None:
-        """Write down that a subscriber hears the messages up to an entry.
+    def _record_delivery(self, agent: str, until: int) -> None:
+        """Record that a subscriber receives the messages up to the entry `until`.
 
         Raises:
-            StorageFailed: it cannot be written now.
+            StorageFailed: the database cannot be written.
         """
         if self.identity.read_only:
             return
@@ -427,43 +450,43 @@ class Session:
             transaction.speak(agent)
             transaction.run(DeliverMessages(agent, until=until))
 
-    def _follow_refusal(self, job: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
-        """Write what a refusal entails: a `forbidden` is kept as `agent.refused`, an unproven task has its checks run.
+    def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
+        """Write what follows from a refusal: journal a forbidden request, or start the checks of an unproven task.
 
-        See docs: protocol, sections 3 and 11.
+        A forbidden request is journaled as `agent.refused` (docs: protocol, sections 3 and 11).
         """
-        if isinstance(refusal, KEPT) and transaction is not None:
-            request = job.request
+        if isinstance(refusal, JOURNALED_REFUSALS) and transaction is not None:
+            request = pending.request
             with transaction.change():
                 transaction.speak(self.speaker(request), request.why if request else None)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
         elif isinstance(refusal, NotProven) and refusal.uid is not None and transaction is not None:
-            self._begin_checks(job, refusal.uid, transaction)
+            self._begin_checks(pending, refusal.uid, transaction)
 
-    def _begin_checks(self, job: PendingRequest, uid: str, transaction: Transaction) -> None:
-        """Run the checks that keep a task from being set done (docs: protocol, section 11)."""
-        # A batch may have made the task, which is gone again.
+    def _begin_checks(self, pending: PendingRequest, uid: str, transaction: Transaction) -> None:
+        """Start the checks that keep a task from being set done (docs: protocol, section 11)."""
+        # The task is missing if the refused batch had created it.
         with contextlib.suppress(NotFound), transaction.change():
-            request = job.request
+            request = pending.request
             transaction.speak(self.speaker(request), request.why if request else None)
             transaction.run(RequestChecks(uid, unproven_alone=True))
 
-    def served(self, job: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
-        """The reply that gives a request its result."""
-        reply: dict[str, Any] = {"id": job.id, "ok": True, "result": result, "seq": seq}
-        if job.note is not None:
-            reply["note"] = job.note
+    def served(self, pending: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
+        """Return the reply with the result of a request."""
+        reply: dict[str, Any] = {"id": pending.id, "ok": True, "result": result, "seq": seq}
+        if pending.note is not None:
+            reply["note"] = pending.note
         return reply
 
-    def refused(self, job: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
-        """The reply that refuses a request."""
+    def refused(self, pending: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
+        """Return the reply that refuses a request."""
         message = refusal.message
         if isinstance(refusal, NotFound) and len(refusal.data["id"]) != _UID_LENGTH:
-            message += _WHERE_TO_LOOK.get(refusal.kind, "")
+            message += _NAME_HINTS.get(refusal.kind, "")
         error = {"code": refusal.code, "message": message, "data": refusal.data}
-        reply: dict[str, Any] = {"id": job.id, "ok": False, "error": error}
-        if job.tool is not None and job.tool.refusal is not None:
-            reply["result"] = job.tool.refusal(refusal)
+        reply: dict[str, Any] = {"id": pending.id, "ok": False, "error": error}
+        if pending.tool is not None and pending.tool.refusal is not None:
+            reply["result"] = pending.tool.refusal(refusal)
         reply["seq"] = self._seq(reading)
         return reply
 
@@ -474,10 +497,10 @@ class Session:
             return journal.newest(self.store.db)
         return 0
 
-    # What happens later
+    # Leases and waits
 
     def passed(self) -> int:
-        """The database's own instant (`elapsed`), by which leases and waits end.
+        """Return the database's instant in microseconds (`elapsed`), by which leases and waits end.
 
         Raises:
             StorageFailed: the database cannot be read.
@@ -485,7 +508,7 @@ class Session:
         return self._elapsed.instant(self.store.db, self.clock())
 
     def due(self) -> int | None:
-        """When something is to be done though nothing comes in: a lease or a wait is over. As `passed`, or None."""
+        """Return when the next lease or wait ends, as `passed` counts; None if there is none."""
         lapse = None
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed):
@@ -493,23 +516,23 @@ class Session:
         return min((at for at in (self.waits.due(), lapse) if at is not None), default=None)
 
     def settle(self, *, ending: bool = False) -> list[bytes]:
-        """Give back what has lapsed, and answer the waits that are over; `ending`: no more requests will come.
+        """Release lapsed claims and return the replies of waits that are over; `ending`: the input has ended.
 
         Raises:
-            StorageFailed: try again later.
+            StorageFailed: the database cannot be read or written; a later call may succeed.
         """
         now = self.clock()
         self.store.look_again()
         lapse = self.store.next_lapse()
         if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
             with self.store.transaction(now) as transaction:
-                _lapse(transaction)
+                _release_lapsed_claims(transaction)
         return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
 
 
 _UID_LENGTH: Final = 36
-# Where whoever named what is not there finds out what is.
-_WHERE_TO_LOOK: Final = {
+# Appended to a `not_found`: how the caller finds the right name.
+_NAME_HINTS: Final = {
     "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
     "plan": ": a plan is named by its plan_id, which list_plans tells",
     "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
@@ -520,15 +543,18 @@ _WHERE_TO_LOOK: Final = {
 
 
 def _is_in_steps(line: Line) -> bool:
-    """Return whether a line may be written in steps; what fails then is taken back whole, as a batch must be."""
+    """Return whether a line may be written in several transactions; if it fails, all of it is rolled back."""
     return any(
-        job.refusal is None and job.writes and job.tool is not None and job.tool.in_steps(job.arguments)
-        for job in line[0]
+        pending.refusal is None
+        and pending.writes
+        and pending.tool is not None
+        and pending.tool.in_steps(pending.arguments)
+        for pending in line[0]
     )
 
 
-def _groups(lines: list[Line]) -> Iterator[list[Line]]:
-    """Lines that are written together: those that may be written in steps are alone."""
+def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
+    """Group lines that are written in one transaction; a line that may be written in steps is a group of its own."""
     for alone, found in groupby(lines, _is_in_steps):
         group = list(found)
         yield from ([line] for line in group) if alone else [group]
@@ -542,8 +568,8 @@ def _check_version(request: Request, tool: Tool, arguments: Arguments | None, tr
     transaction.run(AtVersion(uid, request.if_version))
 
 
-def _lapse(transaction: Transaction) -> None:
-    """Give back what has lapsed."""
+def _release_lapsed_claims(transaction: Transaction) -> None:
+    """Release lapsed claims."""
     lapse = transaction.known.next_lapse()
     if lapse is not None and lapse <= transaction.passed:
         with transaction.change():
@@ -551,13 +577,13 @@ def _lapse(transaction: Transaction) -> None:
             transaction.run(LapseClaims())
 
 
-def _defect(error: Exception) -> Refusal:
-    """What a request is told that has failed for a reason of ours; where the storage has, nobody is told yet.
+def _log_defect(error: Exception) -> Refusal:
+    """Log an unexpected error and return the refusal to reply with.
 
     Raises:
-        Exception: the error of the storage itself.
+        Exception: `error` itself if it comes from the storage, which the caller handles.
     """
     if is_storage_error(error):
         raise error
     _log.error("a request failed", exc_info=error)
-    return Refusal(DEFECT)
+    return Refusal(DEFECT_MESSAGE)

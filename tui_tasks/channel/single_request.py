@@ -1,4 +1,4 @@
-"""One request at a time, for callers that have no channel: the shell and MCP."""
+"""Serves one request at a time, for callers without a channel: the command line and MCP."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
-    """Serve one request and return its reply; a request that waits is waited for.
+    """Serve one request and return its reply, blocking while the request waits.
 
-    When the caller is interrupted meanwhile, what it waits for is withdrawn.
+    If the caller is interrupted meanwhile, the request is withdrawn.
     """
     replies = session.answer([request])
     if not replies:
-        replies = _waited(session, request.get("id"))
+        replies = _wait_for_reply(session, request.get("id"))
     reply: dict[str, Any] = msgspec.json.decode(replies[0])
     return reply
 
 
-def _waited(session: Session, id: Any) -> list[bytes]:
+def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
     from tui_tasks.core.engine.watch import Watch
 
     watch = Watch(session.store.db)
     try:
         while not (replies := session.settle()):
-            _pause(session, watch)
+            _sleep_until_change(session, watch)
     except BaseException:
         session.waits.abandon(id)
         raise
@@ -40,8 +40,8 @@ def _waited(session: Session, id: Any) -> list[bytes]:
     return replies
 
 
-def _pause(session: Session, watch: Watch) -> None:
-    """Wait until another process has committed or something is due."""
+def _sleep_until_change(session: Session, watch: Watch) -> None:
+    """Sleep until another process has committed or something is due."""
     while not watch.changed(time.monotonic()):
         due = session.due()
         left = float("inf") if due is None else (due - session.passed()) / 1_000_000

@@ -1,4 +1,4 @@
-"""Events for one subscriber: in order, none skipped, none twice (docs: protocol, section 7)."""
+"""The events of one subscriber: in order, none left out, none twice (docs: protocol, section 7)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from tui_tasks.core.store import Store
 
 _encode = msgspec.json.Encoder().encode
 
-# Behind by more than this after its reader stood still, a subscriber is told so and skipped to the present.
+# A subscriber more than this many entries behind after its reader had stopped gets `lagged` and skips to the newest.
 LAG_LIMIT: Final = 1_000
 PAGE: Final = 200
 PAGE_BYTES: Final = 256 * 1024
 
 
 class Subscription:
-    """How far a subscriber has heard; nobody listens while `cursor` is None."""
+    """The position of a subscriber in the journal; nobody is subscribed while `cursor` is None."""
 
     def __init__(self, store: Store, is_told: Callable[[Entry], bool], deliver: Callable[[str, int], None]) -> None:
-        """`is_told` says of an entry whether the subscriber may hear of it.
+        """Create a subscription.
 
-        `deliver` writes down that an agent hears the human's messages up to an entry, before it does.
+        Args:
+            is_told: returns whether the subscriber may receive an entry.
+            deliver: records that an agent receives the human's messages up to an entry, before they are sent.
         """
         self._store = store
         self._is_told = is_told
@@ -37,54 +39,54 @@ class Subscription:
         self._file = store.db.file
 
     def begin(self, since: int | None, agent: str) -> int:
-        """Send `agent` events after `since`, or from now on; return where they start."""
+        """Start sending `agent` the events after `since`, by default after the newest; return where they start."""
         self._agent = agent
         self.cursor = journal.newest(self._store.db) if since is None else since
         self._file = self._store.db.file
         return self.cursor
 
     def end(self) -> None:
-        """Send no more events."""
+        """Stop sending events."""
         self.cursor = None
 
-    def brings(self, agent: str, seq: int) -> bool:
-        """Whether an entry is still to be sent to an agent."""
+    def will_send(self, agent: str, seq: int) -> bool:
+        """Whether the entry `seq` is still to be sent to an agent."""
         return self.cursor is not None and agent == self._agent and seq > self.cursor
 
     def events(self, *, blocked: bool) -> list[bytes]:
-        """The next events, a page at the most; `blocked`: the reader had stopped reading.
+        """Return the next events, at most one page; `blocked`: whether the reader had stopped reading.
 
         Raises:
-            StorageFailed: try again later.
+            StorageFailed: the database cannot be read; a later call may succeed.
         """
         if self.cursor is None:
             return []
         if blocked and journal.newest(self._store.db) - self.cursor > LAG_LIMIT:
-            return [self._lagged()]
+            return [self._skip_to_newest()]
         try:
             with self._store.db.transaction(write=False):
                 if self._store.db.file != self._file:
-                    # Numbers mean something else in a backup that was put in its place.
-                    return [self._lagged()]
+                    # The file was replaced by a backup, in which the same seq is another entry.
+                    return [self._skip_to_newest()]
                 lines, cursor, message = self._page(self.cursor)
         except CursorExpired:
-            return [self._lagged()]
+            return [self._skip_to_newest()]
         if message is not None:
             self._deliver(self._agent, message)
         self.cursor = cursor
         return lines
 
     def _page(self, cursor: int) -> tuple[list[bytes], int, int | None]:
-        """The next events, how far the journal was read for them, and the last of them that is a message to the agent.
+        """Return the next events, the seq up to which the journal was read, and the seq of the last message among them.
 
-        What the subscriber may not hear is passed.
+        Entries that the subscriber may not receive are skipped.
         """
-        # Only who listens needs it: jobs' events bring calendars and time zones along.
+        # Imported on first use: it imports calendars and time zones, which only subscribers need.
         from tui_tasks.dialects.events import page
 
         passed, message = cursor, None
 
-        def told(entries: Iterator[Entry]) -> Iterator[Entry]:
+        def allowed(entries: Iterator[Entry]) -> Iterator[Entry]:
             nonlocal passed, message
             for entry in entries:
                 passed = entry.seq
@@ -96,12 +98,12 @@ class Subscription:
         while True:
             before = passed
             with closing(journal.each_since(self._store.db, before, PAGE)) as entries:
-                lines, _ = page(self._store.db, told(entries), PAGE_BYTES, is_heard=True)
+                lines, _ = page(self._store.db, allowed(entries), PAGE_BYTES, is_heard=True)
             if lines or passed == before:
                 return lines, passed, message
 
-    def _lagged(self) -> bytes:
-        """Skip to the present, and say from where to subscribe again (docs: protocol, section 3)."""
+    def _skip_to_newest(self) -> bytes:
+        """Skip to the newest entry; return `lagged` with the seq to resume from (docs: protocol, section 3)."""
         lagged = {"event": "lagged", "since": self.cursor}
         self.cursor, self._file = journal.newest(self._store.db), self._store.db.file
         return _encode(lagged)

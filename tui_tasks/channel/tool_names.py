@@ -1,4 +1,4 @@
-"""Which tools may be meant by a name that none has: models write one tool's name in many ways."""
+"""Suggests tools for an unknown name, since models write the name of a tool in many ways."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-# What models write for a word of a tool's name.
-_MEANT: Final = {
+# Words that models write in place of a word of a tool's name.
+_SYNONYMS: Final = {
     **dict.fromkeys(("create", "new", "insert", "append", "write"), "add"),
     **dict.fromkeys(("remove", "del", "drop"), "delete"),
     **dict.fromkeys(("list", "show", "all", "view", "read"), "get"),
@@ -18,7 +18,7 @@ _MEANT: Final = {
     **dict.fromkeys(("start", "begin", "wip"), "progress"),
     **dict.fromkeys(("todos", "todowrite"), "todo"),
 }
-# Names that say what is wanted, but no part of what it is called.
+# Names that have no word in common with the tool that is meant.
 _ALIASES: Final = {
     **dict.fromkeys(("help", "tools", "tools_list", "list_tools", "control_help", "commands"), ("control:hello",)),
     **dict.fromkeys(("create_task", "new_task", "add_task"), ("tasklist:add_task", "task")),
@@ -30,32 +30,35 @@ _ALIASES: Final = {
     **dict.fromkeys(("ask_user", "ask_question", "question"), ("ask",)),
     **dict.fromkeys(("note", "log", "tasklist_log", "tasklist_note"), ("tasklist:log_task_progress",)),
 }
-_MOST: Final = 3
+_MAX_SUGGESTIONS: Final = 3
 
 
-def near(name: str, tools: Iterable[str]) -> list[str]:
-    """The tools that are likely to be meant, the likeliest first."""
-    known = {tool: _plain(tool) for tool in tools}
-    wanted = _plain(name[:200])
+def suggestions(name: str, tools: Iterable[str]) -> list[str]:
+    """Return up to three tools that are likely to be meant, likeliest first."""
+    known = {tool: _snake_case(tool) for tool in tools}
+    wanted = _snake_case(name[:200])
     if same := [tool for tool, plain in known.items() if plain == wanted]:
         return same
     found: list[str] = []
     found += [tool for tool in _ALIASES.get(wanted, ()) if tool in known]
-    found += [tool for tool in known if _plain(tool.rpartition(":")[2]) == wanted]
-    words = set(_meant(wanted))
+    found += [tool for tool in known if _snake_case(tool.rpartition(":")[2]) == wanted]
+    words = set(_canonical_words(wanted))
     found += sorted(
-        (tool for tool, plain in known.items() if len(words & set(_meant(plain))) == len(words)),
-        key=lambda tool: len(_meant(known[tool])),
+        (tool for tool, plain in known.items() if len(words & set(_canonical_words(plain))) == len(words)),
+        key=lambda tool: len(_canonical_words(known[tool])),
     )
-    shown = {plain: tool for tool, plain in known.items()}
-    found += [shown[plain] for plain in difflib.get_close_matches(wanted, shown, n=_MOST, cutoff=0.5)]
-    return list(dict.fromkeys(found))[:_MOST]
+    by_plain_name = {plain: tool for tool, plain in known.items()}
+    found += [
+        by_plain_name[plain]
+        for plain in difflib.get_close_matches(wanted, by_plain_name, n=_MAX_SUGGESTIONS, cutoff=0.5)
+    ]
+    return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
 
 
-def _plain(name: str) -> str:
-    """A name without what only tells how it is written: `TodoWrite`, `todo.write` and `todo-write` are one."""
+def _snake_case(name: str) -> str:
+    """Return a name in snake case, so that `TodoWrite`, `todo.write` and `todo-write` are equal."""
     return "_".join(word.lower() for word in _WORDS.findall(name.rpartition("__")[2]))
 
 
-def _meant(plain: str) -> list[str]:
-    return [_MEANT.get(word, word) for word in plain.split("_")]
+def _canonical_words(plain: str) -> list[str]:
+    return [_SYNONYMS.get(word, word) for word in plain.split("_")]

@@ -1,4 +1,4 @@
-"""Requests whose reply waits for something to happen: asked again after every change, until their deadline."""
+"""Requests whose reply waits for something to happen: checked again after every change, until their deadline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.channel import idempotency
-from tui_tasks.channel.pending_request import DEFECT, PendingRequest
+from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Microseconds until a wait is looked at again that could not be ended because the storage failed.
+# Microseconds until a wait that could not be ended because the storage failed is tried again.
 RETRY: Final = 500_000
 
 
 class Waiting(msgspec.Struct, eq=False):
-    """A request whose reply waits."""
+    """A request whose reply waits; after a storage error it is not tried before `not_before` (as `Session.passed`)."""
 
-    job: PendingRequest
+    pending: PendingRequest
     wait: Wait
     not_before: int = 0
 
@@ -40,34 +40,34 @@ class Waits:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def endless(self, passed: int) -> bool:
-        """Whether one of them has no deadline, and can be given up now."""
+    def can_give_up(self, passed: int) -> bool:
+        """Whether a wait without a deadline can be given up now."""
         return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
-        """Take more in."""
+        """Add waits."""
         self._waiting += waiting
 
     def due(self) -> int | None:
-        """When the first deadline is, as `Session.passed` tells it, or None."""
+        """Return the first deadline, as `Session.passed` counts, or None."""
         deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
         return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
 
     def settle(self, *, ending: bool) -> list[dict[str, Any]]:
-        """The replies of the waits that are over; with `ending` no more requests will come."""
+        """Return the replies of the waits that are over; `ending`: the input has ended."""
         replies = []
         for waiting in list(self._waiting):
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
-                self._session.add_messages(waiting.job, reply)
+                self._session.add_messages(waiting.pending, reply)
                 replies.append(reply)
         return replies
 
     def abandon(self, id: str | int | None) -> None:
-        """Give up the waits of a request whose asker has gone; nobody is answered."""
+        """Give up the waits of a request whose caller has gone, without a reply."""
         passed = self._session.passed()
-        for waiting in [waiting for waiting in self._waiting if waiting.job.id == id]:
+        for waiting in [waiting for waiting in self._waiting if waiting.pending.id == id]:
             self._waiting.remove(waiting)
             wait = waiting.wait
             wait.deadline = min(passed, wait.deadline or passed)
@@ -83,47 +83,47 @@ class Waits:
             return None
         except Exception:  # the others are still to be answered
             _log.exception("a wait failed")
-            return self._session.refused(waiting.job, Refusal(DEFECT))
+            return self._session.refused(waiting.pending, Refusal(DEFECT_MESSAGE))
 
     def _reply_or_refusal(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
-        job = waiting.job
+        pending = waiting.pending
         try:
             result = self._result(waiting, ending=ending)
         except StorageFailed:
             raise
         except Refusal as refusal:
-            self._forget(job)
-            return self._session.refused(job, refusal)
+            self._drop_key(pending)
+            return self._session.refused(pending, refusal)
         if result is None:
             return None
-        return self._session.served(job, result, journal.newest(self._session.store.db))
+        return self._session.served(pending, result, journal.newest(self._session.store.db))
 
-    def _forget(self, job: PendingRequest) -> None:
-        """A refusal is not stored (docs: protocol, section 2)."""
-        assert job.request is not None
-        if job.writes and job.request.idempotency_key is not None:
+    def _drop_key(self, pending: PendingRequest) -> None:
+        """Delete the idempotency key of a request: refusals are not stored (docs: protocol, section 2)."""
+        assert pending.request is not None
+        if pending.writes and pending.request.idempotency_key is not None:
             db = self._session.store.db
             with db.transaction(write=True):
-                idempotency.drop(db, job, self._session.speaker(job.request))
+                idempotency.drop(db, pending, self._session.speaker(pending.request))
 
     def _result(self, waiting: Waiting, *, ending: bool) -> Any:
-        """What came of the wait; None while it goes on."""
-        job, wait, session = waiting.job, waiting.wait, self._session
-        assert job.request is not None
-        agent = session.speaker(job.request)
+        """Return the result of the wait; None while it goes on."""
+        pending, wait, session = waiting.pending, waiting.wait, self._session
+        assert pending.request is not None
+        agent = session.speaker(pending.request)
         call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
         result = wait.check(call)
         is_over = wait.deadline <= call.passed if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
-        job.note = call.note
-        if result is not None and job.writes and job.request.idempotency_key is not None:
+        pending.note = call.note
+        if result is not None and pending.writes and pending.request.idempotency_key is not None:
             with session.store.transaction(call.now) as transaction:
-                idempotency.keep(session.store.db, job, agent, result, transaction.seq, transaction.passed)
+                idempotency.keep(session.store.db, pending, agent, result, transaction.seq, transaction.passed)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:
-        request = waiting.job.request
+        request = waiting.pending.request
         assert request is not None
         refused: Refusal
         with self._session.store.transaction(call.now) as transaction, transaction.change():
@@ -132,6 +132,6 @@ class Waits:
             try:
                 return waiting.wait.give_up(call)
             except Refusal as refusal:
-                # What giving up writes (a question is closed) stands, though the reply is a refusal.
+                # Raised after the commit, so that what giving up writes (it closes a question) is kept.
                 refused = refusal
         raise refused
