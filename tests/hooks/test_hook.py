@@ -197,7 +197,7 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
 
 def test_the_script_routes_a_hook_past_the_command_line(tmp_path: Path) -> None:
     """What `pip` installs; it must work from any folder, by a link, and say so where Python cannot be found."""
-    script = Path(__file__).parents[2] / "scripts" / "tui-tasks"
+    script = Path(__file__).parents[2] / "tui_tasks" / "cli" / "tui-tasks"
     home = tmp_path / "with a space"
     (home / "bin").mkdir(parents=True)
     (home / "pyvenv.cfg").touch()
