@@ -113,6 +113,17 @@ def test_for_a_person_the_entry_names_this_installation(folder: Path, program: s
 
 
 @pytest.mark.parametrize("program", HOOKED)
+def test_hooks_keep_the_database_that_they_name(folder: Path, program: str) -> None:
+    assert run(program, "--hooks-only", "--db", "own.db", "--project", "shop") == 0
+    written = all_files(folder)
+    assert str(folder / "own.db").encode() in written[PROGRAMS[program].project.hooks]
+    assert run(program, "--hooks-only") == 0
+    assert all_files(folder) == written
+    assert run(program, "--hooks-only", "--db", "another.db") == 0
+    assert b"own.db" not in (folder / PROGRAMS[program].project.hooks).read_bytes()
+
+
+@pytest.mark.parametrize("program", HOOKED)
 def test_hooks_stand_beside_those_that_are_there(folder: Path, program: str) -> None:
     file = folder / PROGRAMS[program].project.hooks
     if file.suffix == ".js":
@@ -182,12 +193,16 @@ def test_an_entry_that_runs_something_of_the_persons_own_is_left_alone(
 
 
 def test_the_entry_keeps_the_bounds_that_were_asked_for(folder: Path) -> None:
+    assert main(["--read-only", "--no-scheduler", "setup", "gemini"]) == 0
+    assert entry(folder, "gemini")["args"][-2:] == ["--read-only", "--no-scheduler"]
     assert run("claude") == 0
     assert entry(folder, "claude")["args"] == ["mcp", "--agent-only", "claude", "--tools", "tasklist,ask,claim"]
+    (folder / ".mcp.json").chmod(0o640)
     options = ("--read-only", "--no-scheduler", "--list-only", "sprint", "--agent-only", "bob", "--tools", "todo,ask")
     assert run("claude", *options) == 0
     bounds = ["--agent-only", "bob", "--list-only", "sprint", "--tools", "todo,ask", "--read-only", "--no-scheduler"]
     assert entry(folder, "claude")["args"] == ["mcp", *bounds]
+    assert (folder / ".mcp.json").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -55,17 +56,24 @@ def remove(file: File) -> bool:
     return bool(found)
 
 
-def commands(file: File) -> dict[str, str]:
-    """The command of each of our hooks in a file, by its event.
+def commands(file: File) -> dict[str, list[str]]:
+    """The words of the command of each of our hooks in a file, by its event.
 
     Raises:
         NotSetUp: the file is not as it should be.
     """
     held = _held(file)
     return {
-        event: jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command"))
+        event: _words(jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command")))
         for event, number, each in places(file)
     }
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote is not closed
+        return command.split()
 
 
 def _held(file: File) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -79,7 +78,7 @@ def _look(found: Installed, at: Target, folder: Path) -> None:
     missing = [event for event in entries.events(found.name) if event not in commands]
     if missing:
         found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again} --hooks")
-    for word in dict.fromkeys(shlex.split(command)[0] for command in commands.values()):
+    for word in dict.fromkeys(words[0] for words in commands.values()):
         found.problems += _unknown(word, f"{again} --hooks")
     if found.name == "codex":
         found.problems += _codex_trust(file)
@@ -92,9 +91,9 @@ def _unknown(word: str, again: str) -> Iterator[str]:
 
 def _old_plugin(file: File, again: str) -> Iterator[str]:
     text = file.before or ""
-    command = re.search(r"^const COMMAND = (\[.*\])$", text, re.MULTILINE)
+    command = plan.plugin_command(text)
     outbox = re.search(r"^const OUTBOX = (\".*\")$", text, re.MULTILINE)
-    if command and outbox and text == entries.opencode_plugin(json.loads(command[1]), json.loads(outbox[1])):
+    if command and outbox and text == entries.opencode_plugin(command, json.loads(outbox[1])):
         return
     yield f"{file.path} is too old, or was changed; {again} --hooks"
 

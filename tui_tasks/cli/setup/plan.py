@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tui_tasks.cli.setup import guidance, hooks_entry, server_entry
 from tui_tasks.cli.setup.files import File, NotSetUp, read
 from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, Target, target
 from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.hooks import entries
+
+# The options of `hook` that are written.
+_OF_HOOKS: Final = ("--db", "--project")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +50,10 @@ class Wish:
         """Where it is set up."""
         return target(PROGRAMS[self.name], self.folder, for_user=self.for_user)
 
-    def hook_command(self) -> list[str]:
-        """The command that the program's hooks run."""
-        named = [(name, self.options[name]) for name in ("--db", "--project") if name in self.options]
+    def hook_command(self, there: Sequence[str] = ()) -> list[str]:
+        """The command that the program's hooks run; what is not asked for anew is as in the command that is there."""
+        kept = {name: value for name, value in itertools.pairwise(there) if name in _OF_HOOKS}
+        named = [(name, value) for name, value in (kept | self.options).items() if name in _OF_HOOKS]
         return [*self.starter, "hook", self.name, *(word for pair in named for word in pair if word is not None)]
 
 
@@ -113,9 +122,11 @@ def setting_up(wish: Wish) -> Plan:
     if wish.hooks:
         file = plan.file(at.path(at.places.hooks), at.root)
         if file.path.suffix == ".js":
-            file.after = entries.opencode_plugin(wish.hook_command(), wish.outbox)
+            file.after = entries.opencode_plugin(wish.hook_command(plugin_command(file.before)), wish.outbox)
         else:
-            hooks_entry.put(file, entries.hook_settings(wish.name, wish.hook_command(), wish.wait))
+            there = next(iter(hooks_entry.commands(file).values()), [])
+            command = wish.hook_command(there)
+            hooks_entry.put(file, entries.hook_settings(wish.name, command, wish.wait))
         plan.told.append(("the hooks", file))
         _warn_of_others(plan, wish)
     return plan
@@ -188,6 +199,12 @@ def _has_server(name: str, wish: Wish) -> bool:
         return server_entry.find(read(at.path(at.places.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
         return False
+
+
+def plugin_command(text: str | None) -> list[str]:
+    """The command in a plugin for opencode; empty where there is none."""
+    found = re.search(r"^const COMMAND = (\[.*\])$", text or "", re.MULTILINE)
+    return list(json.loads(found[1])) if found else []
 
 
 def is_our_plugin(text: str | None) -> bool:
