@@ -74,6 +74,7 @@ class RowPainter(Generic[R]):
         self._draw = draw
         self._look_of = look_of
         self._drawn: list[DrawnRow] = []
+        self._has_drawn = False
         self._epoch = 0
         self._thumb = NO_THUMB
         self._is_empty = False
@@ -81,12 +82,12 @@ class RowPainter(Generic[R]):
 
     @property
     def has_drawn(self) -> bool:
-        """Whether anything is drawn."""
-        return bool(self._drawn)
+        """Whether what is on screen was drawn since it was forgotten; of no rows, too."""
+        return self._has_drawn
 
     def forget(self) -> None:
         """Drop what was drawn: size, theme or the height of rows changed."""
-        self._drawn = []
+        self._drawn, self._has_drawn = [], False
 
     def outdate(self) -> None:
         """Have every row drawn again: something that all of them show changed. Equal lines are not painted again."""
@@ -125,6 +126,7 @@ class RowPainter(Generic[R]):
         if bool(drawn_now) != bool(self._drawn) or is_empty != self._is_empty:
             whole.update(range(-(-size.height // self.row_height)))
         self._drawn, self._thumb, self._is_empty = drawn_now, now_thumb, is_empty
+        self._has_drawn = True
         tall = self.row_height
         return [*(Region(0, number * tall, size.width, tall) for number in sorted(whole)), *parts]
 

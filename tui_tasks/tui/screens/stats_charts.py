@@ -106,12 +106,12 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     return [*_beside([sparks[0]], [sparks[1]], half), *_beside(left, right, half)]
 
 
-def _spark(name: str, values: Sequence[int], told: str, ink: str, ascii_only: bool) -> Drawn:
-    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), ink), (f"  {told}", "bold")]
+def _spark(name: str, values: Sequence[int], told: str, style: str, ascii_only: bool) -> Drawn:
+    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {told}", "bold")]
 
 
-def _number(name: str, told: str, label: int = 21, ink: str = "") -> Drawn:
-    return [(f" {name:<{label}} ", "$muted"), (f"{told:>4}", ink or "bold")]
+def _number(name: str, told: str, label: int = 21, style: str = "") -> Drawn:
+    return [(f" {name:<{label}} ", "$muted"), (f"{told:>4}", style or "bold")]
 
 
 def _span(time: int | None) -> str:

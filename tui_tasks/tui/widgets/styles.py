@@ -15,13 +15,13 @@ from textual.strip import Strip
 from tui_tasks.text.safe import cell_len
 
 Part = tuple[str, str]
-"""Text that `format` has made safe, and its ink: "", "$state-done", "$muted", "$changed bold" ..."""
+"""Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$changed bold` ..."""
 
 
 class StyleCache:
     """Rich styles by their names in the theme, for one theme; `of` asks for the App's theme of the moment.
 
-    `true` are the filters that make colours true ones: each style goes through them once, and lines need not.
+    `true` are the filters that turn ANSI colours into true ones: each style goes through them once, so lines need not.
     """
 
     _made: dict[int, StyleCache] = {}
@@ -29,7 +29,7 @@ class StyleCache:
     def __init__(self, variables: dict[str, str], true: Sequence[ANSIToTruecolor] = ()) -> None:
         self._variables = variables
         self._true = true
-        self._known: dict[tuple[str, bool], Style] = {}
+        self._styles: dict[tuple[str, bool], Style] = {}
         self._strips: dict[tuple[str, str], Strip] = {}
         self.ground = Color.parse(variables["background"])
         self._ground = self._colors("$background", "bgcolor")
@@ -37,7 +37,7 @@ class StyleCache:
 
     @classmethod
     def of(cls, app: App[Any]) -> StyleCache:
-        """The inks of the theme that the App has now."""
+        """Return the styles of the theme that the App has now."""
         variables = app.theme_variables
         found = cls._made.get(id(variables))
         if found is None or found._variables is not variables:
@@ -47,18 +47,18 @@ class StyleCache:
         return found
 
     def style(self, name: str, *, cursor: bool = False) -> Style:
-        """The style of an ink; as on the line that the cursor is on."""
-        known = self._known.get((name, cursor))
-        if known is None:
-            known = self._known[name, cursor] = self._make(name, cursor)
-        return known
+        """Return the style of a name; with `cursor` as on the line that the cursor is on."""
+        found = self._styles.get((name, cursor))
+        if found is None:
+            found = self._styles[name, cursor] = self._make(name, cursor)
+        return found
 
     def strip(self, text: str, name: str = "") -> Strip:
-        """A line of one ink. It is the same object each time, for Textual keeps with it what it makes of it."""
-        known = self._strips.get((text, name))
-        if known is None:
-            known = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))
-        return known
+        """Return a line of one style, the same object each time: Textual caches what it renders of a strip."""
+        found = self._strips.get((text, name))
+        if found is None:
+            found = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))
+        return found
 
     def _make(self, name: str, cursor: bool) -> Style:
         style = self._cursor if cursor else self._ground
