@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -79,7 +80,8 @@ def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None
         assert [task["verified"] for task in plain] == ["unproven", "failed", "unproven", "unproven", None]
 
 
-def _read(texts: list[str]) -> list[dict[str, Any]]:
+def _read(found: Iterable[str]) -> list[dict[str, Any]]:
+    texts = list(found)
     assert all(texts)
     return list(json.loads(f"[{', '.join(texts)}]"))
 
@@ -90,9 +92,24 @@ def test_a_list_of_many_pages_is_written_whole_and_in_order(monkeypatch) -> None
         with Store(":memory:") as store:
             (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
             store.commit(*(AddTask(str(at), home.uid) for at in range(many)), actor="a", now=START)
-            texts = json_export.tasks(store.db, "list")
+            texts = list(json_export.tasks(store.db, "list"))
             assert len(texts) == (many + 2) // 3
             assert [task["name"] for task in _read(texts)] == [str(at) for at in range(many)]
+
+
+@pytest.mark.parametrize("with_checks", [False, True])
+def test_a_large_database_is_written_a_task_at_a_time(monkeypatch, with_checks, clock) -> None:
+    with Store(":memory:") as store:
+        if with_checks:
+            Checks(store, clock, NamedCheck("tests", "1", lists=("other",)))
+        (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
+        store.commit(*(AddTask(str(at), home.uid) for at in range(5)), actor="a", now=START)
+        together = list(json_export.tasks(store.db, "list", ["pending"]))
+        monkeypatch.setattr(json_export, "SHORT", 0)
+        alone = list(json_export.tasks(store.db, "list", ["pending"]))
+    assert len(together) == 1
+    assert len(alone) == 5
+    assert ", ".join(alone) == together[0]
 
 
 def test_a_list_is_found_as_on_the_channel_and_without_one_all_are_written() -> None:

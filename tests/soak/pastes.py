@@ -39,6 +39,8 @@ BEHIND = (
     f"{END}{KEYS}{BEGIN}{KEYS}",
 )
 MOST = 2_000
+AT_ONCE = 4
+"""So many payloads are pasted at each visit to a place: together they are less than a line of text takes."""
 
 
 @dataclass(frozen=True)
@@ -96,32 +98,33 @@ def newest(database: Path) -> int:
         return log_pages.edges(store.db)[1]
 
 
-def screen(folder: Path, number: int, places: Sequence[Place] = PLACES, size: tuple[int, int] = (120, 40)) -> int:
-    """Paste one payload everywhere; return into how many places."""
-    database = folder / f"pastes-{number}" / "tasks.db"
+def screen(folder: Path, numbers: Sequence[int], places: Sequence[Place] = PLACES) -> int:
+    """Paste a few payloads everywhere, one after the other; return how often."""
+    database = folder / f"pastes-{numbers[0]}" / "tasks.db"
     database.parent.mkdir()
     Jobs(Plan(database))
     before = newest(database)
-    walk = Walk(database, *size)
+    walk = Walk(database, 120, 40)
     try:
         for place in places:
-            walk.step(Step(f"1{place.keys}", place.shows))
-            walk.paste(f"{BEGIN}{pasted(number)}{END}")
-            assert walk.terminal.process.poll() is None, f"a paste ended the screen at {place}"
-            assert walk.terminal.shows(place.shows), (place, walk.terminal.screen.display)
-            assert newest(database) == before, f"a paste acted at {place}"
+            walk.terminal.type(f"1{place.keys}")
+            walk.step(Step("", place.shows))
+            walk.settle()
+            for number in numbers:
+                walk.paste(f"{BEGIN}{pasted(number)}{END}")
+                told = (place, number, [*PAYLOADS, "one of each kind"][number])
+                assert walk.terminal.process.poll() is None, ("a paste ended the screen", told)
+                assert walk.terminal.shows(place.shows), (told, walk.terminal.screen.display)
+                assert newest(database) == before, ("a paste acted", told)
             for _ in range(place.back):
                 walk.press(ESCAPE)
             walk.step(Step("", "[" if place.back else place.shows))
         walk.end()
         assert newest(database) == before
-    except AssertionError as error:
-        error.add_note(f"payload {number} ({[*PAYLOADS, 'one of each kind'][number]})")
-        raise
     finally:
         walk.terminal.close()
     shutil.rmtree(database.parent)
-    return len(places)
+    return len(places) * len(numbers)
 
 
 def through_tmux(folder: Path, numbers: Sequence[int]) -> int:
@@ -162,19 +165,20 @@ def through_tmux(folder: Path, numbers: Sequence[int]) -> int:
     return times
 
 
-def _everywhere(folder: Path, budget: Budget, number: int) -> int:
+def _everywhere(folder: Path, budget: Budget, numbers: Sequence[int]) -> int:
     if budget.is_over:
         return 0
-    places = screen(folder, number)
-    print(f"  payload {number}: {places} places", file=sys.stderr, flush=True)
-    return places
+    times = screen(folder, numbers)
+    print(f"  payloads {numbers[0]} to {numbers[-1]}: {times} times", file=sys.stderr, flush=True)
+    return times
 
 
 def soak(folder: Path, budget: Budget) -> str:
     if budget.share < 1:
-        payloads, places, by_tmux = 1, screen(folder, MIXED, PLACES[::4]), through_tmux(folder, [MIXED])
+        payloads, times, by_tmux = 1, screen(folder, [MIXED], PLACES[::4]), through_tmux(folder, [MIXED])
     else:
+        few = [range(len(PAYLOADS))[at : at + AT_ONCE] for at in range(0, len(PAYLOADS), AT_ONCE)]
         with ThreadPoolExecutor(TOGETHER) as pool:
-            done = [each for each in pool.map(partial(_everywhere, folder, budget), range(len(PAYLOADS))) if each]
-        payloads, places, by_tmux = len(done), sum(done), through_tmux(folder, range(len(PAYLOADS)))
-    return f"{payloads} payloads pasted {places:,} times, and {by_tmux} times by tmux: no action ran"
+            times = sum(pool.map(partial(_everywhere, folder, budget), few))
+        payloads, by_tmux = times // len(PLACES), through_tmux(folder, range(len(PAYLOADS)))
+    return f"{payloads} payloads pasted {times:,} times, and {by_tmux} times by tmux: no action ran"

@@ -200,6 +200,10 @@ class Walk:
         self.terminal.type("\x1b[27u" if key == ESCAPE else key)
         self._settle(painted)
 
+    def settle(self) -> None:
+        """Wait until nothing is painted any more."""
+        self._settle(len(self.terminal.raw))
+
     def _settle(self, painted: int) -> None:
         """Wait until something is painted, where anything is, and then nothing more."""
         length, since = painted, time.monotonic()

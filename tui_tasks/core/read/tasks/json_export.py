@@ -10,7 +10,7 @@ written a page at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from typing import Any, Final
 
 from tui_tasks.core.engine.database import Database
@@ -27,6 +27,7 @@ _NAMES: Final = (
 _JSON: Final = frozenset({"result", "metadata"})
 _ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids"})
 PAGE: Final = 500  # tasks: a text of so many fits into memory that has been used before
+SHORT: Final = 16 << 20  # bytes of a database of which any page can be held in memory
 
 
 def _member(name: str) -> str:
@@ -57,11 +58,11 @@ _LIST: Final = (
 )
 
 
-def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = ()) -> list[str]:
+def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = ()) -> Generator[str, None, None]:
     """The tasks of a list in order, or of all lists, as JSON objects with every field (docs: protocol, section 7).
 
     Each text holds up to `PAGE` of them with commas between, and none is empty. `statuses`: only these, where any are
-    named.
+    named. A read transaction lasts until the last is taken.
 
     Raises:
         NotFound: there is no such list.
@@ -74,19 +75,30 @@ def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = (
         homes: list[Any] = (db.sql(_LISTS) if handle is None else db.sql(_LIST, (handle,))).fetchall()
         if not homes and handle is not None:
             raise NotFound("list", handle)
-        return [text for (home,) in homes for text in pages(db, home, tuple(statuses))]
+        for (home,) in homes:
+            yield from pages(db, home, tuple(statuses))
 
 
-def _page(statuses: tuple[str, ...], members: str, more: str = "") -> str:
+def _may_be_long(db: Database) -> bool:
+    """Whether a page of tasks may be longer than what is held in memory."""
+    return bool(db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") > SHORT)
+
+
+def _page(statuses: tuple[str, ...], members: str, more: str = "", limit: int = -1) -> str:
     wanted = f"{_LIVE} AND task.status IN ({', '.join('?' * len(statuses))})" if statuses else _LIVE
     return (
         f"SELECT task.rank, json_object({members}) AS text{more} FROM task JOIN list ON list.id = task.list_id"
-        f" WHERE {wanted} AND task.rank > ? ORDER BY task.rank LIMIT {PAGE}"
+        f" WHERE {wanted} AND task.rank > ? ORDER BY task.rank LIMIT {limit}"
     )
 
 
 def _pages(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
-    query = f"SELECT group_concat(text, ', '), max(rank) FROM ({_page(statuses, f'{_MEMBERS}, {_NO_CHECKS}')})"
+    members = f"{_MEMBERS}, {_NO_CHECKS}"
+    if _may_be_long(db):
+        for _, text in db.sql(_page(statuses, members), (home, *statuses, "")):
+            yield text
+        return
+    query = f"SELECT group_concat(text, ', '), max(rank) FROM ({_page(statuses, members, limit=PAGE)})"
     rank = ""
     while rank is not None:
         text, rank = db.sql(query, (home, *statuses, rank)).fetchone()
@@ -101,7 +113,7 @@ def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> It
     from tui_tasks.text.json_text import shown
 
     known, of_list = checks.definitions(db), queries.list_by_id(db, home)
-    query = _page(statuses, _MEMBERS, ", task.uid, task.checks")
+    query = _page(statuses, _MEMBERS, ", task.uid, task.checks", 1 if _may_be_long(db) else PAGE)
     rank = ""
     while rows := db.sql(query, (home, *statuses, rank)).fetchall():
         rank = rows[-1][0]
