@@ -9,6 +9,7 @@ from tests.tui.plan import at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.test_agents import row_of
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import PauseAgent, ResumeAgent
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs import editor
@@ -252,3 +253,14 @@ async def test_U_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
         await settle(pilot, "U", "1")
         await settle(pilot, "y")
         await until(pilot, lambda: queries.task(app.link.db, plan[8]).name == "Backup restore drill")
+
+
+async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "paused" not in shown(app).splitlines()[1]
+        by_agent(plan, "human", PauseAgent("claude-1", "wait"))
+        await until(pilot, lambda: "– paused  #5" in shown(app).splitlines()[1])
+        by_agent(plan, "human", ResumeAgent("claude-1"))
+        await until(pilot, lambda: "◐ #5" in shown(app).splitlines()[1])

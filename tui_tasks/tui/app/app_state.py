@@ -9,7 +9,7 @@ from typing import Final
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import activity, checks, overview, sessions, views
+from tui_tasks.core.read import activity, checks, fleet, overview, sessions, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -33,6 +33,7 @@ class AppState:
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
     `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
+    `paused`, those that the human has paused;
     `unproven`, the uids of the tasks that were reported done and of which a check has failed;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
@@ -48,6 +49,7 @@ class AppState:
         self.asking: set[str] = set()
         self.held = 0
         self.stuck: dict[str, Stuck] = {}
+        self.paused: set[str] = set()
         self.unproven: list[str] = []
         self.active: TaskLine | None = None
         self.active_log: LogEntry | None = None
@@ -76,6 +78,8 @@ class AppState:
             self._read_asks()
         if changes.touches("stuck"):
             self._read_stuck()
+        if changes.touches("agent"):
+            self.paused = set(fleet.paused(self._db))
         if changes.touches("task", "check_run", "task_check"):
             self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         if changes.touches("job", "run"):
@@ -144,6 +148,7 @@ class AppState:
         self._read_active()
         self.held = held.count(self._db)
         self._read_stuck()
+        self.paused = set(fleet.paused(self._db))
         self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         self.next_job = overview.next_job(self._db)
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}

@@ -198,7 +198,11 @@ class NowLine(FrameLine):
             # A long list is gone through once the first screen is painted.
             self.app.call_after_refresh(self._number_it)
         old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
-        parts: list[Part] = [(f"{self._mark('in_progress')} ", "$state-in-progress")]
+        is_paused = task.who in context.state.paused
+        state = look("skipped" if is_paused else "in_progress")
+        parts: list[Part] = [(f"{state.mark(ascii_only=context.ascii_only)} ", state.color)]
+        if is_paused and step < 4:
+            parts.append(("paused  ", state.color))
         if step == 4:
             return [*parts, (f"#{number} {old}", "")]
         if step <= 1:
