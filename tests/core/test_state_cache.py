@@ -63,7 +63,7 @@ def test_a_request_alone_looks_nothing_up_that_has_not_changed(stores, monkeypat
 
 
 def test_what_was_known_does_not_grow_without_end(stores, monkeypatch):
-    monkeypatch.setattr(state_cache, "_MOST", 10)
+    monkeypatch.setattr(state_cache, "_MAX_LOOKUPS", 10)
     one, _ = stores
     for number in range(50):
         with one.transaction(START) as transaction:

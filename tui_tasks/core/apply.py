@@ -1,6 +1,6 @@
-"""The only writes to the state tables: make a row, or change some of its columns, and keep up what is derived.
+"""The only writes to the state tables: inserts a row or updates columns, and maintains the derived columns.
 
-`apply` is used alike when an operation is committed and when the journal is replayed, so both give the same tables.
+Commits and replay of the journal both use `apply`, so both give the same tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 @cache
 def _writers(entity: str) -> dict[str, Callable[[Any], Any]]:
-    """How the columns are written that are not bound as they are."""
+    """Return the conversions of the columns whose values are not bound unchanged."""
     fields = models.columns(models.STATE[entity])
     json: dict[str, Callable[[Any], Any]] = {
         name: _text for name, field in fields.items() if isinstance(field, models.JsonField)
@@ -56,8 +56,8 @@ def _count(status: str) -> Statement:
 
 
 _COUNTED = ("list_id", "status", "deleted")
-# Whether there are dependents, too: few tasks have any, and to recount none costs more than all the rest.
-_BEFORE = Statement(
+# Also selects whether the task has dependents: few have any, and recounting none costs more than everything else.
+_COUNTED_COLUMNS = Statement(
     TaskRow.select(
         TaskRow.list_id,
         TaskRow.status,
@@ -65,7 +65,7 @@ _BEFORE = Statement(
         fn.EXISTS(EdgeRow.select(SQL("1")).where(EdgeRow.on_uid == TaskRow.uid)),
     ).where(TaskRow.uid == slot("uid"))
 )
-_RULE = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
+_ONE_IN_PROGRESS = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
 _SET_SOLO = Statement(
     TaskRow.update({TaskRow.solo: slot("solo")}).where(
         TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
@@ -75,7 +75,7 @@ _SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow
 _DROP_CHECKS = Statement(TaskCheckRow.delete().where(TaskCheckRow.task_uid == slot("uid")))
 _DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
 _ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
-# What belongs to a task but stands in a table of its own: an entry about it changes the task as well.
+# Entities in tables of their own that belong to a task; an entry about one also changes the task.
 TOUCHING = frozenset({"log", "state"})
 _TOUCH = Statement(
     TaskRow.update(
@@ -84,7 +84,7 @@ _TOUCH = Statement(
 )
 
 
-def _still_holding() -> Any:
+def _unfinished_dependencies() -> Any:
     on = TaskRow.alias()
     home = ListRow.select(SQL("1")).where((ListRow.id == on.list_id) & (ListRow.deleted == SQL("0")))
     return (
@@ -94,13 +94,13 @@ def _still_holding() -> Any:
             (EdgeRow.task_uid == TaskRow.uid)
             & (on.deleted == 0)
             & on.status.not_in(sorted(vocab.RELEASING))
-            # A task whose list is deleted holds up nobody but its own list's, which come back with it.
+            # A task in a deleted list blocks only tasks of that list, which are restored together with it.
             & ((on.list_id == TaskRow.list_id) | fn.EXISTS(home))
         )
     )
 
 
-_WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _still_holding()}
+_WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _unfinished_dependencies()}
 _RECOUNT = Statement(TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
 _RECOUNT_DEPENDENTS = Statement(
     TaskRow.update(_WAITING_ON).where(
@@ -109,19 +109,19 @@ _RECOUNT_DEPENDENTS = Statement(
 )
 
 
-# The tasks of other lists that wait for one of a list, found from its tasks or from all dependencies there are.
-_ACROSS: Final = """
+# Selects the tasks of other lists that wait for a task of a list, starting from its tasks or from all dependencies.
+_OTHER_LISTS: Final = """
     JOIN task AS waits ON waits.uid = edge.task_uid AND waits.list_id <> ?1
     WHERE held.list_id = ?1 AND held.deleted = 0
 """
-_FROM_TASKS: Final = f"SELECT edge.task_uid FROM task AS held CROSS JOIN edge ON edge.on_uid = held.uid {_ACROSS}"
-_FROM_EDGES: Final = f"SELECT edge.task_uid FROM edge CROSS JOIN task AS held ON held.uid = edge.on_uid {_ACROSS}"
-# A list with more tasks than this is seldom waited for by as many.
+_FROM_TASKS: Final = f"SELECT edge.task_uid FROM task AS held CROSS JOIN edge ON edge.on_uid = held.uid {_OTHER_LISTS}"
+_FROM_EDGES: Final = f"SELECT edge.task_uid FROM edge CROSS JOIN task AS held ON held.uid = edge.on_uid {_OTHER_LISTS}"
+# For a list with more tasks than this, starting from the dependencies is usually faster.
 _MANY_TASKS: Final = 1_000
 
 
 def _recount_across(db: Database, list_uid: str) -> None:
-    """Recount what holds up the tasks of other lists, once a list was deleted or has come back."""
+    """Recount the dependencies of other lists' tasks after a list was deleted or restored."""
     home, total = db.sql(
         "SELECT id, pending + in_progress + done + failed + skipped + cancelled FROM list WHERE uid = ?", (list_uid,)
     ).fetchone()
@@ -131,14 +131,14 @@ def _recount_across(db: Database, list_uid: str) -> None:
 
 
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
-    """Make the row `uid` of `entity` from `new` (where `old` is None), or set its columns to `new`."""
+    """Insert the row `uid` of `entity` from `new` if `old` is None, otherwise set its columns to `new`."""
     if entity == "run" and apply_runs.apply_many(db, uid, new):
         return
     if entity == "list" and "ranks" in new:
         for task_uid, rank in new["ranks"].items():
             db.run(_SET_RANK, {"rank": rank, "uid": task_uid})
         return
-    # The driver looks for an adapter of each None and bool that is bound, which takes longer than writing it does.
+    # None is left to the column's default: the driver looks up an adapter for each bound None, which is slow.
     values = {name: value for name, value in new.items() if value is not None or old is not None}
     for name, write in _writers(entity).items():
         if (value := values.get(name)) is not None:
@@ -148,7 +148,7 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
     elif old is None:
         db.run(_insert(entity, tuple(values)), values)
     else:
-        _set(db, entity, uid, values)
+        _update_row(db, entity, uid, values)
         if entity == "list" and "one_in_progress" in new:
             db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
         if entity == "list" and "deleted" in new:
@@ -158,11 +158,11 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
 
 
 def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:
-    """Mark that a task was changed by an entry about something of its own (`TOUCHING`)."""
+    """Set a task's version, time and author of change after an entry about one of its `TOUCHING` entities."""
     db.run(_TOUCH, {"uid": uid, "version": version, "at": at, "actor": actor})
 
 
-def _set(db: Database, entity: str, uid: str, values: dict[str, Any]) -> None:
+def _update_row(db: Database, entity: str, uid: str, values: dict[str, Any]) -> None:
     statement = _update(entity, tuple(values))
     values["uid_"] = uid
     db.run(statement, values)
@@ -178,18 +178,18 @@ def _apply_task(
             _write_edges(db, uid, new["depends_on"])
         return
     counted = any(name in new for name in _COUNTED)
-    before = db.one(_BEFORE, uid=uid) if counted else None
+    before = db.one(_COUNTED_COLUMNS, uid=uid) if counted else None
     if "list_id" in new:
-        values["solo"] = db.one(_RULE, id=new["list_id"])[0]
-    _set(db, "task", uid, values)
+        values["solo"] = db.one(_ONE_IN_PROGRESS, id=new["list_id"])[0]
+    _update_row(db, "task", uid, values)
     if before is not None:
         *before, has_dependents = before
         after = [new.get(name, was) for name, was in zip(_COUNTED, before, strict=True)]
         _recount_lists(db, before, after)
-        if has_dependents and _holds(before) != _holds(after):
+        if has_dependents and _blocks_dependents(before) != _blocks_dependents(after):
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
     if old.get("status") == "done" and new.get("status", "done") != "done":
-        # What was proven of it was proven of another end.
+        # Checks prove one completion of the task; they do not count for the next.
         db.run(_DROP_CHECKS, {"uid": uid})
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})
@@ -198,7 +198,7 @@ def _apply_task(
         db.run(_RECOUNT, {"uid": uid})
 
 
-def _holds(row: Any) -> bool:
+def _blocks_dependents(row: Any) -> bool:
     return not row[2] and row[1] not in vocab.RELEASING
 
 

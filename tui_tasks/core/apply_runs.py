@@ -1,4 +1,4 @@
-"""What writing a run entails beyond its row: many at once, the job's last outcome, and old ones dropped."""
+"""The effects of writing runs beyond one row: many runs at once, the job's derived columns, deletion of old runs."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _DROP_RUN = Statement(RunRow.delete().where(RunRow.uid == slot("uid")))
 
 @cache
 def _count_active() -> Statement:
-    # Both conditions on the state, so that the index of the open runs serves.
+    # Both conditions are on the state, so that SQLite uses the index of open runs.
     states: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'waiting'"), SQL("'running'")])
     active = RunRow.select(fn.COUNT(RunRow.id)).where((RunRow.job_uid == JobRow.uid) & states)
     return Statement(JobRow.update({JobRow.active: active}).where(JobRow.uid == slot("job")))
 
 
 def nominal_uid(job_uid: str, scheduled_for: int) -> str:
-    """The uid of the first run for a nominal time: the same whoever decides it."""
+    """Return the uid of the first run for a nominal time, which is the same whichever scheduler decides it."""
     return str(uuid5(UUID(job_uid), str(scheduled_for)))
 
 
 def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
-    """Write an entry that stands for many runs of a job; return whether it is one.
+    """Write an entry that stands for many runs of a job; return whether it is such an entry.
 
-    With `times`: those were decided, and nothing runs. With `below`: older runs are no longer kept.
-    With `after`: times after that, which were not run, are decided anew, and those whose run has not begun.
+    `times`: insert these nominal times as decided and not run. `below`: delete the ended runs with a smaller id.
+    `after`: delete the decisions about later times that did not run, and the runs `unbegun`, to decide them anew.
     """
     if "times" in new:
         blank = {name: field.default for name, field in _COLUMNS.items()}
@@ -75,7 +75,7 @@ def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
 
 
 def follow(db: Database, uid: str, new: dict[str, Any]) -> None:
-    """Keep up what a job shows of its runs, after the row of one was written."""
+    """Update the columns of a job that derive from its runs, after a run's row was written."""
     job_uid = new["job_uid"] if "job_uid" in new else db.one(_JOB_OF, uid=uid)[0]
     if new.get("started_at") is not None:
         db.run(_SET_LAST_RUN, {"job": job_uid, "at": new["started_at"]})

@@ -1,4 +1,4 @@
-"""The one door to the state: `commit` runs operations, rows and journal entries together, in one transaction."""
+"""The store: every write runs as operations through `commit`, which writes rows and journal in one transaction."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from tui_tasks.core.vocab import SYSTEM
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
-# A long change keeps others from writing for so long at a time; who waits for the lock asks for it every 1 to 3 ms.
+# Seconds that a long change holds the write lock at a time, and seconds that it then leaves to other writers, which
+# ask for the lock every 1 to 3 ms.
 STEP_SECONDS: Final = 0.1
-_ROOM_SECONDS: Final = 0.003
+_YIELD_SECONDS: Final = 0.003
 
 
 def _text(value: Any) -> str | None:
@@ -40,31 +41,31 @@ def _text(value: Any) -> str | None:
 
 
 class HalfWritten(Exception):
-    """A change has failed after it had written something, in a transaction without savepoints: begin anew with them."""
+    """A change failed after a write, without savepoints: the transaction must be repeated with savepoints."""
 
 
 class Progress(Protocol):
-    """Who is told how far a commit has come, on the thread that makes it."""
+    """Receives the progress of a commit, in the thread that makes it."""
 
     def begin(self, transaction: Transaction) -> None:
-        """It waits for nobody any more."""
+        """The transaction has begun, after any wait for the write lock."""
 
     def step(self) -> None:
-        """One more operation is done."""
+        """One more operation has run."""
 
 
 class PartlyDone(Exception):
-    """A change has failed after some steps of it were committed, which are taken back; its cause says why.
+    """A change failed after some of its steps were committed; they are taken back. `__cause__` is the failure.
 
     Attributes:
-        at: the index of the request that failed, where the change is a batch.
+        at: the index of the failed request if the change is a batch.
     """
 
     at = 0
 
 
 class Reading:
-    """An open transaction as its requests read it."""
+    """An open transaction, as far as it is used to read."""
 
     def __init__(self, db: Database, known: StateCache) -> None:
         self.db = db
@@ -72,18 +73,19 @@ class Reading:
 
     @property
     def seq(self) -> int:
-        """The journal's newest entry."""
+        """The seq of the journal's newest entry."""
         return self.known.seq
 
 
 class Transaction(Reading):
-    """An open write transaction: `run` decides and applies operations, each entry behind the other.
+    """An open write transaction: `run` decides and applies operations and appends their journal entries.
 
-    Operations run within `change`, after `speak` has said whose they are.
+    Operations run within `change`, after `speak` has set their actor.
 
     Attributes:
-        entries: how many it has written.
-        is_partly_done: some steps of the change that is being made were committed.
+        entries: the number of entries written.
+        current: the seq of the first entry of the actor's part of the current change; None before there is one.
+        is_partly_done: whether steps of the current change were committed.
     """
 
     def __init__(
@@ -98,10 +100,15 @@ class Transaction(Reading):
         savepoints: bool = True,
         in_steps: bool = False,
     ) -> None:
-        """Begin to write at `now`; `uids` are those of new rows; `review` tells what the human has configured of it.
+        """Wrap the open write transaction of `db`.
 
-        Without `savepoints` a change costs a tenth less, and one that fails half written raises `HalfWritten`.
-        `in_steps`: see `pause`; then there are no savepoints.
+        Args:
+            now: the time of day, in microseconds since the epoch.
+            uids: yields the uids of new rows.
+            review: returns which lists hold new tasks for review, as the human has configured it.
+            savepoints: whether each change has a savepoint. Without one a change costs a tenth less, and one that fails
+                after a write raises `HalfWritten`.
+            in_steps: whether `pause` may commit; this excludes savepoints.
         """
         super().__init__(db, known)
         self.now = now
@@ -113,7 +120,7 @@ class Transaction(Reading):
         self.entries = 0
         self.is_partly_done = False
         self._record: StepRecord | None = None
-        self._held_since = time.monotonic()
+        self._locked_since = time.monotonic()
         self.actor = ""
         self.inside_run = False
         self._why: str | None = None
@@ -125,7 +132,7 @@ class Transaction(Reading):
 
     @property
     def passed(self) -> int:
-        """The database's own instant (`elapsed`), by which things end; `now` where nothing tells what has passed."""
+        """The database's instant in microseconds (`elapsed`), by which leases end; `now` without an `Elapsed`."""
         if self._elapsed is None:
             return self.now
         if self._passed is None:
@@ -133,60 +140,59 @@ class Transaction(Reading):
         return self._passed
 
     def change(self) -> ChangeScope:
-        """One request or batch: all of it is done or nothing, and one undo takes back what one agent did in it."""
+        """Return the scope of one request or batch: all or nothing is done, and one undo reverts one agent's part."""
         return ChangeScope(self)
 
     def speak(self, actor: str, why: Mapping[str, Any] | None = None, *, inside_run: bool = False) -> None:
-        """Begin a request of the change: who speaks, and the reasoning that goes into the journal.
+        """Begin a request of the change: set its actor, and the reasoning that goes into the journal.
 
-        `inside_run` says that the speaker was started by a run of a job (rule S1).
+        `inside_run`: whether the actor was started by a run of a job (rule S1).
         """
         self.actor, self._why, self.inside_run = actor, _text(why) if why else None, inside_run
         self._touched.clear()
         self.current = self._parts.get(actor)
 
     def run(self, operation: Operation) -> Any:
-        """Decide what an operation becomes, apply it, and return its result.
+        """Apply an operation by the rules of the state and return its result.
 
         Raises:
-            Refusal: the state forbids it; nothing of the change is written once `change` has ended.
+            Refusal: the state forbids it; leaving `change` with it rolls the change back.
         """
         return rules.RULES[type(operation)](self, operation)
 
     def pause(self) -> None:
-        """Let others write, where the change may be made in steps and has kept them waiting for long.
+        """Commit and let others write, if the change is made in steps and has held the lock for `STEP_SECONDS`.
 
-        Whatever was read before may have been changed by then. Where the change fails afterwards, what it has done is
-        taken back by an undo.
+        What was read before may be out of date afterwards. If the change fails later, an undo takes its steps back.
         """
-        if not self.in_steps or time.monotonic() - self._held_since < STEP_SECONDS:
+        if not self.in_steps or time.monotonic() - self._locked_since < STEP_SECONDS:
             return
         if self._parts:
             self._record = self._record or StepRecord(self.db)
             self._record.record(self._parts)
             self.is_partly_done = True
-        self.db.let_others_write(_ROOM_SECONDS)
+        self.db.let_others_write(_YIELD_SECONDS)
         self.known = still_known(self.db, self.known)
         self._touched.clear()
-        self._held_since = time.monotonic()
+        self._locked_since = time.monotonic()
 
     def forget_steps(self) -> None:
-        """Forget that the change is unfinished, in the transaction of its last step or of taking it back."""
+        """Delete the record of an unfinished change, in the transaction of its last step or of its undo."""
         if self._record is not None:
             self._record.forget()
 
     def release_steps(self) -> None:
-        """Remove the lock that the change was made under, once that transaction has ended."""
+        """Release the lock file of the change, after that transaction has ended."""
         if self._record is not None:
             self._record.release()
 
     @property
     def parts(self) -> list[tuple[str, int]]:
-        """Each agent's part of the change that is being made, by its first entry, the newest first."""
+        """The parts of the current change as (actor, seq of its first entry), newest first."""
         return sorted(self._parts.items(), key=lambda part: -part[1])
 
     def new_uid(self) -> str:
-        """An id for a new row."""
+        """Return a uid for a new row."""
         return next(self._uids)
 
     def emit(
@@ -199,9 +205,9 @@ class Transaction(Reading):
         new: dict[str, Any] | None = None,
         task: Task | None = None,
     ) -> None:
-        """Write a row and the journal entry that tells of it; `new` of None is an entry alone.
+        """Write a row and its journal entry; with `new` of None, only the entry.
 
-        `task` is the task that it is about, as it is afterwards.
+        `task` is the task that the entry is about, as it is afterwards.
         """
         if new is not None and entity in STATE:
             apply(self.db, entity, uid, old, new)
@@ -222,7 +228,7 @@ class Transaction(Reading):
             "change": self.current,
             "undoes": self.undoes,
             "old": _text(old),
-            # A task that was made is its columns, and twice as soon written.
+            # A new task is encoded as its struct, which has the same fields as its row and takes half the time.
             "new": _text(task if entity == "task" and old is None else new),
             "image": _text(self._image(task, entity, old)) if task else None,
             "why": self._why,
@@ -232,7 +238,7 @@ class Transaction(Reading):
         self.entries += 1
 
     def emit_by_system(self, kind: str, entity: str, uid: str, *, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """Write a row and an entry that nobody has asked for: a change of its own, that no undo takes back."""
+        """Write a row and an entry of the actor `system`, as a change of its own that no undo takes back."""
         speaker, parts = (self.actor, self._why, self.current, self.undoes), dict(self._parts)
         self.actor, self._why, self.current, self.undoes = SYSTEM, None, None, None
         self.emit(kind, entity, uid, old=old, new=new)
@@ -240,21 +246,21 @@ class Transaction(Reading):
         self._parts = parts
 
     def begin_change(self) -> tuple[int, bytes]:
-        """Begin a change; what is returned, `fail_change` goes back to."""
+        """Begin a change; return the newest seq and hash, to which `fail_change` returns."""
         self.current = self.undoes = None
         self.is_partly_done = False
         self._parts.clear()
         return self.known.seq, self.known.hash
 
     def fail_change(self, before: tuple[int, bytes]) -> None:
-        """Forget what a change has done to this transaction, once the database has."""
+        """Reset this object to the state before a change that the database has rolled back."""
         self.known = StateCache(self.db, *before)
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
         home = self.known.list_by_id(task.list_id)
         briefs = [check.brief() for check in self.known.checks_of(task, home)]
         if entity == "task" and old is None:
-            # Everything else is in the row itself: `journal.read_entry` puts it together.
+            # Everything else is in the row, from which `journal.read_entry` completes the image.
             return {"list": home.handle, "checks": briefs} if briefs else {"list": home.handle}
         image = full_task(task, home.handle, briefs)
         if not briefs:
@@ -267,7 +273,7 @@ class Transaction(Reading):
         return image
 
     def first_touch(self, uid: str) -> bool:
-        """Whether this request has not changed that task before: a request raises a version by one."""
+        """Whether this request changes the task for the first time; a request raises a task's version only once."""
         if uid in self._touched:
             return False
         self._touched.add(uid)
@@ -275,10 +281,10 @@ class Transaction(Reading):
 
 
 class ChangeScope:
-    """Holds one change of a transaction while a block runs: all of it is done or nothing.
+    """The context manager of one change of a transaction: all of it is done or nothing.
 
-    A savepoint lets SQLite keep each page as it was before, for every request. Nearly all that is refused is refused
-    before anything is written, so that it is cheaper to go without, and to do the whole transaction again where not.
+    A savepoint makes SQLite keep the previous version of each changed page. Nearly every refusal comes before anything
+    is written, so it is cheaper to do without and to repeat the whole transaction with savepoints in the other cases.
     """
 
     __slots__ = ("_before", "_changes", "_transaction")
@@ -310,43 +316,49 @@ class ChangeScope:
 
 
 class Store:
-    """A database of tasks, held by one thread."""
+    """A database of tasks, used by one thread.
+
+    Attributes:
+        elapsed: tells how much time has passed, for leases that a wrong clock must not end; None to use the clock.
+        review: returns which lists hold new tasks for review, in addition to the lists that the database marks so.
+    """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
-        """Open the database, making it at first use.
+        """Open the database; create it if the file does not exist.
 
         Raises:
-            DatabaseRefused: it cannot be used, and was left as it is.
+            DatabaseRefused: the file cannot be used; it was not changed.
         """
         self.db = migrations.opened(path, read_only=read_only)
         self.read_only = read_only
-        # What tells how much time has passed, where something is to end that a wrong clock must not end.
         self.elapsed: Elapsed | None = None
-        # Which lists hold what agents file, beside those of which the database itself says so.
         self.review: Callable[[], ReviewPolicy] = ReviewPolicy
         self._known: StateCache | None = None
         self._uids = new_uids()
 
     @property
     def path(self) -> str:
-        """The database's file."""
+        """The path of the database file."""
         return self.db.path
 
     @contextlib.contextmanager
     def transaction(self, now: int, *, savepoints: bool = True, in_steps: bool = False) -> Iterator[Transaction]:
-        """Hold one write transaction for any number of requests; durable when it ends. `savepoints`: see `Change`.
+        """Hold one write transaction for any number of requests; it is durable when the block ends.
 
-        `in_steps`: for one change that may be long, which others see being made while they write themselves.
+        Args:
+            now: the time of day, in microseconds since the epoch.
+            savepoints: whether each change has a savepoint (see `ChangeScope`).
+            in_steps: for one long change: commit in steps that others can see, and between which they can write.
 
         Raises:
             StorageFailed: nothing was written.
-            PartlyDone: some steps were, and were taken back.
+            PartlyDone: the change failed after some steps, which were taken back.
         """
-        self._take_back_interrupted(now)
+        self._undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
             with self.db.transaction(write=True):
-                # Taken out until it is committed: what fails leaves nothing behind that holds no more.
+                # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
                 before, self._known = self._known, None
                 known = still_known(self.db, before)
                 transaction = Transaction(
@@ -363,35 +375,37 @@ class Store:
                 yield transaction
                 transaction.forget_steps()
         except Exception:
-            # In another file the numbers of entries mean something else.
+            # If the file was replaced meanwhile, the same seq is another entry.
             if transaction is not None and transaction.is_partly_done and self.db.file == file:
-                self._take_back(transaction)
+                self._undo_steps(transaction)
             raise
         finally:
             if transaction is not None:
                 transaction.release_steps()
         self._known = transaction.known
 
-    def _take_back(self, failed: Transaction) -> None:
-        """Take back the steps of a change that has failed."""
+    def _undo_steps(self, failed: Transaction) -> None:
+        """Undo the committed steps of a failed change."""
         try:
             with self.db.transaction(write=True):
-                back = Transaction(self.db, still_known(self.db, None), self._uids, failed.now, in_steps=True)
+                undo_transaction = Transaction(
+                    self.db, still_known(self.db, None), self._uids, failed.now, in_steps=True
+                )
                 for actor, change in failed.parts:
-                    back.begin_change()
-                    back.speak(actor)
-                    back.run(Undo(change))
+                    undo_transaction.begin_change()
+                    undo_transaction.speak(actor)
+                    undo_transaction.run(Undo(change))
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
             _log.error("a change that has failed stands in part (undo takes it back): %s", error)
             with self.db.transaction(write=True):
                 failed.forget_steps()
 
-    def _take_back_interrupted(self, now: int) -> None:
-        """Take back the changes whose process was killed between two steps.
+    def _undo_interrupted_changes(self, now: int) -> None:
+        """Undo the changes of processes that were killed between two steps.
 
         Raises:
-            StorageFailed: they could not be.
+            StorageFailed: the database cannot be read or written.
         """
         if self._known is not None and not self._known.may_be_unfinished:
             return
@@ -403,30 +417,30 @@ class Store:
             if lock is None:
                 continue
             try:
-                self._take_back_recorded(each, now)
+                self._undo_interrupted_change(each, now)
             finally:
                 lock.release()
         self._known.may_be_unfinished = bool(found)
 
-    def _take_back_recorded(self, interrupted: UnfinishedChange, now: int) -> None:
+    def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
         _log.warning("change %s of %s was interrupted: it is taken back", interrupted.change, interrupted.actor)
-        back: Transaction | None = None
+        undo_transaction: Transaction | None = None
         try:
             with self.db.transaction(write=True):
                 if interrupted not in unfinished.recorded(self.db):
                     return
-                back = Transaction(self.db, still_known(self.db, None), self._uids, now, in_steps=True)
-                back.speak(interrupted.actor)
-                back.run(Undo(interrupted.change))
-                back.forget_steps()
+                undo_transaction = Transaction(self.db, still_known(self.db, None), self._uids, now, in_steps=True)
+                undo_transaction.speak(interrupted.actor)
+                undo_transaction.run(Undo(interrupted.change))
+                undo_transaction.forget_steps()
                 unfinished.forget(self.db, interrupted)
         except (Refusal, HalfWritten) as error:
             _log.error("change %s stands in part (undo takes it back): %s", interrupted.change, error)
             with self.db.transaction(write=True):
                 unfinished.forget(self.db, interrupted)
         finally:
-            if back is not None:
-                back.release_steps()
+            if undo_transaction is not None:
+                undo_transaction.release_steps()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -440,9 +454,9 @@ class Store:
             yield Reading(self.db, self._known)
 
     def next_lapse(self) -> int | None:
-        """The database's own instant (`elapsed`) at which the first standing lease is over.
+        """Return the database's instant (`elapsed`) at which the first lease ends; None without leases.
 
-        What others wrote since it was looked up counts after `look_again`.
+        The value is cached: writes of other processes count after `look_again`.
 
         Raises:
             StorageFailed: the database cannot be read.
@@ -453,7 +467,7 @@ class Store:
         return self._known.next_lapse()
 
     def look_again(self) -> None:
-        """Look everything up anew: others have written."""
+        """Discard the cached lookups, after other processes have written."""
         self._known = None
 
     def commit(self, *operations: Operation, actor: str, now: int, why: Mapping[str, Any] | None = None) -> list[Any]:
@@ -472,23 +486,23 @@ class Store:
         why: Mapping[str, Any] | None = None,
         *,
         in_steps: bool = False,
-        told: Progress | None = None,
+        progress: Progress | None = None,
     ) -> list[Any]:
-        """The same, in steps where there are so many that others would wait (see `transaction`).
+        """Run operations as `commit` does; with `in_steps`, in several transactions (see `transaction`).
 
         Raises:
-            Refusal: nothing was written, or what was is taken back.
+            Refusal: nothing was written, or the written steps were taken back.
         """
         results = []
         with self.transaction(now, in_steps=in_steps) as transaction:
-            if told is not None:
-                told.begin(transaction)
+            if progress is not None:
+                progress.begin(transaction)
             transaction.speak(actor, why)
             for operation in operations:
                 transaction.pause()
                 results.append(transaction.run(operation))
-                if told is not None:
-                    told.step()
+                if progress is not None:
+                    progress.step()
         return results
 
     def close(self) -> None:
@@ -503,7 +517,7 @@ class Store:
 
 
 def replay(source: Database, target: Database) -> None:
-    """Apply every entry of one database's journal to another that has had none: it gives the same tables."""
+    """Apply every journal entry of one database to an empty one, which gives the same tables."""
     with target.transaction(write=True):
         begin = compaction.restore_base(source, target)
         for entry in journal.all_entries(source, begin):

@@ -213,7 +213,7 @@ class DatabaseLink:
         now, writing = self.clock(), Writing(len(operations))
 
         def work(store: Store) -> list[Any]:
-            return store.commit_each(operations, HUMAN, now, why, in_steps=True, told=writing)
+            return store.commit_each(operations, HUMAN, now, why, in_steps=True, progress=writing)
 
         results: list[Any] = await self._write(work, writing)
         self.catch_up()
