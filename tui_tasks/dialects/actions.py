@@ -1,6 +1,6 @@
-"""Tools with an `action`: several things to do under one name, each with arguments of its own.
+"""Tools with an `action` argument: several actions under one name, each with its own arguments.
 
-What such a tool takes, and what an agent reads of it, is put together from its actions.
+The arguments and the description of such a tool are composed from those of its actions.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Actions:
     def action(
         self, name: str, arguments: type[A], *, writes: bool = False, subject: str | None = None
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
-        """Declare an action; its docstring becomes part of the tool's description.
+        """Return a decorator that declares an action; its docstring becomes part of the tool's description.
 
-        `subject` is the name of the argument that holds the uid of the one task that the action changes.
+        `subject` is the name of the argument with the uid of the one task that the action changes.
         """
         fields = msgspec.structs.fields(arguments)
 
@@ -58,7 +58,7 @@ class Actions:
     def make_tool(
         self, table: Table, name: str, description: str, *, refusal: Callable[[Refusal], Any] | None = None
     ) -> None:
-        """Put the tool into a table. Its description ends with a paragraph for each action."""
+        """Add the tool to a table. Its description ends with a paragraph for each action."""
 
         def handle(call: Call, given: Any) -> Any:
             return self._actions[given.action].handler(call, self._narrowed(given))
@@ -80,10 +80,10 @@ class Actions:
         return getattr(given, subject) if subject else None
 
     def _narrowed(self, given: Any) -> Arguments:
-        """The arguments of the action that was asked for.
+        """Return the arguments of the requested action.
 
         Raises:
-            InvalidArgument: one belongs to another action, or one that is needed is missing.
+            InvalidArgument: an argument belongs to another action, or a required one is missing.
         """
         action = self._actions[given.action]
         names = (name for name in given.__struct_fields__ if name != "action")
@@ -99,7 +99,7 @@ class Actions:
         return action.arguments(**held)
 
     def _all_arguments(self, name: str) -> type[Arguments]:
-        """One struct of what all actions take; only `action` is required, and what it takes is checked later."""
+        """Return a struct of all actions' arguments; only `action` is required, the rest is checked per action."""
         kinds: dict[str, Any] = {}
         for of in self._actions.values():
             for field in msgspec.structs.fields(of.arguments):
@@ -113,13 +113,13 @@ class Actions:
 
 
 def _required(kind: Any) -> Any:
-    """A type without the None that makes it optional."""
+    """Return a type without the None that makes it optional."""
     parts = [part for part in get_args(kind) if part is not type(None)]
     return parts[0] if type(None) in get_args(kind) else kind
 
 
 def _signature(name: str, action: _Action) -> str:
-    """An action with the names of what it takes; what may be left out stands in brackets."""
+    """Return an action's signature; optional arguments are in brackets."""
     optional = [field for field in action.arguments.__struct_fields__ if field not in action.needs]
     taken = [*action.needs, *([f"[{', '.join(optional)}]"] if optional else [])]
     return f"{name}({', '.join(taken)})"

@@ -1,4 +1,4 @@
-"""Who works, as `control:agents` and `tui-tasks agents --json` tell it (docs: protocol, section 10)."""
+"""The agents as JSON for `control:agents` and `tui-tasks agents --json` (docs: protocol, section 10)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DAY: Final = 24 * 3600 * 1_000_000
 
 
 def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
-    """The agents of this database, oldest first; without `everyone` those that ended over a day ago are left out."""
+    """Return the agents, oldest first; without `everyone`, those that ended over a day ago are left out."""
     since = 0 if everyone else now - DAY
     of_sessions = sessions.everyone(db, since)
     known = {seen.session.uid for seen in of_sessions}
@@ -53,7 +53,7 @@ def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
 
 
 def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
-    """The agents of our own channel: when each began, when it ended, and what is told of it."""
+    """Yield the agents of the JSON channel: the instants when each began and ended, and its JSON."""
     said = {name: at for name, _, at in overview.speakers(db)}
     there: dict[str, list[Connection]] = {}
     for connection in connections.everyone(db):

@@ -1,4 +1,4 @@
-"""What the dialects stand on: the tool table, the call a tool is given, and the words for the statuses."""
+"""The base of the dialects: the tool table, the call that a tool receives, and the words for the statuses."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ A = TypeVar("A", bound=Arguments)
 
 
 class Listener(Protocol):
-    """Where a subscription begins and ends."""
+    """The subscription of a channel, as tools start and end it."""
 
     def begin(self, since: int | None, agent: str) -> int:
-        """Send `agent` events after `since`, or from now on; return where they start."""
+        """Start sending `agent` the events after `since`, by default after the newest; return where they start."""
 
     def end(self) -> None:
-        """Send no more events."""
+        """Stop sending events."""
 
 
 class Channel(Protocol):
-    """What a tool may ask of the conversation it is called in."""
+    """What a tool can use of the session in which it is called."""
 
     @property
     def table(self) -> Table:
-        """The tools that are served."""
+        """The served tools."""
 
     @property
     def identity(self) -> Identity:
-        """Who speaks, by default."""
+        """The default agent and list, and the restrictions of the channel."""
 
     @property
     def subscription(self) -> Listener:
-        """Its events."""
+        """The channel's subscription."""
 
     def passed(self) -> int:
-        """The database's own instant (`elapsed`)."""
+        """Return the database's instant in microseconds (`elapsed`)."""
 
 
 class Call(msgspec.Struct):
-    """One request, as a tool sees it: who speaks, on which list, and the state to read and write."""
+    """One request as a tool receives it: its agent, its list, and the state to read and write."""
 
     db: Database
     now: int
@@ -60,19 +60,19 @@ class Call(msgspec.Struct):
     channel: Channel
     bound_list: str | None = None
     transaction: Transaction | None = None
-    # What this request, when it first came, waits for.
+    # For a repeated request under an idempotency key: the uid of what the first one waits for.
     resumes: str | None = None
-    # What the reply says beside a result whose form is fixed: why there is nothing, why something failed.
+    # Text for the reply beside a result of fixed form: why it is empty, or why something failed.
     note: str | None = None
 
     @property
     def passed(self) -> int:
-        """The database's own instant (`elapsed`), by which things end."""
+        """The database's instant in microseconds (`elapsed`), by which leases and waits end."""
         return self.transaction.passed if self.transaction is not None else self.channel.passed()
 
     @property
     def only_list(self) -> TaskList | None:
-        """The list that the channel is kept to (`--list-only`); None where there is no such, or it is not made yet."""
+        """The list to which the channel is restricted (`--list-only`); None if there is none or it does not exist."""
         identity = self.channel.identity
         if not identity.list_only or identity.list is None:
             return None
@@ -82,7 +82,7 @@ class Call(msgspec.Struct):
         return self.transaction.known.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
 
     def run(self, operation: Operation) -> Any:
-        """Write: run an operation within the transaction of the request.
+        """Run an operation within the transaction of the request.
 
         Raises:
             Refusal: the state forbids it.
@@ -91,7 +91,7 @@ class Call(msgspec.Struct):
         return self.transaction.run(operation)
 
     def home(self, dialect: str) -> TaskList | None:
-        """The list that a dialect works on, None where a named one has not been made yet.
+        """Return the list that a dialect works on; None if it does not exist yet.
 
         See docs: protocol, section 5.
         """
@@ -99,11 +99,11 @@ class Call(msgspec.Struct):
 
     @property
     def project(self) -> str | None:
-        """The project of the channel, None for one outside any."""
+        """The project of the channel; None outside any project."""
         return self.channel.identity.project
 
     def made_home(self, dialect: str) -> TaskList:
-        """The list that a dialect works on, made at first use."""
+        """Return the list that a dialect works on; create it at first use."""
         found = self.home(dialect)
         if found is not None:
             return found
@@ -112,11 +112,11 @@ class Call(msgspec.Struct):
         return cast(TaskList, self.run(EnsureList(own_list(dialect, self.project), dialect, self.project)))
 
     def handle(self, task: Task) -> str:
-        """What names a task's list on the channel."""
+        """Return the handle of a task's list, which names it on the channel."""
         return self._list_of(task).handle
 
     def full(self, task: Task) -> dict[str, Any]:
-        """A task with every field (docs: protocol, section 7)."""
+        """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
         return full_task(task, home.handle, checks.told_of(self.db, task, home))
 
@@ -127,24 +127,24 @@ class Call(msgspec.Struct):
 
 
 class Wait(msgspec.Struct):
-    """What a tool returns that waits: the reply is made later.
+    """Returned by a tool whose reply comes later.
 
-    `check` is asked again after every change; it returns the result, or None to go on waiting. At `deadline`
-    (as `Call.passed`; None: never) `give_up` is run, which returns the result or raises the refusal. At the end of
-    input one without a deadline gives up at once.
+    `check` is called again after every change; it returns the result, or None to go on waiting. At `deadline` (as
+    `Call.passed`; None: never) `give_up` is called, which returns the result or raises the refusal. At the end of the
+    input, a wait without a deadline gives up at once.
     """
 
     check: Callable[[Call], Any]
     give_up: Callable[[Call], Any]
     deadline: int | None
-    # What is waited for: the same request, sent again under its key, is called with it as `Call.resumes`.
+    # The uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
     subject: str | None = None
-    # What is done in place of `give_up` where the asker has gone.
+    # Called in place of `give_up` if the caller has gone.
     abandon: Callable[[Call], Any] | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool: what it is called, what it takes, and what it does."""
+    """One tool: its name, its arguments, its handler, and how it is served."""
 
     name: str
     description: str
@@ -152,12 +152,12 @@ class Tool(msgspec.Struct, frozen=True):
     handler: Callable[[Call, Any], Any]
     # Whether a call with these arguments writes.
     writes: Callable[[Any], bool]
-    # The argument that names the one task the call changes, None where it does not change exactly one.
+    # Returns the uid of the task that a call changes; None if it does not change exactly one.
     subject: Callable[[Any], str | None]
-    # Whether there are calls that write, and such that change exactly one named task.
+    # Whether some calls write, and whether some change exactly one named task.
     ever_writes: bool = False
     ever_names_task: bool = False
-    # Whether its reply waits for something to happen.
+    # Whether its reply can wait for something to happen.
     waits: bool = False
     # The dialect's own form of a refusal (docs: protocol, section 3).
     refusal: Callable[[Refusal], Any] | None = None
@@ -165,28 +165,28 @@ class Tool(msgspec.Struct, frozen=True):
     human: bool = False
     # Whether a paused agent may call it.
     while_paused: bool = False
-    # The other tool, and the action of it, that does the same.
+    # The tool and action that do the same.
     same_as: tuple[str, str] | None = None
-    # Whether a call with these arguments may write so much that it is done in steps, between which others write.
+    # Whether a call with these arguments is written in steps, because it may be long and others must be able to write.
     in_steps: Callable[[Any], bool] = lambda _: False
-    # What its arguments are called, and those of them that name a task.
+    # The names of its arguments, and of those that name a task.
     argument_names: frozenset[str] = frozenset()
     task_arguments: tuple[str, ...] = ()
 
 
 class Table:
-    """Tools by their names."""
+    """The tools by name."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
 
     @property
     def tools(self) -> dict[str, Tool]:
-        """All of them."""
+        """All tools by name."""
         return self._tools
 
     def find(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name, or None."""
         return self.tools.get(name)
 
     def tool(
@@ -203,9 +203,9 @@ class Table:
         in_steps: bool | Callable[[A], bool] = False,
         same_as: tuple[str, str] | None = None,
     ) -> Callable[[Callable[[Call, A], Any]], Callable[[Call, A], Any]]:
-        """Declare a tool; its docstring is the description that agents read.
+        """Return a decorator that declares a tool; the handler's docstring is the description that agents read.
 
-        `subject` is the name of the argument that holds the uid of the one task that the call changes.
+        `subject` is the name of the argument with the uid of the one task that a call changes.
         """
 
         def register(handler: Callable[[Call, A], Any]) -> Callable[[Call, A], Any]:
@@ -241,7 +241,7 @@ def _subject(subject: str | Callable[[Any], str | None] | None) -> Callable[[Any
 
 
 def docstring(handler: Callable[..., Any]) -> str:
-    """What a handler says of itself. `python -OO` drops docstrings, and agents need them: the source has it still."""
+    """Return a handler's docstring, under `python -OO` from the source: agents need it as the tool's description."""
     if handler.__doc__ is not None or sys.flags.optimize < 2:
         return handler.__doc__ or ""
     import ast
@@ -253,7 +253,7 @@ def docstring(handler: Callable[..., Any]) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """A docstring as running text: one line a paragraph."""
+    """Return a docstring with one line for each paragraph."""
     paragraphs = text.strip().split("\n\n")
     return "\n".join(" ".join(line.strip() for line in paragraph.splitlines()) for paragraph in paragraphs)
 
@@ -270,22 +270,22 @@ class Words:
                 self._meant[word] = status
 
     def show(self, status: str) -> str:
-        """The word for a status."""
+        """Return the word for a status."""
         return self.shown[status]
 
     def meant(self, word: str, current: str | None = None) -> str:
-        """The status that a word means; writing back the word just shown changes nothing."""
+        """Return the status that a word means; if the word already stands for `current`, return that."""
         if current is not None and self.shown[current] == word:
             return current
         return self._meant[word]
 
     def statuses(self, word: str) -> list[str]:
-        """Every status that is shown as that word."""
+        """Return every status that is shown as that word."""
         return [status for status, shown in self.shown.items() if shown == word]
 
 
 def one_of(argument: str, given: Mapping[str, Any]) -> None:
-    """Refuse a call that gives none of the arguments of which it needs at least one.
+    """Refuse a call with none of the arguments of which at least one is needed.
 
     Raises:
         InvalidArgument: all of them are absent.

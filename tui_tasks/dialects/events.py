@@ -13,7 +13,7 @@ from tui_tasks.core.read import checks, messages
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.job_shapes import event_body
 
-# Instants within a row: shown as text.
+# The columns with instants, which are shown as text.
 _INSTANTS = frozenset(
     {
         "at",
@@ -53,13 +53,13 @@ _RUNS = frozenset({"check_run", "task_check"})
 _OF_CHECKS = _RUNS | {"check", "check_definition"}
 
 
-# A page of events ends with the one that makes it this long; what was meant to be one line stays one.
+# The bytes after which a page of events ends.
 PAGE_BYTES: Final = 2 * 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
 
-# An event that a subscriber hears by another name than the journal has for it.
+# Entry kinds that are sent to subscribers under another event name.
 HEARD_AS: Final = {"message.sent": "message"}
 
 
@@ -84,7 +84,7 @@ def page(
 
 
 def event(db: Database, entry: Entry) -> dict[str, Any]:
-    """An entry as the event that tells of it."""
+    """Return an entry as its event."""
     told: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
     if entry.task is not None:
         told["task"] = task = journal.event_task(db, entry)
@@ -93,7 +93,7 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     if entry.kind == "task.declined" and entry.new is not None:
         told["reason"] = entry.new["decline_reason"]
     if entry.entity == "message":
-        # As messages were kept before their delivery was.
+        # The form of messages in version 1, which had no delivery.
         told |= entry.new or {}
     elif entry.entity == "human_message":
         told |= _message(db, entry)
@@ -145,6 +145,6 @@ def _shown_changes(entry: Entry) -> dict[str, list[Any]]:
     return {
         name: [_shown_value(name, value) for value in pair]
         for name, pair in entry.changes.items()
-        # What a run gave can be long, and is told once already.
+        # A run's result can be long and is already part of the event.
         if name not in _HIDDEN and (entry.entity, name) != ("run", "result")
     }

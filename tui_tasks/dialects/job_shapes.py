@@ -1,4 +1,4 @@
-"""Jobs and runs as the channel shows them (docs: protocol, section 6, `scheduler`), in replies and in events."""
+"""Jobs and runs as JSON in replies and events (docs: protocol, section 6, `scheduler`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "tim
 
 
 def told(instant: int | None, zone: str) -> str | None:
-    """An instant as ISO 8601 with the offset that holds in the job's zone, to the millisecond; None as None."""
+    """Return an instant as ISO 8601 with the offset of the time zone, to the millisecond; None for None."""
     if instant is None:
         return None
     precision = "milliseconds" if instant % 1_000_000 else "seconds"
@@ -35,7 +35,7 @@ def told(instant: int | None, zone: str) -> str | None:
 
 
 def shown_job(job: Job) -> dict[str, Any]:
-    """A job as it reads, and its settings where some are not at their default."""
+    """Return a job as JSON, with its settings if some differ from the defaults."""
     zone = job.timezone
     shown: dict[str, Any] = {
         "uuid": job.uid,
@@ -63,7 +63,7 @@ def shown_job(job: Job) -> dict[str, Any]:
 
 
 def shown_run(run: Run, zone: str) -> dict[str, Any]:
-    """A run, or a due time that was not run, as it reads."""
+    """Return a run, or a due time that was not run, as JSON."""
     return {
         "run_id": run.uid,
         "uuid": run.job_uid,
@@ -80,7 +80,7 @@ def shown_run(run: Run, zone: str) -> dict[str, Any]:
 
 
 def event_body(db: Database, entry: Entry) -> dict[str, Any]:
-    """What the event of an entry about a job or a run tells (docs: protocol, section 7)."""
+    """Return the fields of the event of an entry about a job or a run (docs: protocol, section 7)."""
     new = entry.new or {}
     if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
         return {"job": _many(db, entry.uid, new)}
@@ -100,7 +100,7 @@ def event_body(db: Database, entry: Entry) -> dict[str, Any]:
 
 
 def _many(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
-    """Due times that were not run, or runs that are no longer kept."""
+    """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
     job = queries_jobs.any_job(db, job_uid)
     assert job is not None
     shown: dict[str, Any] = {"uuid": job_uid, "name": job.name}
@@ -112,7 +112,7 @@ def _many(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
-    """What an entry says of a run; what never changes of it is looked up."""
+    """Return the JSON of an entry about a run; the run's constant fields come from the database."""
     job_uid = new.get("job_uid")
     run = queries_jobs.any_run(db, run_uid)
     if job_uid is None and run is not None:
@@ -125,7 +125,7 @@ def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _requested(db: Database, run_uid: str) -> dict[str, Any]:
-    """All that whoever is to do the run needs (docs: scheduling, "Who executes")."""
+    """Return everything that an agent needs to execute a requested run (docs: scheduling, "Who executes")."""
     run = queries_jobs.any_run(db, run_uid)
     job = queries_jobs.any_job(db, run.job_uid) if run else None
     if run is None or job is None:

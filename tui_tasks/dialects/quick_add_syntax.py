@@ -1,4 +1,4 @@
-"""The words of a quick add: `Rotate API keys #infra !high @claude-2 after #5 due:fri`. Pure."""
+"""The syntax of quick add: `Rotate API keys #infra !high @claude-2 after #5 due:fri`. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 
 _AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
 _WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
-# What begins an item of a list in notes: "- ", "* ", "3. ", "- [ ] ".
+# The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SIGNS: Final = "#!@"
-# Tags and names mean the same at any time.
+# The time does not matter for tags and names.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
 """What quick add takes beside a title, for hints."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A task as it was typed. `after` are numbers in the list; `problem` is what in it means nothing, for people.
+    """A task as it was typed.
 
-    `fields` are values of `task_fields.FIELDS`, None where one is to have none.
+    after: the numbers, in the list, of the tasks that come first.
+    fields: values of `task_fields.FIELDS`; None to clear a field.
+    problem: a message for the human about a part that has no meaning; "" if there is none.
     """
 
     name: str = ""
@@ -83,12 +85,12 @@ def _names_field(word: str) -> bool:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text that say something, without the spaces around them."""
+    """Return the lines of a text that are not blank, stripped."""
     return [line for each in text.splitlines() if (line := each.strip())]
 
 
 def items_of(text: str) -> list[str]:
-    """The same, for a task each, without the bullets or numbers of a list."""
+    """Return the lines of a text that are not blank, without bullets or numbers, for one task each."""
     return [item for line in lines_of(text) if (item := _BULLET.sub("", line))]
 
 
@@ -100,7 +102,7 @@ def _priority(word: str) -> int | None:
 
 
 def can_write(sign: str, name: str) -> bool:
-    """Whether a tag or an agent's name can be written in one line so that it is read again."""
+    """Whether `parse` reads a tag or an agent's name back as it is written."""
     draft = parse(_written(sign, name), _ANY_TIME)
     return (draft.tags if sign == "#" else (draft.agent,)) == (name,)
 
@@ -111,7 +113,7 @@ def _written(sign: str, name: str) -> str:
 
 
 def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple[int, ...]) -> str:
-    """Write what dialects know of a task as `parse` reads it: `#infra !high @claude-2 after #5`."""
+    """Return fields of a task in the syntax that `parse` reads: `#infra !high @claude-2 after #5`."""
     parts = [_written("#", tag) for tag in tags]
     if priority != vocab.MEDIUM:
         parts.append(f"!{vocab.priority_word(priority)}")

@@ -1,4 +1,4 @@
-"""`--tools`: the tools that a channel serves, by dialects and by single names."""
+"""The option `--tools`: selects the tools that a channel serves, by dialect or by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.table import TABLE
 
-# Words that stand for several tools; a name that ends with a colon stands for all that begin so.
+# Words that select several tools; a value that ends with a colon is a prefix of tool names.
 GROUPS: Final = {
     "tasklist": ("tasklist:",),
     "task": ("task", "memory"),
@@ -24,7 +24,7 @@ GROUPS: Final = {
 
 
 class SelectedTable(Table):
-    """Some of the tools of another table; the human's verbs stay known, so that they are refused as what they are."""
+    """Some tools of another table. The human's tools remain, so that they are refused as forbidden, not as unknown."""
 
     def __init__(self, table: Table, names: frozenset[str]) -> None:
         super().__init__()
@@ -32,21 +32,21 @@ class SelectedTable(Table):
 
 
 def select(words: Iterable[str], table: Table = TABLE) -> SelectedTable:
-    """The tools that some words name: dialects, names of tools on any door, or what follows their colon.
+    """Return the tools selected by words: dialects, tool names with ":" or "_", or the part after the colon.
 
     Raises:
-        InvalidRequest: a word names none; the message has the nearest.
+        InvalidRequest: a word selects no tool; the message names similar ones.
     """
     return SelectedTable(table, frozenset(name for word in words for name in _named(word, table)))
 
 
 def words_of(given: str) -> list[str]:
-    """The words of a list with commas."""
+    """Return the words of a comma-separated list."""
     return [word.strip() for word in given.split(",") if word.strip()]
 
 
 def without(table: Table, names: frozenset[str]) -> SelectedTable:
-    """A table without some tools."""
+    """Return a table without some tools."""
     return SelectedTable(table, frozenset(table.tools) - names)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs of a shell change, beyond what the tools of agents do. No agent is served these."""
+"""The tools behind the commands of the command line, in addition to those of agents; no agent is served these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Verbs(Table):
     """The tools of this module, and those of agents."""
 
     def find(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name, or None."""
         return super().find(name) or TABLE.find(name)
 
 

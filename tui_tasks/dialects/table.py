@@ -1,4 +1,4 @@
-"""Every tool there is, in one table: the channel, the shell and MCP all serve from it."""
+"""The table of all tools, from which the channel, the command line and MCP serve."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 from tui_tasks.dialects.base import Table, Tool
 
-# The modules, in the order in which their tools are told of; each holds its table under its own name in capitals.
+# The modules in the order in which their tools are listed; each has its table under its own name in capitals.
 _MODULES: Final = ("control", "tasklist", "board", "todo", "scheduler", "plans")
-# Which of them has the tools whose names begin so, up to a colon.
+# The module by the part of a tool's name before the colon.
 _BY_NAME: Final = {
     "control": "control",
     "tasklist": "tasklist",
@@ -23,16 +23,16 @@ _BY_NAME: Final = {
 
 
 class _Whole(Table):
-    """The tools of every dialect. A dialect is imported when one of its tools is asked for: a verb needs but one."""
+    """The tools of every dialect; a dialect is imported on first use, because a command needs only one."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
-        """All of them."""
+        """All tools by name."""
         return {name: tool for module in _MODULES for name, tool in _table(module).tools.items()}
 
     def find(self, name: str) -> Tool | None:
-        """The tool of that name."""
-        # What was asked for before is not looked for again: that takes as long as a read of a task does.
+        """Return the tool of that name, or None."""
+        # Cached: the lookup takes as long as reading a task.
         found = self._tools.get(name)
         if found is None:
             module = _BY_NAME.get(name.partition(":")[0])
