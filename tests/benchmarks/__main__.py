@@ -27,6 +27,7 @@ BENCHMARKS = (
     "commands",
     "growth",
     "entries",
+    "digests",
     "screen",
     "keys",
     "live",

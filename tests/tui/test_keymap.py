@@ -48,7 +48,14 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
                 done.update(offered)
                 shown.add(type(actor))
 
-        for keys in ("1", "2", "3", "4"), ("a", "tab"), ("escape", "A"), ("escape", "S"), ("escape", "4", "enter"):
+        for keys in (
+            ("1", "2", "3", "4"),
+            ("a", "tab"),
+            ("escape", "A"),
+            ("escape", "S"),
+            ("escape", "D"),
+            ("escape", "4", "enter"),
+        ):
             for key in keys:
                 await look(key)
         assert done == set(ACTIONS)
@@ -117,7 +124,7 @@ async def test_a_broken_theme_that_is_asked_for_is_told_and_breaks_nothing(
 EVERYWHERE = {
     "1": "pane_list", "2": "pane_board", "3": "pane_log", "4": "pane_schedule",
     "question_mark": "help", "q": "quit", "ctrl+p": "palette", "colon": "palette",
-    "a": "asks", "A": "agents", "S": "stats", "u": "undo", "ctrl+r": "redo",
+    "a": "asks", "A": "agents", "D": "digest", "S": "stats", "u": "undo", "ctrl+r": "redo",
     "exclamation_mark": "attention", "full_stop": "seen", "o": "one_at_a_time", "plus": "new_list",
 }  # fmt: skip
 ROWS = {

@@ -331,6 +331,7 @@ def _verb(name: str) -> tuple[_Declare, _Run]:
 _COMMANDS: tuple[tuple[str, str, _Declare | None, _Run], ...] = (
     ("serve", "the control channel alone, with no screen", None, _serve),
     ("watch", "the screen, read only", _declare_watch, _watch),
+    ("digest", "what happened while you were away", *_of("screen.digest_command", "digest")),
     ("demo", "look around: a throw-away database, and a scripted agent at work", None, _demo),
     ("scheduler", "the scheduler alone, as a service", None, _scheduler),
     ("call", "one tool call from a shell", _declare_call, _call),

@@ -99,6 +99,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a(
             "app", "agents", "A,0", "Agents: what each is doing, and what it waits for", "Agents", help="fleet sessions"
         ),
+        _a("app", "digest", "D", "While you were away: what needs you, failed, was proven, filed, spent", "Digest"),
         _a("app", "stats", "S", "Stats of this list", "Stats"),
         _a("app", "undo", "u", "Undo your last change", "Undo", writes=True),
         _a("app", "redo", "ctrl+r", "Redo what you undid", "Redo", writes=True),
@@ -242,6 +243,14 @@ ACTIONS: Final[dict[str, Action]] = {
             "Give back",
             writes=True,
             needs="agent",
+        ),
+        _a(
+            "digest",
+            "digest_open",
+            "enter",
+            "Open the journal entries behind the line; on an entry: show it in the log",
+            "Entries",
+            needs="line",
         ),
         _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
         _a("agents", "agent_stop", "x", "End the agent's turn", "End turn", writes=True, needs="agent"),

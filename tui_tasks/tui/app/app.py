@@ -24,6 +24,7 @@ from tui_tasks.core.read import views
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.tui.app import panes
+from tui_tasks.tui.app.absence import Absence
 from tui_tasks.tui.app.action_lookup import ActionLookup
 from tui_tasks.tui.app.actions import Actor, bindings
 from tui_tasks.tui.app.app_state import AppState
@@ -136,6 +137,8 @@ class TaskApp(Actor, ResilientApp):
         # Beside a screen that can be worked with, one that only shows would call the human twice.
         calls = not link.read_only or config.notify_read_only
         self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
+
+        self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
 
     def _make_notifier(self) -> Notifier:
         from tui_tasks.tui.app.notifier import Notifier
@@ -276,6 +279,7 @@ class TaskApp(Actor, ResilientApp):
     def watch_app_focus(self, focus: bool) -> None:
         """The human looks elsewhere from now on, or is back."""
         self.focus_tracking.focus_changed(focus)
+        self.absence.focus_changed(focus)
 
     def copy_to_clipboard(self, text: str) -> None:
         """As `App.copy_to_clipboard`, made safe: what is copied here is pasted elsewhere."""

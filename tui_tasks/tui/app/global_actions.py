@@ -80,6 +80,10 @@ class GlobalActions(Controller):
         """The agents."""
         self._open("agents")
 
+    def do_digest(self) -> None:
+        """What happened while the human was away."""
+        self._open("digest")
+
     def do_stats(self) -> None:
         """The stats."""
         self._open("stats")

@@ -22,6 +22,7 @@ TOGETHER: Final = (
     frozenset({"rows", "overlay", "review", "agent", "inbox"}),
     frozenset({"rows", "overlay", "agents", "agent", "answers"}),
     frozenset({"rows", "overlay", "runs"}),
+    frozenset({"rows", "overlay", "digest"}),
 )
 
 

@@ -100,6 +100,11 @@ class Navigation:
         self.close_overlays()
         self._open_in_turn(self._filter_pane("log", f"who:{quoted(who)}"))
 
+    def show_entry(self, seq: int) -> None:
+        """Show one entry of the journal in the log."""
+        self.close_overlays()
+        self._open_in_turn(self._show_entry(seq))
+
     def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is."""
         self._open_in_turn(self._go_to(uid))
@@ -119,6 +124,10 @@ class Navigation:
         if task.list_id != self._state.list_id:
             self.show_list(task.list_id)
         self.pane.go_to(uid)
+
+    async def _show_entry(self, seq: int) -> None:
+        await self._show_pane("log")
+        self.pane.show_entry(seq)
 
     async def _filter_pane(self, name: str, text: str) -> None:
         await self._show_pane(name)

@@ -19,6 +19,7 @@ _CLASSES: Final = {
     "asks": "screens.inbox.Inbox",
     "review": "screens.review.Review",
     "agents": "fleet.fleet_screen.Fleet",
+    "digest": "screens.digest.DigestScreen",
     "stats": "screens.stats.Stats",
 }
 """Of panes by `pane_names.PANES`; of screens by the action that opens each."""

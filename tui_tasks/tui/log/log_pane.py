@@ -271,6 +271,14 @@ class LogPane(Pane):
         """As `Pane.filter_by`."""
         self.filter_bar.open(text, kept=True)
 
+    def show_entry(self, seq: int) -> None:
+        """As `Pane.show_entry`: the entry stands among all others."""
+        if self.filter_bar.is_open:
+            self.filter_bar.clear()
+        self._follow(False)
+        self.row_list.show(self._source(), str(seq))
+        self._follow(self.row_list.is_on_last)
+
     def _completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by the filter's word."""
         state = self.context.state

@@ -281,6 +281,7 @@ _GROUPS: Final = {
     "inbox": "Both parts of what needs you",
     "review": "What agents have filed",
     "agents": "Agents",
+    "digest": "While you were away",
     "agent": "An agent",
     "overlay": "Agents, stats and what needs you",
 }

@@ -84,6 +84,9 @@ class Pane(Actor, TransparentContainer):
     def filter_by(self, text: str) -> None:
         """Show what a filter wants."""
 
+    def show_entry(self, seq: int) -> None:
+        """Show an entry of the journal; the log does."""
+
     def why_not(self, action: Action) -> str | None:
         """As `Actor.why_not`; what needs a task needs one here."""
         if action.needs == "task" and self.target() is None:

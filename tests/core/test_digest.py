@@ -1,0 +1,210 @@
+"""What happened since an instant, against a plain reading of the journal, entry by entry."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.checks import Checks
+from tests.conftest import SECOND, START
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import (
+    AddTask,
+    AnswerAsk,
+    ClaimNext,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LapseClaims,
+    LogTask,
+    OpenAsk,
+    RecordRefusal,
+    SetListReview,
+    Undo,
+)
+from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.read import checks
+from tui_tasks.core.read.digest import PARTS, digest
+from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.snapshots import Entry, verified
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import RESERVED_AGENTS
+
+ACTORS = st.sampled_from(["a", "b", "human"])
+PICK = st.integers(0, 9)
+STATUS = st.sampled_from(["pending", "in_progress", "done", "done", "failed", "skipped"])
+RESULT = st.sampled_from([None, {"status": "failed"}, 'a "status":"failed" text', {"status": "done"}])
+STEP = st.one_of(
+    st.tuples(st.just("add"), ACTORS, PICK, STATUS),
+    st.tuples(st.just("set"), ACTORS, PICK, STATUS),
+    st.tuples(st.just("fail"), ACTORS, PICK, st.just("test 3 of 9")),
+    st.tuples(st.just("result"), ACTORS, PICK, RESULT),
+    st.tuples(st.sampled_from(["delete", "undo", "claim", "lapse", "ask", "answer", "refuse", "review"]), ACTORS, PICK),
+    st.tuples(st.just("check"), ACTORS, PICK, st.sampled_from(["passed", "failed", "interrupted"])),
+    st.tuples(st.just("edit inputs"), ACTORS, PICK),
+)
+
+
+class History:
+    """A database that is written to step by step."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.now = store, START
+        self.checks = Checks(store, lambda: self.now, NamedCheck("tests", "1", lists=("checked",)))
+        self.homes = [self.commit("human", EnsureList(name, "task"))[0] for name in ("plain", "checked")]
+        self.tasks: list[str] = []
+
+    def commit(self, actor: str, *operations):
+        return self.store.commit(*operations, actor=actor, now=self.now)
+
+    def step(self, what: str, actor: str, pick: int, value: object = None) -> None:
+        self.now += SECOND
+        uid = self.tasks[pick % len(self.tasks)] if self.tasks else ""
+        with contextlib.suppress(Refusal):
+            self._do(what, actor, pick, uid, value)
+
+    def _do(self, what: str, actor: str, pick: int, uid: str, value: object) -> None:
+        home = self.homes[pick % 2]
+        if what == "add":
+            self.tasks.append(self.commit(actor, AddTask(f"task {pick}", home.uid, status=value))[0].uid)
+        elif what == "set":
+            self.commit(actor, EditTask(uid, {"status": value}))
+        elif what == "fail":
+            self.commit(actor, EditTask(uid, {"status": "failed"}), LogTask(uid, value))
+        elif what == "result":
+            self.commit(actor, EditTask(uid, {"result": value}))
+        elif what == "check" and self.checks.waiting():
+            self.checks.run(value, exit_code=int(value == "failed"))
+        elif what == "edit inputs":
+            self.checks.edit(str(self.now))
+        elif what == "answer" and (asks := queries.open_asks(self.store.db)):
+            self.commit("human", AnswerAsk(asks[0].uid, "yes"))
+        else:
+            self._rest(what, actor, uid, home.uid, review=pick > 4)
+
+    def _rest(self, what: str, actor: str, uid: str, home: str, *, review: bool) -> None:
+        if what == "lapse":
+            self.now += 60 * SECOND
+        operation = {
+            "delete": DeleteTask(uid),
+            "undo": Undo(),
+            "claim": ClaimNext(actor, 30 * SECOND),
+            "lapse": LapseClaims(),
+            "ask": OpenAsk("Which one?"),
+            "refuse": RecordRefusal("control:pause", "only the human may"),
+            "review": SetListReview(home, review),
+        }.get(what)
+        if operation is not None:
+            self.commit("human" if what == "review" else "system" if what == "lapse" else actor, operation)
+
+
+def failures(entries: list[Entry]) -> set[int]:
+    """The entries that tell of a failure."""
+    found = set()
+    for entry in entries:
+        new = entry.new or {}
+        if (
+            (entry.entity == "task" and new.get("status") == "failed")
+            or (entry.kind == "check.finished" and new["state"] == "failed")
+            or entry.kind in ("claim.lapsed", "agent.refused")
+        ):
+            found.add(entry.seq)
+    return found
+
+
+def of(lines, part):
+    return [line for line in lines if line.part == part]
+
+
+def seqs(lines) -> list[int]:
+    return [seq for line in lines for seq in line.entries]
+
+
+def compare(store: Store, since: int, now: int) -> None:
+    db = store.db
+    entries = [entry for entry in journal.all_entries(db) if entry.at >= since]
+    found = digest(db, since, now)
+    lines = found.lines
+    assert found.newest - found.after == len(entries)
+    assert [PARTS.index(line.part) for line in lines] == sorted(PARTS.index(line.part) for line in lines)
+    assert len({line.key for line in lines}) == len(lines)
+
+    assert sorted(seqs(of(lines, "failed"))) == sorted(failures(entries)), "a failure is missing, or told twice"
+
+    done = {}
+    for entry in entries:
+        new = entry.new or {}
+        if entry.entity == "task" and new.get("status") == "done":
+            done.setdefault(entry.uid, []).append(entry.seq)
+        elif entry.kind == "check.finished":
+            done.setdefault(entry.task, []).append(entry.seq)
+        elif entry.kind == "check.stale":
+            for uid in checks.tasks_of(db, entry.uid):
+                done.setdefault(uid, []).append(entry.seq)
+    by_state: dict[str, dict[str, list[int]]] = {"proven": {}, "not_proven": {}, "failing": {}, "unchecked": {}}
+    homes = {home.id: home for home in queries.lists(db)}
+    for uid, told in done.items():
+        task = queries.any_task(db, uid)
+        if task.status != "done" or task.deleted:
+            continue
+        state = verified(check.state for check in checks.of_task(db, task, homes[task.list_id], checks.definitions(db)))
+        where = {"passed": "proven", "failed": "failing", None: "unchecked"}.get(state, "not_proven")
+        by_state[where][uid] = told
+    assert {line.uid: list(line.entries) for line in of(lines, "proven")} == by_state["proven"]
+    unproven = {line.uid: list(line.entries) for line in of(lines, "not_proven") if line.kind == "task"}
+    assert unproven == by_state["not_proven"]
+    unchecked = [line for line in of(lines, "not_proven") if line.kind == "unchecked"]
+    assert sorted(seqs(unchecked)) == sorted(seq for told in by_state["unchecked"].values() for seq in told)
+    assert sum(line.count for line in unchecked) == len(by_state["unchecked"])
+
+    needing = {(line.kind, line.uid) for line in of(lines, "needs_you")}
+    wanted = {("ask", ask.uid) for ask in queries.open_asks(db)}
+    wanted |= {("held", task.uid) for task in held.everything(db)} | {("check", uid) for uid in checks.failing(db, 99)}
+    assert needing == wanted
+    assert by_state["failing"].keys() <= {uid for kind, uid in needing if kind == "check"}
+    assert all(line.entries for line in lines)
+
+    filed = [entry.seq for entry in entries if entry.kind == "task.created" and entry.actor not in RESERVED_AGENTS]
+    assert sorted(seqs(of(lines, "filed"))) == filed
+
+
+@settings(max_examples=500 if settings().max_examples >= 500 else 25)
+@given(steps=st.lists(STEP, min_size=5, max_size=40), ago=st.integers(0, 60))
+def test_a_digest_leaves_nothing_out_and_says_what_is_proven(steps, ago) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/tasks.db") as store:
+        store.db.sql("PRAGMA synchronous = off")
+        history = History(store)
+        for step in steps:
+            history.step(*step)
+        compare(store, history.now - ago * SECOND, history.now)
+        compare(store, 0, history.now)
+
+
+def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_now(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "pending")
+        history.step("fail", "a", 0, "no such host")
+        history.step("set", "a", 0, "in_progress")
+        (line,) = digest(store.db, 0, history.now).parts["failed"]
+        assert (line.name, line.who, line.count) == ("task 0", "a", 1)
+        assert line.text == "failed: no such host, and is in progress now"
+
+
+def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:
+    from tui_tasks.core.maintenance.compacting import compact
+
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "failed")
+        history.now += 100 * SECOND
+        compact(store, history.now - 50 * SECOND, history.now)
+        found = digest(store.db, 0, history.now)
+        assert found.is_cut
+        assert not found.parts["failed"]
+        assert not digest(store.db, history.now - SECOND, history.now).is_cut

@@ -1,0 +1,75 @@
+"""While you were away, on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.tui.driving import by_agent, opened, press, shown, until
+from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.text.times import MINUTE
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.database_link import DatabaseLink
+from tui_tasks.tui.screens.digest import DigestScreen
+
+MakeApp = Callable[..., TaskApp]
+
+
+async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_parts(
+    plan: Plan, report: Callable[..., None], make_app: MakeApp
+) -> None:
+    report(plan[5], "passed")
+    report(plan[6])
+    async with opened(make_app(plan.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        said = shown(pilot.app)
+        places = [said.index(word) for word in ("needs you", "✗ failed", "not proven", "✓ proven")]
+        assert places == sorted(places)
+        assert "test_dst_gap: expected 02:30" in said
+
+
+async def test_enter_opens_the_entries_behind_a_line_and_shows_one_in_the_log(plan: Plan, make_app: MakeApp) -> None:
+    for _ in range(2):
+        for status in ("pending", "failed"):
+            by_agent(plan, "claude-2", EditTask(plan[3], {"status": status}))
+    async with opened(make_app(plan.path)) as pilot:
+        await press(pilot.app, pilot, "D", "j", "j")
+        screen = pilot.app.screen
+        assert isinstance(screen, DigestScreen)
+        assert screen.window.row.line.count == 3
+        await press(pilot.app, pilot, "enter", "j", "j", "j")
+        assert screen.window.row.entry is not None
+        seq = screen.window.row.entry.seq
+        await press(pilot.app, pilot, "enter")
+        assert pilot.app.navigation.pane_name == "log"
+        assert pilot.app.pane.row_list.row.seq == seq
+
+
+async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_meanwhile(plan: Plan) -> None:
+    time = [NOW]
+    app = TaskApp(DatabaseLink(plan.path, read_only=False, clock=lambda: time[0]), zone=ZONE)
+
+    async def away(minutes: int) -> Any:
+        app.app_focus = False
+        time[0] += minutes * MINUTE
+        app.app_focus = True
+        await pilot.pause()
+        return app.screen
+
+    async with opened(app) as pilot:
+        assert not isinstance(await away(40), DigestScreen), "nothing has happened"
+        app.app_focus = False
+        by_agent(plan, "claude-1", AddTask("Meanwhile", plan.list_uid), now=time[0] + MINUTE)
+        await until(pilot, lambda: "Meanwhile" in shown(app))
+        assert not isinstance(await away(29), DigestScreen)
+        app.app_focus = False
+        time[0] += MINUTE
+        by_agent(plan, "claude-1", AddTask("A second", plan.list_uid), now=time[0] + MINUTE)
+        await until(pilot, lambda: "A second" in shown(app))
+        time[0] += 30 * MINUTE
+        app.app_focus = True
+        await pilot.pause()
+        assert isinstance(app.screen, DigestScreen)
+        assert "A second" in shown(app)
+        assert "Meanwhile" not in shown(app)

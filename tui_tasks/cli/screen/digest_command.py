@@ -1,0 +1,86 @@
+"""`digest`: what happened while the human was away."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tui_tasks import clock
+from tui_tasks.cli.options import USAGE, existing, open_store
+from tui_tasks.core.read.digest import PARTS, Digest, DigestLine, digest
+from tui_tasks.core.snapshots import iso
+from tui_tasks.text import instants, json_text
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago, count, moment
+
+TITLES: Final = {part: part.replace("_", " ").capitalize() for part in PARTS}
+_WORDS: Final = 100
+# Entries that a line names; `--json` has all.
+_NAMED: Final = 3
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument(
+        "--since", metavar="WHEN", default="8h", help="8h, 2d, 18:00, `yesterday 18:00` or a date (8h)"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Print the digest; return the exit status."""
+    now = clock.now()
+    try:
+        since = instants.past(options.since, now)
+    except ValueError as refused:
+        print(f"tui-tasks digest: --since: {safe_line(str(refused))}", file=sys.stderr)
+        return USAGE
+    existing(options)
+    with open_store(options) as store:
+        found = digest(store.db, since, now)
+    if options.json:
+        print(json_text.shown(to_json(found), indent=2))
+    else:
+        print("\n".join(lines(found, now)))
+    return 0
+
+
+def to_json(found: Digest) -> dict[str, Any]:
+    """The digest as JSON has it."""
+    head = {"since": iso(found.since), "until": iso(found.until), "after": found.after, "newest": found.newest}
+    parts = {part: [_line_to_json(line) for line in lines] for part, lines in found.parts.items()}
+    return {**head, "is_cut": found.is_cut, **parts}
+
+
+def _line_to_json(line: DigestLine) -> dict[str, Any]:
+    return {
+        "kind": line.kind,
+        "name": line.name,
+        "agent": line.who,
+        "text": line.text,
+        "at": iso(line.at),
+        "task": line.task,
+        "count": line.count,
+        "entries": list(line.entries),
+    }
+
+
+def lines(found: Digest, now: int) -> Iterator[str]:
+    """The digest for people."""
+    yield f"Since {moment(found.since, None)}: {count(found.newest - found.after, 'entry', 'entries')} of the journal"
+    if found.is_cut:
+        yield "Older entries of that time were compacted away."
+    for part, told in found.parts.items():
+        if told:
+            yield f"\n{TITLES[part]}"
+        for line in told:
+            entries = ", ".join(f"{seq}" for seq in line.entries[:_NAMED])
+            more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
+            where = f"  [{entries}{more}]" if entries else ""
+            name = "" if line.name == line.who else f"{safe_line(line.name, _WORDS)}: "
+            who = f"{safe_line(line.who, 30)}  " if line.who else ""
+            yield f"  {who}{name}{safe_line(line.text, _WORDS)}  {ago(line.at, now)}{where}"
+    if not found.lines:
+        yield "\nNothing needs you, and nothing was done."
