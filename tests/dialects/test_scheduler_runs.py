@@ -9,7 +9,7 @@ from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.job_shapes import told as instant_told
+from tui_tasks.dialects.job_shapes import local_iso
 
 RUN_KEYS = {
     "run_id",
@@ -135,8 +135,8 @@ def test_no_event_and_no_history_tells_what_a_runs_token_is_known_by(talk):
 
 
 def test_instants_are_told_to_the_millisecond_where_they_have_a_part_of_a_second():
-    assert instant_told(1_767_352_934_120_000, "Europe/Berlin") == "2026-01-02T12:22:14.120+01:00"
-    assert instant_told(1_767_352_934_000_000, "Europe/Berlin") == "2026-01-02T12:22:14+01:00"
+    assert local_iso(1_767_352_934_120_000, "Europe/Berlin") == "2026-01-02T12:22:14.120+01:00"
+    assert local_iso(1_767_352_934_000_000, "Europe/Berlin") == "2026-01-02T12:22:14+01:00"
 
 
 # Waiting

@@ -15,7 +15,7 @@ from tui_tasks.dialects.base import Call, Table, docstring
 from tui_tasks.dialects.requests.arguments import Arguments
 
 A = TypeVar("A", bound=Arguments)
-_BESIDE: Final = ': it goes under "arguments", beside "action"'
+_PLACE_HINT: Final = ': it goes under "arguments", beside "action"'
 
 
 class _Action(msgspec.Struct, frozen=True):
@@ -61,13 +61,13 @@ class Actions:
         """Add the tool to a table. Its description ends with a paragraph for each action."""
 
         def handle(call: Call, given: Any) -> Any:
-            return self._actions[given.action].handler(call, self._narrowed(given))
+            return self._actions[given.action].handler(call, self._action_arguments(given))
 
-        told = [
+        signatures = [
             f"{_signature(action, of)}: {' '.join(docstring(of.handler).split())}"
             for action, of in self._actions.items()
         ]
-        handle.__doc__ = "\n\n".join([description, *told])
+        handle.__doc__ = "\n\n".join([description, *signatures])
         writes = self._writes if any(of.writes for of in self._actions.values()) else False
         subject = self._subject if any(of.subject for of in self._actions.values()) else None
         table.tool(name, self._all_arguments(name), writes=writes, subject=subject, refusal=refusal)(handle)
@@ -79,7 +79,7 @@ class Actions:
         subject = self._actions[given.action].subject
         return getattr(given, subject) if subject else None
 
-    def _narrowed(self, given: Any) -> Arguments:
+    def _action_arguments(self, given: Any) -> Arguments:
         """Return the arguments of the requested action.
 
         Raises:
@@ -95,7 +95,7 @@ class Actions:
                 raise InvalidArgument(name, message)
         for name in action.needs:
             if name not in held:
-                raise InvalidArgument(name, f"missing argument {name} of the action {given.action}{_BESIDE}")
+                raise InvalidArgument(name, f"missing argument {name} of the action {given.action}{_PLACE_HINT}")
         return action.arguments(**held)
 
     def _all_arguments(self, name: str) -> type[Arguments]:

@@ -26,7 +26,7 @@ _RUN_SHOWN: Final = (
 _JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "timezone", "dedicated_context", "settings")
 
 
-def told(instant: int | None, zone: str) -> str | None:
+def local_iso(instant: int | None, zone: str) -> str | None:
     """Return an instant as ISO 8601 with the offset of the time zone, to the millisecond; None for None."""
     if instant is None:
         return None
@@ -34,7 +34,7 @@ def told(instant: int | None, zone: str) -> str | None:
     return (_EPOCH + timedelta(microseconds=instant)).astimezone(ZoneInfo(zone)).isoformat(timespec=precision)
 
 
-def shown_job(job: Job) -> dict[str, Any]:
+def job_json(job: Job) -> dict[str, Any]:
     """Return a job as JSON, with its settings if some differ from the defaults."""
     zone = job.timezone
     shown: dict[str, Any] = {
@@ -48,31 +48,31 @@ def shown_job(job: Job) -> dict[str, Any]:
     if job.schedule is not None:
         shown["schedule"] = job.schedule
     if job.plan is not None:
-        shown["plan"] = [told(instant, zone) for instant in job.plan]
+        shown["plan"] = [local_iso(instant, zone) for instant in job.plan]
     shown |= {
         "timezone": zone,
         "dedicated_context": job.dedicated_context,
-        "next_run": told(job.next_run, zone),
-        "last_run": told(job.last_run, zone),
+        "next_run": local_iso(job.next_run, zone),
+        "last_run": local_iso(job.last_run, zone),
         "last_result": job.last_result,
-        "created_at": told(job.created_at, zone),
+        "created_at": local_iso(job.created_at, zone),
     }
     if job.settings:
         shown["settings"] = job.settings
     return shown
 
 
-def shown_run(run: Run, zone: str) -> dict[str, Any]:
+def run_json(run: Run, zone: str) -> dict[str, Any]:
     """Return a run, or a due time that was not run, as JSON."""
     return {
         "run_id": run.uid,
         "uuid": run.job_uid,
         "trigger": run.trigger,
-        "scheduled_for": told(run.scheduled_for, zone),
+        "scheduled_for": local_iso(run.scheduled_for, zone),
         "decision": run.decision,
         "outcome": run.outcome,
-        "started_at": told(run.started_at, zone),
-        "ended_at": told(run.ended_at, zone),
+        "started_at": local_iso(run.started_at, zone),
+        "ended_at": local_iso(run.ended_at, zone),
         "exit_code": run.exit_code,
         "result": run.result,
         "reason": run.reason,
@@ -83,35 +83,39 @@ def event_body(db: Database, entry: Entry) -> dict[str, Any]:
     """Return the fields of the event of an entry about a job or a run (docs: protocol, section 7)."""
     new = entry.new or {}
     if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
-        return {"job": _many(db, entry.uid, new)}
+        return {"job": _many_runs_json(db, entry.uid, new)}
     if entry.entity == "run":
-        return {"run": _requested(db, entry.uid) if entry.kind == "run.requested" else _run(db, entry.uid, new)}
+        return {
+            "run": _requested_run_json(db, entry.uid)
+            if entry.kind == "run.requested"
+            else _run_event_json(db, entry.uid, new)
+        }
     job = queries_jobs.any_job(db, entry.uid)
     zone = new.get("timezone") or (job.timezone if job else "UTC")
     shown: dict[str, Any] = {name: new[name] for name in _JOB_SHOWN if name in new}
     if new.get("plan") is not None:
-        shown["plan"] = [told(instant, zone) for instant in new["plan"]]
+        shown["plan"] = [local_iso(instant, zone) for instant in new["plan"]]
     for name in ("next_run", "created_at"):
         if name in new:
-            shown[name] = told(new[name], zone)
+            shown[name] = local_iso(new[name], zone)
     if "enabled" in new:
         shown["enabled"] = bool(new["enabled"])
     return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **shown}}
 
 
-def _many(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
     job = queries_jobs.any_job(db, job_uid)
     assert job is not None
     shown: dict[str, Any] = {"uuid": job_uid, "name": job.name}
     if "times" in new:
-        first, last = (told(new["times"][at], job.timezone) for at in (0, -1))
+        first, last = (local_iso(new["times"][at], job.timezone) for at in (0, -1))
         shown |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
         shown |= {"first": first, "last": last}
     return shown
 
 
-def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of an entry about a run; the run's constant fields come from the database."""
     job_uid = new.get("job_uid")
     run = queries_jobs.any_run(db, run_uid)
@@ -121,10 +125,10 @@ def _run(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     zone = job.timezone if job else "UTC"
     shown: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
     shown |= {name: new[name] for name in _RUN_SHOWN if new.get(name) is not None}
-    return shown | {name: told(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
+    return shown | {name: local_iso(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
 
 
-def _requested(db: Database, run_uid: str) -> dict[str, Any]:
+def _requested_run_json(db: Database, run_uid: str) -> dict[str, Any]:
     """Return everything that an agent needs to execute a requested run (docs: scheduling, "Who executes")."""
     run = queries_jobs.any_run(db, run_uid)
     job = queries_jobs.any_job(db, run.job_uid) if run else None

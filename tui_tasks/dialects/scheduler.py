@@ -22,7 +22,7 @@ from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
-from tui_tasks.dialects.job_shapes import shown_job, shown_run
+from tui_tasks.dialects.job_shapes import job_json, run_json
 from tui_tasks.dialects.paging import listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 
@@ -63,7 +63,7 @@ class _Filter(Arguments):
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> Any:
     """List the jobs, oldest first; look here before you create one."""
-    return listed(call.db, queries_jobs.each_job(call.db, states=given.state, types=given.type), None, shown_job)
+    return listed(call.db, queries_jobs.each_job(call.db, states=given.state, types=given.type), None, job_json)
 
 
 class _Named(Arguments):
@@ -73,7 +73,7 @@ class _Named(Arguments):
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> Any:
     """Find jobs by a part of their name. Returns an array of them, oldest first."""
-    return listed(call.db, queries_jobs.each_job(call.db, name=given.name), None, shown_job)
+    return listed(call.db, queries_jobs.each_job(call.db, name=given.name), None, job_json)
 
 
 class _One(Arguments):
@@ -86,7 +86,7 @@ def show_task(call: Call, given: _One) -> dict[str, Any]:
     job = queries_jobs.job(call.db, given.uuid)
     if job.state == "error":
         _note_failure(call, queries_jobs.last_ended(call.db, job.uid))
-    return shown_job(job)
+    return job_json(job)
 
 
 class _Run(Arguments):
@@ -107,7 +107,7 @@ def run_task(call: Call, given: _Run) -> dict[str, Any]:
 @SCHEDULER.tool("scheduler:delete_task", _One, writes=True)
 def delete_task(call: Call, given: _One) -> dict[str, Any]:
     """Delete a job for good; what it runs is ended first. Returns the job as it was."""
-    return shown_job(call.run(DeleteJob(given.uuid)))
+    return job_json(call.run(DeleteJob(given.uuid)))
 
 
 class _Adhoc(Arguments, kw_only=True):
@@ -133,7 +133,7 @@ class _Planned(_Adhoc, kw_only=True):
     plan: Plan
 
 
-def _created(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any]:
+def _create_job(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any]:
     job = call.run(
         CreateJob(
             given.name,
@@ -145,25 +145,25 @@ def _created(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, Any
             **when,
         )
     )
-    return shown_job(job)
+    return job_json(job)
 
 
 @SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
     """Create a job that runs again and again by a cron. Look first whether there is one like it. Returns the job."""
-    return _created(call, given, "scheduled", schedule=given.schedule.fields())
+    return _create_job(call, given, "scheduled", schedule=given.schedule.fields())
 
 
 @SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
     """Create a job that runs at one or more given moments. Look first whether there is one like it. Returns the job."""
-    return _created(call, given, "planned", plan=tuple(given.plan))
+    return _create_job(call, given, "planned", plan=tuple(given.plan))
 
 
 @SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True)
 def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
     """Create a job that runs only when scheduler:run_task or the user starts it. Returns the job."""
-    return _created(call, given, "adhoc")
+    return _create_job(call, given, "adhoc")
 
 
 class _Wait(Arguments):
@@ -183,7 +183,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
         raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
     active = [run for run in queries_jobs.open_runs(call.db, job.uid) if run.state != "queued"]
     if not active:
-        return _ended(call, job, queries_jobs.last_ended(call.db, job.uid))
+        return _ended_json(call, job, queries_jobs.last_ended(call.db, job.uid))
     awaited = active[-1].uid
     deadline = call.passed + int(given.timeout * SECOND)
 
@@ -191,7 +191,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
         run = _newest_attempt(later, awaited)
         if run is None or run.state == "final":
             now = queries_jobs.any_job(later.db, given.uuid) or job
-            return _ended(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
+            return _ended_json(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
         # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
         return give_up(later) if later.passed >= deadline else None
 
@@ -209,7 +209,7 @@ def _newest_attempt(call: Call, run_id: str) -> Run | None:
     return run
 
 
-def _ended(call: Call, job: Job, run: Run | None) -> dict[str, Any]:
+def _ended_json(call: Call, job: Job, run: Run | None) -> dict[str, Any]:
     _note_failure(call, run)
     return {
         "uuid": job.uid,
@@ -261,19 +261,19 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
     if given.schedule is not None:
         changes["schedule"] = given.schedule.fields()
     settings = {name: fields[name] for name in _SETTINGS if fields[name] is not None}
-    return shown_job(call.run(EditJob(given.uuid, changes, settings)))
+    return job_json(call.run(EditJob(given.uuid, changes, settings)))
 
 
 @SCHEDULER.tool("scheduler:enable_task", _One, writes=True)
 def enable_task(call: Call, given: _One) -> dict[str, Any]:
     """Switch a disabled job on again. Returns the job."""
-    return shown_job(call.run(EnableJob(given.uuid)))
+    return job_json(call.run(EnableJob(given.uuid)))
 
 
 @SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
 def disable_task(call: Call, given: _One) -> dict[str, Any]:
     """Switch a job off: it starts no more; a run that has begun goes on. Returns the job."""
-    return shown_job(call.run(DisableJob(given.uuid)))
+    return job_json(call.run(DisableJob(given.uuid)))
 
 
 class _Runs(Arguments):
@@ -289,7 +289,7 @@ def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     """
     job = queries_jobs.job(call.db, given.uuid)
     found = queries_jobs.each_run(call.db, job.uid, given.limit)
-    return {"runs": listed(call.db, found, None, lambda run: shown_run(run, job.timezone))}
+    return {"runs": listed(call.db, found, None, lambda run: run_json(run, job.timezone))}
 
 
 class _Finish(Arguments):
@@ -304,4 +304,4 @@ def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
     run = call.run(FinishRun(given.run_id, given.outcome, given.result))
     job = queries_jobs.any_job(call.db, run.job_uid)
     assert job is not None
-    return shown_run(run, job.timezone)
+    return run_json(run, job.timezone)

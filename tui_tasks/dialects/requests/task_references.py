@@ -14,9 +14,9 @@ from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.requests.arguments import Open
 
 _UID_LENGTH: Final = 36
-_SHORTEST: Final = 6
+_MIN_PREFIX: Final = 6
 # As many as are told of when more than one task may be meant.
-_MOST_TOLD: Final = 5
+_MAX_CANDIDATES: Final = 5
 _NUMBER: Final = re.compile(r"#([0-9]{1,18})")
 # The list whose numbers a tool goes by where its channel is bound to none.
 _HOMES: Final = {"tasklist": "tasklist", "task": "task", "agent": "task"}
@@ -59,33 +59,33 @@ def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
     if is_full(reference):
         return reference
     if number := _NUMBER.fullmatch(reference):
-        return _numbered(call, tool, argument, int(number[1]))
-    if not _SHORTEST <= len(reference) < _UID_LENGTH:
+        return _uid_of_number(call, tool, argument, int(number[1]))
+    if not _MIN_PREFIX <= len(reference) < _UID_LENGTH:
         return reference
     only = call.only_list
     if only is None and call.channel.identity.list_only:
         return reference
-    found = queries.tasks_beginning(call.db, reference, _MOST_TOLD, only.id if only is not None else None)
+    found = queries.tasks_beginning(call.db, reference, _MAX_CANDIDATES, only.id if only is not None else None)
     if not found:
         return reference
-    return _the_one(argument, f"the uids of several tasks begin with {reference}: write more of it", found)
+    return _only_match(argument, f"the uids of several tasks begin with {reference}: write more of it", found)
 
 
-def _numbered(call: Call, tool: Tool, argument: str, number: int) -> str:
-    homes = _homes(call, tool)
+def _uid_of_number(call: Call, tool: Tool, argument: str, number: int) -> str:
+    homes = _candidate_lists(call, tool)
     found: list[Task] = []
     for home in homes:
         if (uid := pages.uid_of_number(call.db, home, number)) is not None:
             found.append(queries.task(call.db, uid))
-            if len(found) == _MOST_TOLD:
+            if len(found) == _MAX_CANDIDATES:
                 break
     if not found:
         where = f" in {homes[0].handle}, which has {homes[0].total}" if len(homes) == 1 else ""
         raise NotFound("task", f"#{number}", where)
-    return _the_one(argument, f"several lists have a #{number}: name one with list, or write the uid", found)
+    return _only_match(argument, f"several lists have a #{number}: name one with list, or write the uid", found)
 
 
-def _homes(call: Call, tool: Tool) -> list[TaskList]:
+def _candidate_lists(call: Call, tool: Tool) -> list[TaskList]:
     """The lists whose numbers may be meant: all, or all plans, where neither the channel nor the tool has one."""
     handle = call.bound_list or _HOMES.get(tool.name.partition(":")[0])
     if handle is not None:
@@ -96,7 +96,7 @@ def _homes(call: Call, tool: Tool) -> list[TaskList]:
     return [home for home in queries.lists(call.db, call.project) if home.kind == "plan" or not about_plans]
 
 
-def _the_one(argument: str, message: str, found: list[Task]) -> str:
+def _only_match(argument: str, message: str, found: list[Task]) -> str:
     if len(found) == 1:
         return found[0].uid
     each = "; ".join(f"{task.uid} {task.name[:40]}" for task in found)
