@@ -23,7 +23,7 @@ _SECOND: Final = 1_000_000
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What was seen when somebody last wrote it down: the database's own instant, and `now` by their clock."""
+    """The last record of the database's instant, with `now` by the clock of the process that wrote it."""
 
     machine: str
     up: int
@@ -32,13 +32,13 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def mark(db: Database) -> Mark | None:
-    """What was written down last."""
+    """Return the last record, or None."""
     found = views.get(db, _KEY)
     return None if found is None else msgspec.convert(found, Mark)
 
 
 class Elapsed:
-    """One process's view of a database's own instant (microseconds)."""
+    """One process's view of a database's instant, in microseconds."""
 
     def __init__(self, uptime: Callable[[], Uptime]) -> None:
         self._uptime = uptime
@@ -75,7 +75,7 @@ class Elapsed:
         return passed, uptime
 
     def keep(self, db: Database, now: int) -> int:
-        """The same, written down, within the write transaction that is open."""
+        """Return the instant and record it within the open write transaction."""
         found = mark(db)
         passed, uptime = self._look(found, now)
         if found is None:
@@ -86,7 +86,7 @@ class Elapsed:
 
 
 def _begin(db: Database, passed: int) -> None:
-    """What was kept or claimed before there was such an instant counts from now."""
+    """Let keys and claims from before the first record count from now."""
     db.sql("UPDATE kept_reply SET at = ?", (passed,))
     for uid, lease in db.sql("SELECT uid, lease FROM claim WHERE state = 'active'").fetchall():
         if until(db, uid) is None:
@@ -94,7 +94,7 @@ def _begin(db: Database, passed: int) -> None:
 
 
 def put(db: Database, uid: str, at: int, passed: int) -> None:
-    """Note the instant at which something ends; forget what has ended a day ago."""
+    """Record the instant at which something ends; delete records that ended a day ago."""
     db.sql(
         "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
         (passed - 24 * 3600 * _SECOND,),
@@ -103,7 +103,7 @@ def put(db: Database, uid: str, at: int, passed: int) -> None:
 
 
 def until(db: Database, uid: str) -> int | None:
-    """The instant at which something ends, where that was noted."""
+    """Return the recorded instant at which something ends, or None."""
     found = views.get(db, _UNTIL + uid)
     return None if found is None else int(found)
 
@@ -113,12 +113,12 @@ _ENDS: Final = "ifnull(CAST(view.value AS INTEGER), claim.expires_at)"
 
 
 def next_lapse(db: Database) -> int | None:
-    """The instant at which the first standing lease is over."""
+    """Return the instant at which the first lease ends, or None."""
     found: int | None = db.scalar(f"SELECT min({_ENDS}) {_STANDING}")
     return found
 
 
 def lapsed(db: Database, passed: int) -> list[str]:
-    """The uids of the claims that still stand though their lease is over."""
+    """Return the uids of the claims whose lease is over but that are not yet released."""
     rows = db.sql(f"SELECT claim.uid {_STANDING} AND {_ENDS} <= ? ORDER BY {_ENDS}, claim.id", (passed,))
     return [uid for (uid,) in rows.fetchall()]

@@ -1,4 +1,4 @@
-"""Replies kept under an idempotency key (docs: protocol, section 2), for 24 hours at least."""
+"""Stores replies by idempotency key, for at least 24 hours (docs: protocol, section 2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORGET = Statement(K.delete().where(K.at < slot("before")))
 
 
 def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
-    """The fingerprint of the request and the reply that were kept, or None."""
+    """Return the stored fingerprint and reply of a key, or None."""
     row = db.one(_FIND, agent=agent, key=key)
     return (row[0], row[1]) if row else None
 
@@ -43,5 +43,5 @@ def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, passe
 
 
 def drop(db: Database, agent: str, key: str) -> None:
-    """Forget the reply of a key."""
+    """Delete the reply of a key."""
     db.run(_DROP, {"agent": agent, "key": key})
