@@ -51,6 +51,14 @@ def _decode(key: str) -> list[int]:
     return path
 
 
+def is_rank(key: str) -> bool:
+    """Whether a text, of a file perhaps, is a key as `between` writes them."""
+    try:
+        return key != "" and "".join(map(_encode, _decode(key))) == key
+    except (ValueError, OverflowError):
+        return False
+
+
 def between(low: str | None, high: str | None) -> str:
     """Return a key after `low` and before `high`; None is the list's end.
 

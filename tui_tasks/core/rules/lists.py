@@ -35,7 +35,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
     if found is None:
         refuse_too_long({"name": op.name})
         solo = op.origin == "tasklist"
-        found = _make(tx, "list", op.name, origin=op.origin, one_in_progress=solo, project=op.project)
+        found = make_list(tx, "list", op.name, origin=op.origin, one_in_progress=solo, project=op.project)
     return found
 
 
@@ -43,10 +43,10 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
 def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
     """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
     refuse_too_long({"title": op.title, "description": op.description})
-    return _make(tx, "plan", op.title, op.description, op.agent, origin="tasks", project=op.project)
+    return make_list(tx, "plan", op.title, op.description, op.agent, origin="tasks", project=op.project)
 
 
-def _make(
+def make_list(
     tx: Transaction,
     kind: str,
     name: str,
@@ -56,10 +56,12 @@ def _make(
     origin: str,
     one_in_progress: bool = False,
     project: str | None = None,
+    uid: str | None = None,
 ) -> TaskList:
+    """Make a list or a plan, under a uid of its own where none is given."""
     made = TaskList(
         id=tx.known.next_id("list"),
-        uid=tx.new_uid(),
+        uid=uid or tx.new_uid(),
         kind=kind,
         name=name,
         description=description,

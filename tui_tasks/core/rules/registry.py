@@ -16,7 +16,7 @@ Op = TypeVar("Op", bound=Operation)
 # What is asked for most comes first; the jobs' rules bring calendars and time zones along, which take a while.
 _MODULES: Final = (
     *("tasks", "lists", "claims", "review", "asks", "jobs", "runs", "undo", "compaction", "stuck"),
-    *("checks", "sessions"),
+    *("checks", "sessions", "imports"),
 )
 
 

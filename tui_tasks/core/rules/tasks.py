@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _replace = msgspec.structs.replace
 _encode = msgspec.json.Encoder().encode
+_NOTHING_GIVEN: Final[Mapping[str, Any]] = {}
 
 
 def as_columns(row: msgspec.Struct) -> dict[str, Any]:
@@ -98,8 +99,15 @@ def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None =
 @rule(AddTask)
 def add_task(tx: Transaction, op: AddTask) -> Task:
     """Put a new task into its place."""
-    refuse_too_long({"name": op.name, "description": op.description})
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
+    return make_task(tx, op, home, rank)
+
+
+def make_task(
+    tx: Transaction, op: AddTask, home: TaskList, rank: str, given: Mapping[str, Any] = _NOTHING_GIVEN
+) -> Task:
+    """Make a task at a place; `given` are fields that no operation of an agent sets: its uid, its instants."""
+    refuse_too_long({"name": op.name, "description": op.description})
     is_held = held.holds_new(tx, home)
     if is_held:
         held.refuse_new(tx, op.status)
@@ -111,6 +119,8 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
     _refuse_same_key(tx, home.id, op.key)
     waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
     task = _new_task(tx, op, home, rank, waiting_on + is_held, is_held=is_held)
+    if given:
+        task = _replace(task, **given)
     if task.status == "done":
         check_steps.refuse_unproven(tx, task, home, is_new=True)
     tx.first_touch(task.uid)

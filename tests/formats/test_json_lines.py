@@ -1,0 +1,228 @@
+"""JSON Lines: what goes out comes back, whole, once, and as one change."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock
+from tui_tasks.cli.formats import formats
+from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.operations import (
+    AddTask,
+    ClaimNext,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LinkNodes,
+    LogTask,
+    MoveTask,
+    Undo,
+)
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats.importing import Importing, Outcome
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def filled(store: Store, now: int) -> list[str]:
+    """Make two lists and a plan with every kind of field; return the uids of the tasks."""
+
+    def run(*operations):
+        return store.commit(*operations, actor="claude", now=now)
+
+    (home,) = run(EnsureList("tasklist", "tasklist"))
+    (plan,) = run(CreatePlan("Ship it", "all of it", "claude"))
+    (one,) = run(AddTask("first \u202e\x1b[31m\nline", home.uid, "about", tags=("a", "b"), metadata={"x": [1, None]}))
+    (two,) = run(AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01"}))
+    (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why", fields={"estimate": 90}))
+    run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LinkNodes(one.uid, ("n1",)))
+    run(EditTask(one.uid, {"status": "in_progress"}))
+    store.commit(EditTask(three.uid, {"status": "done", "result": {"ok": True}}), actor="codex", now=now + 7)
+    return [one.uid, two.uid, three.uid]
+
+
+def names(store: Store) -> list[str]:
+    return sorted(task.name for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id))
+
+
+def text_of(store: Store) -> str:
+    return "".join(json_lines.write(exporting.rows(store.db, None, None), NOW))
+
+
+def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> Outcome:
+    read = json_lines.read(text, NOW)
+    importing = Importing(store, "jsonl", read, target=list_name, fallback="tasklist", project=None)
+    return importing.run("shell", now, rehearsal=rehearsal)
+
+
+def counts(outcome: Outcome) -> tuple[int, int, int]:
+    return outcome.added, outcome.changed, outcome.unchanged
+
+
+@pytest.fixture
+def empty(tmp_path: Path):
+    with Store(str(tmp_path / "empty.db")) as store:
+        yield store
+
+
+def test_what_goes_out_comes_back_to_the_byte_and_the_second_import_changes_nothing(
+    store: Store, empty: Store, clock: Clock
+) -> None:
+    filled(store, clock())
+    text = text_of(store)
+    assert counts(bring(empty, text, clock() + 10**9)) == (3, 0, 0)
+    assert text_of(empty) == text
+    newest = journal.newest(empty.db)
+    again = bring(empty, text, clock() + 2 * 10**9)
+    assert (counts(again), dict(again.lost)) == ((0, 0, 3), {})
+    assert journal.newest(empty.db) == newest
+    assert list(replay_check.differences(empty.db)) == []
+
+
+def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
+    store: Store, empty: Store, clock: Clock
+) -> None:
+    filled(store, clock())
+    text = text_of(store)
+    bring(empty, text, clock())
+    empty.commit(Undo(), actor="shell", now=clock())
+    assert [line for line in text_of(empty).splitlines() if '"record": "task"' in line] == []
+    assert bring(empty, text, clock()).added == 3
+    assert names(empty) == names(store)
+    assert list(replay_check.differences(empty.db)) == []
+
+
+def test_a_changed_task_is_one_changed_line_and_its_import_changes_that_task_alone(
+    store: Store, empty: Store, clock: Clock
+) -> None:
+    one, _, _ = filled(store, clock())
+    before = text_of(store)
+    bring(empty, before, clock())
+    store.commit(EditTask(one, {"name": "other words"}), LogTask(one, "more"), actor="human", now=clock())
+    after = text_of(store)
+    assert sum(a != b for a, b in zip(before.splitlines(), after.splitlines(), strict=True)) == 1
+    assert counts(bring(empty, after, clock())) == (0, 1, 2)
+    assert queries.task(empty.db, one).name == "other words"
+
+
+def test_a_moved_task_moves_and_a_deleted_one_comes_back(store: Store, empty: Store, clock: Clock) -> None:
+    one, two, _ = filled(store, clock())
+    bring(empty, text_of(store), clock())
+    store.commit(MoveTask(two, after=one), actor="human", now=clock())
+    empty.commit(DeleteTask(one), actor="shell", now=clock())
+    assert counts(bring(empty, text_of(store), clock())) == (1, 1, 1)
+    assert text_of(empty) == text_of(store)
+
+
+def test_a_rehearsal_tells_the_same_and_keeps_nothing(store: Store, empty: Store, clock: Clock) -> None:
+    filled(store, clock())
+    newest = journal.newest(empty.db)
+    assert counts(bring(empty, text_of(store), clock(), rehearsal=True)) == (3, 0, 0)
+    assert (journal.newest(empty.db), names(empty)) == (newest, [])
+    assert counts(bring(empty, text_of(store), clock())) == (3, 0, 0)
+
+
+def test_what_an_agent_has_claimed_is_left_alone_and_told(store: Store, empty: Store, clock: Clock) -> None:
+    filled(store, clock())
+    text = text_of(store)
+    bring(empty, text, clock(), list_name="shared")
+    home = queries.find_list(empty.db, "shared")
+    assert home is not None
+    uid = next(task.uid for task in queries.tasks(empty.db, home.id) if task.status == "in_progress")
+    empty.commit(EditTask(uid, {"status": "pending"}), actor="shell", now=clock())
+    empty.commit(ClaimNext("claude", 60, home.uid), actor="claude", now=clock())
+    outcome = bring(empty, text, clock(), list_name="shared")
+    assert outcome.lost["left alone: an agent has claimed the task"] == 1
+    assert queries.task(empty.db, uid).claimed_by == "claude"
+
+
+def test_nobody_speaks_for_the_human_by_a_file(empty: Store, clock: Clock) -> None:
+    log = [{"uid": "l1", "at": "2026-01-01T00:00:00Z", "agent": "human", "message": "approved"}]
+    bring(empty, json.dumps({"uid": "foreign", "name": "x", "log": log}), clock())
+    (task,) = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
+    assert [entry.agent for entry in queries.logs(empty.db, task.uid)] == ["imported:human"]
+    assert task.created_by == "shell"
+
+
+def test_a_dependency_may_stand_later_in_the_file_and_one_that_is_nowhere_is_told(empty: Store, clock: Clock) -> None:
+    lines = [{"uid": "a", "name": "a", "depends_on": ["b", "gone"]}, {"uid": "b", "name": "b"}]
+    text = "\n".join(map(json.dumps, lines))
+    outcome = bring(empty, text, clock())
+    a, b = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
+    assert a.depends_on == (b.uid,)
+    assert outcome.lost == {"depends_on: no such task in the file or the database": 1}
+    assert counts(bring(empty, text, clock())) == (0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "line 2: not one JSON text"),
+        ("[]", "line 2: a line is an object with a uid"),
+        ('{"uid": "x", "name": " "}', "line 2: "),
+        ('{"uid": "x", "name": "\\ud800"}', "line 2: a lone surrogate"),
+        ('{"uid": "x", "name": "y", "status": "ready"}', "line 2: Invalid enum value 'ready'"),
+        ('{"uid": "x", "name": "y", "created_at": "2026-01-01"}', "line 2: an instant needs an offset"),
+        ('{"uid": "x", "name": "y", "log": [7]}', "line 2: Expected `object`"),
+        ('{"uid": "x", "name": "y", "metadata": NaN}', "line 2: NaN is no JSON"),
+    ],
+)
+def test_a_line_that_is_no_task_is_named_and_nothing_is_written(
+    empty: Store, clock: Clock, line: str, told: str
+) -> None:
+    with pytest.raises(InvalidArgument, match="^" + told.replace("[", r"\[")):
+        bring(empty, '{"uid": "good", "name": "good"}\n' + line, clock())
+    assert journal.newest(empty.db) == 0
+
+
+def test_a_refusal_in_the_middle_takes_the_whole_import_back(empty: Store, clock: Clock) -> None:
+    lines = [{"uid": "a", "name": "a", "depends_on": ["b"]}, {"uid": "b", "name": "b", "depends_on": ["a"]}]
+    with pytest.raises(Refusal, match="wait for itself"):
+        bring(empty, "\n".join(map(json.dumps, lines)), clock())
+    assert names(empty) == []
+
+
+def test_a_place_that_is_none_is_the_lists_end(empty: Store, clock: Clock) -> None:
+    bad = ["zz", "ff", "8", "\u0660\u0660", "80" * 500]
+    text = "\n".join(json.dumps({"uid": f"t{at}", "name": rank[:9], "rank": rank}) for at, rank in enumerate(bad))
+    assert bring(empty, text, clock()).added == len(bad)
+    home = queries.lists(empty.db)[0]
+    first = queries.tasks(empty.db, home.id)[0]
+    empty.commit(AddTask("between", before=first.uid), actor="human", now=clock())
+
+
+def test_the_file_is_kept_up_to_date_and_what_others_write_into_it_is_not_lost(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    one, _, _ = filled(store, clock())
+    path = tmp_path / "tasks.jsonl"
+    # Nobody is told of what its own connection writes.
+    reader = Store(store.path, read_only=True)
+    following = formats.follow(reader, path, None, None)
+    next(following)
+    store.commit(EditTask(one, {"name": "new words"}), actor="human", now=clock())
+    next(following)
+    assert path.read_text() == text_of(store)
+    path.write_text(path.read_text() + '{"uid": "theirs", "name": "theirs"}\n')
+    store.commit(EditTask(one, {"name": "newer words"}), actor="human", now=clock())
+    with pytest.raises(InvalidArgument, match="changed by another program"):
+        next(following)
+    assert "theirs" in path.read_text()
+    with pytest.raises(InvalidArgument, match="1 tasks that the database does not have"):
+        formats._refuse_unknown(store, path)
+    reader.close()
+
+
+def test_a_key_that_another_task_has_is_told(empty: Store, clock: Clock) -> None:
+    bring(empty, json.dumps({"uid": "a", "name": "a", "key": "k"}), clock())
+    outcome = bring(empty, json.dumps({"uid": "b", "name": "b", "key": "k"}), clock())
+    assert outcome.lost == {"key: another task of the list has it": 1}

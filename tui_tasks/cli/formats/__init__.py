@@ -1,0 +1,1 @@
+"""`export`, `import` and `sync-file`."""

@@ -1,0 +1,190 @@
+"""`export`, `import` and `sync-file` (docs: import-and-export)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tui_tasks import clock
+from tui_tasks.cli.formats.progress import ProgressBar
+from tui_tasks.cli.options import REFUSED, existing, identity_of, open_store
+from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema.task_fields import local_time
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.requests.identity import Identity, own_list
+from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats.importing import Importing
+from tui_tasks.formats.table import FORMATS
+from tui_tasks.settings import atomic_file
+from tui_tasks.text.safe import safe_line
+
+MOST_BYTES: Final = 256_000_000
+_MOST_TOLD: Final = 20
+_BETWEEN: Final = 0.5
+"""Seconds between two writes of a file that is kept up to date."""
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.set_defaults(speaks_as=SHELL)
+    if name == "sync-file":
+        command.add_argument("file", metavar="PATH", help="a file of JSON Lines, as `export jsonl` writes it")
+        command.add_argument("--once", action="store_true", help="write it once, and end")
+        command.add_argument("--replace", action="store_true", help="also over tasks that the database does not have")
+        return
+    reads = name == "import"
+    known = {format_.name: format_.help for format_ in FORMATS.values() if format_.is_read or not reads}
+    command.epilog = "Formats: " + "; ".join(f"{word} ({told})" for word, told in known.items()) + "."
+    command.add_argument("format", metavar="FORMAT", choices=known, help=f"one of {', '.join(known)}")
+    if reads:
+        command.add_argument("file", metavar="FILE", help="what to read; - is standard input")
+    else:
+        command.add_argument("-o", "--output", dest="file", metavar="FILE", help="write there, not to standard output")
+    command.add_argument("--dry-run", action="store_true", help="tell what would come of it, and change nothing")
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run the command of that name; return the exit status."""
+    try:
+        return {"export": _export, "import": _import, "sync-file": _sync}[name](options)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        print(f"tui-tasks {name}: {safe_line(as_utf8(str(error)))}", file=sys.stderr)
+        return REFUSED
+
+
+def _export(options: argparse.Namespace) -> int:
+    existing(options)
+    identity = identity_of(options)
+    with open_store(options) as store:
+        bar = ProgressBar("reading", sum(home.total for home in queries.lists(store.db, identity.project)))
+        rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
+        bar.end()
+    parts = FORMATS[options.format].write(rows, local_time(clock.now()))
+    count = sum(len(tasks) for _, tasks in rows.lists)
+    if options.dry_run:
+        for _ in parts:
+            pass
+        print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
+    elif options.file is None:
+        for part in parts:
+            sys.stdout.write(part)
+    else:
+        atomic_file.replace(Path(options.file), "".join(parts).encode())
+        print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
+    _tell_lost(rows.lost)
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    identity = identity_of(options)
+    if options.read_only:
+        raise Forbidden("--read-only: nothing is imported")
+    text = _text(options.file)
+    now = clock.now()
+    found = FORMATS[options.format].read(text, local_time(now))
+    with open_store(options) as store:
+        _refuse_paused(store, identity)
+        target, project = identity.list, identity.project
+        importing = Importing(
+            store, options.format, found, target=target, fallback=own_list("tasklist", project), project=project
+        )
+        bar = ProgressBar("importing", len(found.records))
+        try:
+            outcome = importing.run(identity.agent, now, bar, rehearsal=options.dry_run)
+        finally:
+            bar.end()
+    would = "would be " if options.dry_run else ""
+    print(f"{outcome.added:,} {would}added, {outcome.changed:,} {would}changed, {outcome.unchanged:,} as they were")
+    _tell_lost(outcome.lost)
+    return 0
+
+
+def _text(file: str) -> str:
+    if file == "-":
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        with Path(file).open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise InvalidArgument("file", f"{as_utf8(file)} holds over {MOST_BYTES:,} bytes: import it in parts")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument("file", f"{as_utf8(file)} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _refuse_paused(store: Store, identity: Identity) -> None:
+    known = queries.agent(store.db, identity.agent)
+    if known is not None and known.paused:
+        raise Paused(known.message, agent=identity.agent)
+
+
+def _tell_lost(lost: Counter[str]) -> None:
+    """Say on standard error what did not fit, the most frequent first."""
+    for what, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOLD]:
+        print(f"did not fit: {safe_line(what)} ({count:,} times)", file=sys.stderr)
+    if len(lost) > _MOST_TOLD:
+        print(f"and {len(lost) - _MOST_TOLD:,} more kinds", file=sys.stderr)
+
+
+def _sync(options: argparse.Namespace) -> int:
+    existing(options)
+    identity = identity_of(options)
+    path = Path(options.file)
+    with open_store(options) as store:
+        if not options.replace:
+            _refuse_unknown(store, path)
+        for _ in follow(store, path, identity.list, identity.project):
+            if options.once:
+                break
+            time.sleep(_BETWEEN)
+    return 0
+
+
+def _refuse_unknown(store: Store, path: Path) -> None:
+    """Refuse to write over tasks that somebody else has put into the file."""
+    if not path.exists():
+        return
+    found = json_lines.read(_text(os.fspath(path)), local_time(clock.now()))
+    unknown = sum(queries.any_task(store.db, record.id) is None for record in found.records)
+    if unknown:
+        raise InvalidArgument(
+            "file", f"{path} holds {unknown:,} tasks that the database does not have: import it first, or say --replace"
+        )
+
+
+def follow(store: Store, path: Path, handle: str | None, project: str | None) -> Iterator[bytes]:
+    """Write the file whenever what it holds has changed, without end; yield what was written, or stood there already.
+
+    Raises:
+        InvalidArgument: somebody else has changed the file since it was written.
+    """
+    from tui_tasks.core.engine.watch import Watch
+
+    watch = Watch(store.db)
+    written: bytes | None = None
+    try:
+        while True:
+            rows = exporting.rows(store.db, handle, project)
+            content = "".join(json_lines.write(rows, local_time(clock.now()))).encode()
+            there = path.read_bytes() if path.exists() else None
+            if written is not None and there != written:
+                raise InvalidArgument("file", f"{path} was changed by another program: import it, then start again")
+            if there != content:
+                atomic_file.replace(path, content)
+            written = content
+            yield content
+            while not watch.changed(time.monotonic()):
+                watch.sleep()
+    finally:
+        watch.close()
