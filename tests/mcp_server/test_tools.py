@@ -157,7 +157,7 @@ def test_what_is_not_chosen_is_neither_listed_nor_served(tmp_path: Path) -> None
 def test_the_tools_cost_no_more_than_they_may() -> None:
     costs = {words: cost for words, _, cost in bill.costs()}
     assert costs["(all)"] < 8_000
-    for dialect in ("tasklist", "task", "todo", "tasks"):
+    for dialect in ("tasklist", "task", "todo", "tasks", "scheduler"):
         assert costs[f"{dialect},ask,claim"] < 2_400, dialect
 
 

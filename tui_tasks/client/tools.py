@@ -112,7 +112,7 @@ class Tools:
         )
 
     def control_answer_of(self, *, ask: str, wait: float | None = None) -> Any:
-        """Read the human's answer to a question that you asked before, in this session or another."""
+        """Read the human's answer to a question that you asked before; `state`: open, answered, withdrawn or t."""
         return self._call("control:answer_of", {"ask": ask, "wait": wait})
 
     def tasklist_add_task(self, *, name: str, description: str | None = None) -> Any:
@@ -291,11 +291,11 @@ class Tools:
         return self._call("scheduler:list_tasks", {"state": state, "type": type})
 
     def scheduler_find_task_by_name(self, *, name: str) -> Any:
-        """Find jobs by a part of their name."""
+        """Find jobs by a part of their name, oldest first."""
         return self._call("scheduler:find_task_by_name", {"name": name})
 
     def scheduler_show_task(self, *, uuid: str) -> Any:
-        """Read one job: what it does, when it runs next, and how it last ended."""
+        """Read one job: what it does, when it runs next, how it last ended."""
         return self._call("scheduler:show_task", {"uuid": uuid})
 
     def scheduler_run_task(self, *, uuid: str, context: str | None = None, force: bool | None = None) -> Any:
@@ -303,7 +303,7 @@ class Tools:
         return self._call("scheduler:run_task", {"uuid": uuid, "context": context, "force": force})
 
     def scheduler_delete_task(self, *, uuid: str) -> Any:
-        """Delete a job for good; what it runs is ended first."""
+        """Delete a job; what it runs is ended first."""
         return self._call("scheduler:delete_task", {"uuid": uuid})
 
     def scheduler_create_scheduled_task(
@@ -339,7 +339,7 @@ class Tools:
         timezone: str | None = None,
         dedicated_context: bool | None = None,
     ) -> Any:
-        """Create a job that runs at one or more given moments."""
+        """Create a job that runs at given moments."""
         return self._call(
             "scheduler:create_planned_task",
             {
@@ -361,7 +361,7 @@ class Tools:
         timezone: str | None = None,
         dedicated_context: bool | None = None,
     ) -> Any:
-        """Create a job that runs only when scheduler:run_task or the user starts it."""
+        """Create a job that runs only when it is started."""
         return self._call(
             "scheduler:create_adhoc_task",
             {
@@ -374,7 +374,7 @@ class Tools:
         )
 
     def scheduler_wait_for_task(self, *, uuid: str, timeout: float | None = None) -> Any:
-        """Wait until a running job with dedicated_context has ended, retries included."""
+        """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it neve."""
         return self._call("scheduler:wait_for_task", {"uuid": uuid, "timeout": timeout})
 
     def scheduler_update_task(
@@ -402,7 +402,7 @@ class Tools:
         keep_runs: int | None = None,
         runner: str | None = None,
     ) -> Any:
-        """Change a job, or how it is scheduled and run: at least one field besides the uuid."""
+        """Change a job, or how it is scheduled and run: at least one field."""
         return self._call(
             "scheduler:update_task",
             {
@@ -439,13 +439,13 @@ class Tools:
         return self._call("scheduler:disable_task", {"uuid": uuid})
 
     def scheduler_get_runs(self, *, uuid: str, limit: int | None = None) -> Any:
-        """Read a job's runs, and the due times not run, with the reason."""
+        """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
         return self._call("scheduler:get_runs", {"uuid": uuid, "limit": limit})
 
     def scheduler_finish_run(
         self, *, run_id: str, outcome: Literal["error", "interrupted", "success"], result: str | None = None
     ) -> Any:
-        """Say how a run ended that you were asked to do by the event run.requested."""
+        """Say how a run ended that the event run.requested asked you to do."""
         return self._call("scheduler:finish_run", {"run_id": run_id, "outcome": outcome, "result": result})
 
     def tasks(
@@ -680,7 +680,7 @@ class AsyncTools:
         )
 
     def control_answer_of(self, *, ask: str, wait: float | None = None) -> Awaitable[Any]:
-        """Read the human's answer to a question that you asked before, in this session or another."""
+        """Read the human's answer to a question that you asked before; `state`: open, answered, withdrawn or t."""
         return self._call("control:answer_of", {"ask": ask, "wait": wait})
 
     def tasklist_add_task(self, *, name: str, description: str | None = None) -> Awaitable[Any]:
@@ -861,11 +861,11 @@ class AsyncTools:
         return self._call("scheduler:list_tasks", {"state": state, "type": type})
 
     def scheduler_find_task_by_name(self, *, name: str) -> Awaitable[Any]:
-        """Find jobs by a part of their name."""
+        """Find jobs by a part of their name, oldest first."""
         return self._call("scheduler:find_task_by_name", {"name": name})
 
     def scheduler_show_task(self, *, uuid: str) -> Awaitable[Any]:
-        """Read one job: what it does, when it runs next, and how it last ended."""
+        """Read one job: what it does, when it runs next, how it last ended."""
         return self._call("scheduler:show_task", {"uuid": uuid})
 
     def scheduler_run_task(self, *, uuid: str, context: str | None = None, force: bool | None = None) -> Awaitable[Any]:
@@ -873,7 +873,7 @@ class AsyncTools:
         return self._call("scheduler:run_task", {"uuid": uuid, "context": context, "force": force})
 
     def scheduler_delete_task(self, *, uuid: str) -> Awaitable[Any]:
-        """Delete a job for good; what it runs is ended first."""
+        """Delete a job; what it runs is ended first."""
         return self._call("scheduler:delete_task", {"uuid": uuid})
 
     def scheduler_create_scheduled_task(
@@ -909,7 +909,7 @@ class AsyncTools:
         timezone: str | None = None,
         dedicated_context: bool | None = None,
     ) -> Awaitable[Any]:
-        """Create a job that runs at one or more given moments."""
+        """Create a job that runs at given moments."""
         return self._call(
             "scheduler:create_planned_task",
             {
@@ -931,7 +931,7 @@ class AsyncTools:
         timezone: str | None = None,
         dedicated_context: bool | None = None,
     ) -> Awaitable[Any]:
-        """Create a job that runs only when scheduler:run_task or the user starts it."""
+        """Create a job that runs only when it is started."""
         return self._call(
             "scheduler:create_adhoc_task",
             {
@@ -944,7 +944,7 @@ class AsyncTools:
         )
 
     def scheduler_wait_for_task(self, *, uuid: str, timeout: float | None = None) -> Awaitable[Any]:
-        """Wait until a running job with dedicated_context has ended, retries included."""
+        """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it neve."""
         return self._call("scheduler:wait_for_task", {"uuid": uuid, "timeout": timeout})
 
     def scheduler_update_task(
@@ -972,7 +972,7 @@ class AsyncTools:
         keep_runs: int | None = None,
         runner: str | None = None,
     ) -> Awaitable[Any]:
-        """Change a job, or how it is scheduled and run: at least one field besides the uuid."""
+        """Change a job, or how it is scheduled and run: at least one field."""
         return self._call(
             "scheduler:update_task",
             {
@@ -1009,13 +1009,13 @@ class AsyncTools:
         return self._call("scheduler:disable_task", {"uuid": uuid})
 
     def scheduler_get_runs(self, *, uuid: str, limit: int | None = None) -> Awaitable[Any]:
-        """Read a job's runs, and the due times not run, with the reason."""
+        """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
         return self._call("scheduler:get_runs", {"uuid": uuid, "limit": limit})
 
     def scheduler_finish_run(
         self, *, run_id: str, outcome: Literal["error", "interrupted", "success"], result: str | None = None
     ) -> Awaitable[Any]:
-        """Say how a run ended that you were asked to do by the event run.requested."""
+        """Say how a run ended that the event run.requested asked you to do."""
         return self._call("scheduler:finish_run", {"run_id": run_id, "outcome": outcome, "result": result})
 
     def tasks(

@@ -238,8 +238,8 @@ class _Claim(Arguments):
 def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
     """Take the next task for yourself: the most urgent, then oldest pending one that waits for no other.
 
-    It is in_progress then, and others cannot write to it until you finish or release it, or the lease runs out (send
-    control:heartbeat before that). Returns `task`, `claim` (its id) and `expires_at`; null: `note` says why.
+    Others cannot write to it until you finish or release it, or the lease runs out (send control:heartbeat before
+    that). Null: `note` says why.
     """
     handle = given.list or call.bound_list
     home = queries.find_list(call.db, handle) if handle is not None else None
@@ -299,10 +299,10 @@ class _Ask(Arguments):
 
 @CONTROL.tool("ask", _Ask, writes=True, waits=True)
 def ask(call: Call, given: _Ask) -> Wait:
-    """Ask the human a question, for decisions that are not yours and for approval. The human sees it at once.
+    """Ask the human a question, for decisions that are not yours and for approval.
 
-    The reply comes when it is answered: `answer` and `at`. With `wait` it may be a ticket: `{"ask", "state": "open"}`;
-    go on, and read the answer with control:answer_of.
+    The reply comes when it is answered. With `wait` it may be a ticket: `{"ask", "state": "open"}`; go on, and read the
+    answer with control:answer_of.
     """
     if call.resumes is not None:
         return _wait_for(call, queries.ask(call.db, call.resumes), given.wait)
@@ -317,10 +317,7 @@ class _AnswerOf(Arguments):
 
 @CONTROL.tool("control:answer_of", _AnswerOf, waits=True)
 def answer_of(call: Call, given: _AnswerOf) -> Any:
-    """Read the human's answer to a question that you asked before, in this session or another.
-
-    Returns `ask`, `state` (open, answered, withdrawn or timeout), `answer` and `at`.
-    """
+    """Read the human's answer to a question that you asked before; `state`: open, answered, withdrawn or timeout."""
     asked = queries.ask(call.db, given.ask)
     if asked.agent != call.agent:
         raise NotFound("question", given.ask)

@@ -72,7 +72,7 @@ class _Named(Arguments):
 
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> Any:
-    """Find jobs by a part of their name. Returns an array of them, oldest first."""
+    """Find jobs by a part of their name, oldest first."""
     return listed(call.db, queries_jobs.each_job(call.db, name=given.name), None, job_json)
 
 
@@ -82,7 +82,7 @@ class _One(Arguments):
 
 @SCHEDULER.tool("scheduler:show_task", _One)
 def show_task(call: Call, given: _One) -> dict[str, Any]:
-    """Read one job: what it does, when it runs next, and how it last ended. Returns the job."""
+    """Read one job: what it does, when it runs next, how it last ended."""
     job = queries_jobs.job(call.db, given.uuid)
     if job.state == "error":
         _note_failure(call, queries_jobs.last_ended(call.db, job.uid))
@@ -97,16 +97,14 @@ class _Run(Arguments):
 
 @SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
 def run_task(call: Call, given: _Run) -> dict[str, Any]:
-    """Start an ad hoc job now, others only with `force`. It goes on in the background: scheduler:wait_for_task or
-    scheduler:get_runs tells how it ended. Returns uuid, run_id and state.
-    """
+    """Start an ad hoc job now, others only with `force`. It goes on in the background: see scheduler:wait_for_task."""
     run = call.run(RunJob(given.uuid, given.context, given.force))
     return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
 
 
 @SCHEDULER.tool("scheduler:delete_task", _One, writes=True)
 def delete_task(call: Call, given: _One) -> dict[str, Any]:
-    """Delete a job for good; what it runs is ended first. Returns the job as it was."""
+    """Delete a job; what it runs is ended first."""
     return job_json(call.run(DeleteJob(given.uuid)))
 
 
@@ -150,19 +148,19 @@ def _create_job(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, 
 
 @SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
-    """Create a job that runs again and again by a cron. Look first whether there is one like it. Returns the job."""
+    """Create a job that runs again and again by a cron. Look first whether there is one like it."""
     return _create_job(call, given, "scheduled", schedule=given.schedule.fields())
 
 
 @SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
-    """Create a job that runs at one or more given moments. Look first whether there is one like it. Returns the job."""
+    """Create a job that runs at given moments. Look first whether there is one like it."""
     return _create_job(call, given, "planned", plan=tuple(given.plan))
 
 
 @SCHEDULER.tool("scheduler:create_adhoc_task", _Adhoc, writes=True)
 def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
-    """Create a job that runs only when scheduler:run_task or the user starts it. Returns the job."""
+    """Create a job that runs only when it is started."""
     return _create_job(call, given, "adhoc")
 
 
@@ -173,11 +171,7 @@ class _Wait(Arguments):
 
 @SCHEDULER.tool("scheduler:wait_for_task", _Wait, waits=True)
 def wait_for_task(call: Call, given: _Wait) -> Any:
-    """Wait until a running job with dedicated_context has ended, retries included.
-
-    Returns uuid, run_id, the job's state, the run's outcome (success, error, interrupted; null: it never ran) and
-    result.
-    """
+    """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it never ran."""
     job = queries_jobs.job(call.db, given.uuid)
     if not job.dedicated_context:
         raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
@@ -251,10 +245,7 @@ _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_
 
 @SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a job, or how it is scheduled and run: at least one field besides the uuid. Its type stays.
-
-    Defaults stand in brackets, else 0 for none. Returns the job, with the `settings` that are no defaults.
-    """
+    """Change a job, or how it is scheduled and run: at least one field. Defaults stand in brackets, else 0 for none."""
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
     one_of("name", fields)
     changes = {name: fields[name] for name in _CHANGES if fields[name] is not None}
@@ -266,13 +257,13 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
 
 @SCHEDULER.tool("scheduler:enable_task", _One, writes=True)
 def enable_task(call: Call, given: _One) -> dict[str, Any]:
-    """Switch a disabled job on again. Returns the job."""
+    """Switch a disabled job on again."""
     return job_json(call.run(EnableJob(given.uuid)))
 
 
 @SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
 def disable_task(call: Call, given: _One) -> dict[str, Any]:
-    """Switch a job off: it starts no more; a run that has begun goes on. Returns the job."""
+    """Switch a job off: it starts no more; a run that has begun goes on."""
     return job_json(call.run(DisableJob(given.uuid)))
 
 
@@ -283,10 +274,7 @@ class _Runs(Arguments):
 
 @SCHEDULER.tool("scheduler:get_runs", _Runs)
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
-    """Read a job's runs, and the due times not run, with the reason. Returns `runs`, newest first.
-
-    `outcome` is success, error, interrupted, or null while it runs.
-    """
+    """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
     job = queries_jobs.job(call.db, given.uuid)
     found = queries_jobs.each_run(call.db, job.uid, given.limit)
     return {"runs": listed(call.db, found, None, lambda run: run_json(run, job.timezone))}
@@ -300,7 +288,7 @@ class _Finish(Arguments):
 
 @SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True)
 def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
-    """Say how a run ended that you were asked to do by the event run.requested. Returns the run."""
+    """Say how a run ended that the event run.requested asked you to do."""
     run = call.run(FinishRun(given.run_id, given.outcome, given.result))
     job = queries_jobs.any_job(call.db, run.job_uid)
     assert job is not None
