@@ -29,13 +29,26 @@ FILES = sorted(Path(released.__file__).parent.glob("version-*.db"))
 LATER = START + 10_000 * SECOND
 
 
+OLDER = [file for file in FILES if int(file.stem.split("-")[1]) < SCHEMA]
+
+
+def copied(file: Path, path: Path) -> Path:
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(file, path)
+    path.chmod(0o600)
+    return path
+
+
 @pytest.fixture(params=FILES, ids=[file.stem for file in FILES])
 def old(request: pytest.FixtureRequest, path: Path) -> Path:
     """A copy of a released file, where a database is."""
-    path.parent.mkdir(mode=0o700)
-    shutil.copy(request.param, path)
-    path.chmod(0o600)
-    return path
+    return copied(request.param, path)
+
+
+@pytest.fixture(params=OLDER, ids=[file.stem for file in OLDER])
+def older(request: pytest.FixtureRequest, path: Path) -> Path:
+    """A copy of one that a schema step is missing from."""
+    return copied(request.param, path)
 
 
 @pytest.fixture
@@ -156,11 +169,11 @@ def test_it_is_compacted_backed_up_and_opened_from_the_backup(opened: Store, tmp
         sound(restored)
 
 
-def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(old: Path) -> None:
+def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(older: Path) -> None:
     with pytest.raises(DatabaseRefused, match="open it once without --read-only, as `tui-tasks ls` does"):
-        Store(str(old), read_only=True)
-    Store(str(old)).close()
-    with Store(str(old), read_only=True) as store:
+        Store(str(older), read_only=True)
+    Store(str(older)).close()
+    with Store(str(older), read_only=True) as store:
         assert queries.find_list(store.db, "tasklist")
 
 
@@ -171,13 +184,13 @@ def test_the_steps_make_the_columns_that_the_models_name(store: Store) -> None:
         assert made == set(models.columns(model)), table
 
 
-def test_a_step_that_fails_leaves_the_database_as_it_was(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = rows(old)
+def test_a_step_that_fails_leaves_the_database_as_it_was(older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = rows(older)
     steps = schema.statements
     monkeypatch.setattr(schema, "statements", lambda version: [*steps(version), "SELECT no_such_column"])
     with pytest.raises(StorageFailed, match="nothing was written"):
-        Store(str(old))
+        Store(str(older))
     monkeypatch.undo()
-    assert rows(old) == before
-    with Store(str(old)) as store:
+    assert rows(older) == before
+    with Store(str(older)) as store:
         sound(store)
