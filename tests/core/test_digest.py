@@ -78,7 +78,8 @@ class History:
             self.commit(actor, EditTask(uid, {"status": "failed"}), LogTask(uid, value))
         elif what == "result":
             self.commit(actor, EditTask(uid, {"result": value}))
-        elif what == "check" and self.checks.waiting():
+        elif what == "check" and any(checks.tasks_of(self.store.db, run.uid) for run in self.checks.waiting()):
+            # One that no task waits for any more is not begun.
             self.checks.run(value, exit_code=int(value == "failed"))
         elif what == "edit inputs":
             self.checks.edit(str(self.now))
