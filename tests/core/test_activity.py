@@ -72,6 +72,15 @@ def test_a_question_is_a_wait_for_the_human_since_it_was_asked(talk, store, cloc
     assert (cause.kind, cause.since, cause.text) == ("human", asked, "waits for you: Which port?")
 
 
+def test_a_question_that_waits_is_told_by_itself_and_not_as_an_event(talk, store, clock):
+    talk.session.answer([{"id": 1, "tool": "ask", "arguments": {"question": "Which port?"}}])
+    clock.forward(LIMITS.waiting)
+    assert kinds(store, clock) == {"agent": "human"}
+    before = talk.seq()
+    StuckWatch(lambda: LIMITS).look(store, clock())
+    assert talk.seq() == before
+
+
 def test_one_that_asked_and_goes_on_is_not_waiting(talk, store, clock):
     uid = add(talk)
     talk.ok("tasklist:set_task_in_progress", uid=uid)

@@ -29,9 +29,10 @@ def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, stat
                 store.commit(DeleteTask(task.uid), actor="a", now=START)
             else:
                 first = first or task
-        everything, total = queries_board.tasks(store.db, home.id, statuses=statuses, priorities=between)
+        found, total = queries_board.tasks(store.db, home.id, statuses=statuses, priorities=between)
+        everything = list(found)
         page, told = queries_board.tasks(store.db, home.id, statuses=statuses, priorities=between, limit=limit)
-        assert page == everything[:limit]
+        assert list(page) == everything[:limit]
         assert told == total == len(everything)
 
 

@@ -203,7 +203,7 @@ def test_a_clock_that_is_set_while_it_is_watched_starts_nothing_for_a_while(stor
     assert scheduler.turns() == 0
     machine.pass_by(HOLD)
     assert scheduler.turns() == 1
-    assert {run.decision for run in queries_jobs.runs(stores[0].db, job.uid, 100)} <= {"ran", "coalesced"}
+    assert {run.decision for run in queries_jobs.each_run(stores[0].db, job.uid, 100)} <= {"ran", "coalesced"}
 
 
 def test_a_clock_that_stays_where_it_was_set_is_right(stores, machine):
@@ -277,7 +277,7 @@ def test_a_clock_that_is_behind_repeats_nothing(stores, machine):
         machine.pass_by(MINUTE)
         scheduler.turns()
     assert len(scheduler.started) == len(set(scheduler.started)) == 10
-    assert len(queries_jobs.runs(stores[0].db, job.uid, 100)) == 3
+    assert len(list(queries_jobs.each_run(stores[0].db, job.uid, 100))) == 3
 
 
 def test_what_was_begun_is_not_taken_back_nor_begun_again(stores, machine):

@@ -69,7 +69,7 @@ async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monke
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "enter", "G")
-        runs = queries_jobs.runs(app.link.db, jobs[2], 100)
+        runs = list(queries_jobs.each_run(app.link.db, jobs[2], 100))
         assert app.screen.window.cursor == runs[-1].uid
         await settle(pilot, "g")
         assert app.screen.window.cursor == runs[0].uid

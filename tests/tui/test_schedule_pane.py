@@ -205,7 +205,7 @@ async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "r")
-        (run,) = queries_jobs.runs(app.link.db, jobs[2], 1)
+        (run,) = queries_jobs.each_run(app.link.db, jobs[2], 1)
         assert (run.trigger, run.requested_by) == ("manual", "human")
         await settle(pilot, "r")
         assert "runs already" in shown(app)
@@ -216,7 +216,7 @@ async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "G", "R", *"for June", "enter")
-        (run,) = queries_jobs.runs(app.link.db, jobs[5], 1)
+        (run,) = queries_jobs.each_run(app.link.db, jobs[5], 1)
         assert run.context == "for June"
 
 

@@ -38,6 +38,8 @@ class StuckWatch:
         self._next = now + EVERY
         agents = activity.of_agents(store.db, now)
         found = causes(agents, now, self._thresholds())
+        # A question tells by itself that its agent waits for the human.
+        found = {name: cause for name, cause in found.items() if cause.kind != "human"}
         noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
         notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
         notes = [note for note in notes if noted.get(note.agent) != note.cause]
