@@ -28,6 +28,13 @@ _TYPES: Final = {"string": "str", "integer": "int", "number": "float", "boolean"
 
 def source() -> str:
     """The file, as ruff formats it."""
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"]
+    done = subprocess.run(command, input=unformatted(), capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout
+
+
+def unformatted() -> str:
+    """The same code; to tell whether the file is current takes no ruff."""
     tools = [tool for tool in TABLE.tools.values() if not tool.human and "subscribe" not in tool.name]
     writes = "".join(f"    {tool.name!r},\n" for tool in sorted(tools, key=lambda tool: tool.name) if tool.ever_writes)
     made = f"{_HEAD}WRITES = frozenset({{\n{writes}}})\n"
@@ -39,15 +46,7 @@ def source() -> str:
         made += f"    def _call(self, tool: str, arguments: dict[str, Any]) -> {result}:\n"
         made += "        raise NotImplementedError\n"
         made += "".join(_method(tool, result) for tool in tools)
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"],
-        input=made,
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    return done.stdout
+    return made
 
 
 def _method(tool: Tool, result: str) -> str:

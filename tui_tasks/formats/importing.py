@@ -50,7 +50,7 @@ class Importing:
         """Do it as one change, which one undo takes back; a rehearsal does it all and keeps nothing.
 
         Raises:
-            Refusal: nothing was written; the task is named by its place in the file.
+            Refusal: nothing was written; the task is named, or its place in the file where that cannot be read.
         """
         try:
             self._store.commit_each(

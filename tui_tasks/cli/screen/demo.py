@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tui_tasks.cli import streams
+
 NAME = "demo-agent"
 PACE = 1.2  # seconds between two of the agent's steps
 
@@ -123,7 +125,8 @@ def _agent() -> None:
         for _ in _script(send):
             time.sleep(PACE)  # for people to follow
     except (BrokenPipeError, KeyboardInterrupt):
-        return
+        # What is left in the buffer would be written once more at the end of the process.
+        streams.give_up()
 
 
 def _say(line: str) -> None:
