@@ -22,7 +22,7 @@ from tui_tasks.core.operations import (
     SetListReview,
     Undo,
 )
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay
@@ -112,7 +112,7 @@ def test_every_dialect_files_held_tasks(talk, human):
     first = add(talk)
     talk.ok("tasklist:add_task_before", uid=first, name="before")
     talk.ok("tasklist:add_task_after", uid=first, name="after")
-    assert len(queries.held_tasks(talk.store.db)) == 7
+    assert len(held.everything(talk.store.db)) == 7
 
 
 def test_elsewhere_and_of_others_nothing_is_held(talk, human):
@@ -382,11 +382,11 @@ def test_many_are_accepted_at_once_whole_or_not_at_all(talk, human):
     uids = [add(talk, str(number)) for number in range(5)]
     with pytest.raises(Refusal):
         human.does(*(AcceptTask(uid) for uid in [*uids, uids[0]]))
-    assert len(queries.held_tasks(talk.store.db)) == 5
+    assert len(held.everything(talk.store.db)) == 5
     human.does(*(AcceptTask(uid) for uid in uids))
-    assert queries.held_tasks(talk.store.db) == []
+    assert held.everything(talk.store.db) == []
     human.does(Undo())
-    assert len(queries.held_tasks(talk.store.db)) == 5
+    assert len(held.everything(talk.store.db)) == 5
     talk.ok("control:subscribe")
     human.does(Redo())
     assert [event["event"] for event in talk.events()] == ["task.accepted"] * 5

@@ -42,7 +42,7 @@ from tui_tasks.core.operations import (
     SetListReview,
     Undo,
 )
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store, replay
 from tui_tasks.core.vocab import HUMAN, SHELL
@@ -57,6 +57,10 @@ PICK = st.sampled_from(range(31))
 
 class Held(RuleBasedStateMachine):
     """Agents, a shell and the human on the same lists. What is held is known from what was made and what he said."""
+
+    def held_tasks(self) -> list[Any]:
+        """The tasks that wait for the human, whole."""
+        return [queries.task(self.store.db, one.uid) for one in held.everything(self.store.db)]
 
     @initialize(configured=st.sampled_from([(), ("*",), ("shared", "plan")]))
     def begin(self, configured):
@@ -122,7 +126,7 @@ class Held(RuleBasedStateMachine):
 
     def task(self, pick: int) -> str:
         """A task, mostly one that is held."""
-        there = [task.uid for task in queries.held_tasks(self.store.db)] if pick % 3 else list(self.state().tasks)
+        there = [task.uid for task in self.held_tasks()] if pick % 3 else list(self.state().tasks)
         return there[pick % len(there)] if there else "none"
 
     @rule(speaker=SPEAKERS, request=REQUESTS)
@@ -252,7 +256,7 @@ class Held(RuleBasedStateMachine):
     @invariant()
     def what_is_held_waits(self):
         self.take_events()
-        for task in queries.held_tasks(self.store.db):
+        for task in self.held_tasks():
             assert task.uid in self.held
             assert (task.status, task.claimed_by) == ("pending", None)
             assert task.waiting_on >= 1

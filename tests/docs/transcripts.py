@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.core.operations import AnswerAsk, DeclineTask, PauseAgent, SendMessage, SetListReview
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 
@@ -144,8 +144,8 @@ def do_as_human(db: Path, said: str) -> None:
             assert home is not None
             store.commit(SetListReview(home.uid, True), actor=HUMAN, now=clock.now())
         elif does == "The human declines":
-            (held,) = queries.held_tasks(store.db)
-            store.commit(DeclineTask(held.uid, text), actor=HUMAN, now=clock.now())
+            (proposed,) = held.everything(store.db)
+            store.commit(DeclineTask(proposed.uid, text), actor=HUMAN, now=clock.now())
 
 
 def value(text: str) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 from tests.tui.driving import by_agent, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.read import views
+from tui_tasks.core.store import Store
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.database_link import DatabaseLink
@@ -27,6 +29,15 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
         places = [said.index(word) for word in ("needs you", "✗ failed", "not proven", "✓ proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
+
+
+async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
+    with Store(plan.path) as store:
+        views.put(store.db, views.LOOKED, {"seq": store.db.scalar("SELECT max(seq) FROM journal"), "at": NOW})
+    async with opened(make_app(plan.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        assert "since 12:15" in shown(pilot.app)
+        assert "test_dst_gap: expected 02:30" in shown(pilot.app)
 
 
 async def test_enter_opens_the_entries_behind_a_line_and_shows_one_in_the_log(plan: Plan, make_app: MakeApp) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
 import pytest
-from textual.color import Color
 from textual.theme import Theme
 
-from tests.tui.theme_lab import THEMES, Rows, Wardrobe
+from tests.tui.theme_lab import THEMES
 from tui_tasks.tui.themes import theme_files, variables
 
 GOOD = """\
@@ -160,17 +158,3 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").symlink_to("/proc/self/mem")
     _, problems = theme_files.load(tmp_path)
     assert [problem.message for problem in problems] == ["cannot be read: Input/output error"]
-
-
-def test_a_theme_whose_file_changed_is_seen_at_once(tmp_path: Path) -> None:
-    async def story(app: Wardrobe) -> None:
-        async with app.run_test(size=(40, 60)) as pilot:
-            (tmp_path / "dark.toml").write_text(GOOD.replace("mine", "dark"))
-            changed, problems = theme_files.load(tmp_path)
-            assert problems == []
-            theme_files.install(app, changed, "dark")
-            await pilot.pause()
-            style = next(iter(app.query_one(Rows).render_line(0))).style
-            assert style is not None and style.color == Color.parse("#123456").rich_color
-
-    asyncio.run(story(Wardrobe()))

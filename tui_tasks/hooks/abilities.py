@@ -27,4 +27,4 @@ ABILITIES: Final = ("permission", "always", "edit_input", "question", "message",
 
 def why_not(program: str, ability: str) -> str | None:
     """Why something cannot be done to an agent of that program; None where it can."""
-    return _CANNOT[program].get(ability)
+    return _CANNOT.get(program, {}).get(ability)

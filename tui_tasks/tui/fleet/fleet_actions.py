@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations import EditTask, SendMessage
 from tui_tasks.core.read.log import standing_changes
+from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
 from tui_tasks.tui.app.actions import Action, Controller
@@ -55,8 +56,8 @@ class FleetActions(Controller):
         text = why.strip() or "The human has ended your turn."
         await self._context.link.commit(SendMessage(member.name, text, ends_turn=True))
         program = member.session.program if member.session is not None else ""
-        how = "its next tool is refused" if program == "codex" else "its turn ends at its next tool"
-        self._context.say(f"Sent to {name}: {how}.")
+        how = abilities.why_not(program, "stop") or "Its turn ends at its next tool."
+        self._context.say(f"Sent to {name}. {how}")
 
     async def do_agent_give_back(self) -> None:
         """Give the task that the agent is at back as pending, and nobody's."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.app.actions import Action
 from tui_tasks.tui.inputs.dialogs import Prompt
 from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.screens.answering import OptionKeys, send_answer
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet
 
 
-class FleetAnswers(Controller):
+class FleetAnswers(OptionKeys):
     """The actions of the scope `answers`, for the question of the agent under the cursor."""
 
     def __init__(self, fleet: Fleet) -> None:
@@ -42,21 +41,12 @@ class FleetAnswers(Controller):
             return self.do_agent_ask()
         return self._answer(ask, answer)
 
-    def _choose(self, number: int) -> Any:
+    def choose(self, number: int) -> Any:
+        """As `OptionKeys.choose`; what is not shown whole here is shown in the inbox."""
         ask = self._fleet.ask
         assert ask is not None
         answer = ask.options[number - 1] if number <= len(ask.options) else None
         return self._answer_whole(answer, f"There is no option {number}.")
-
-    do_ask_1 = partialmethod(_choose, 1)
-    do_ask_2 = partialmethod(_choose, 2)
-    do_ask_3 = partialmethod(_choose, 3)
-    do_ask_4 = partialmethod(_choose, 4)
-    do_ask_5 = partialmethod(_choose, 5)
-    do_ask_6 = partialmethod(_choose, 6)
-    do_ask_7 = partialmethod(_choose, 7)
-    do_ask_8 = partialmethod(_choose, 8)
-    do_ask_9 = partialmethod(_choose, 9)
 
     def do_ask_approve(self) -> Any:
         """Answer with the option that says yes."""
@@ -71,7 +61,7 @@ class FleetAnswers(Controller):
         ask = self._fleet.ask
         assert ask is not None
         found = agent_text.allowing_always(ask)
-        return self._answer_whole(found[0] if len(found) == 1 else None, agent_text.why_not_always(found))
+        return self._answer_whole(found[0] if len(found) == 1 else None, agent_text.why_not_always(ask, found))
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
@@ -109,5 +99,5 @@ class FleetAnswers(Controller):
 
     async def _answer(self, ask: Ask, answer: str) -> None:
         # Of the question that was shown, even where the agent has asked another meanwhile.
-        await self._context.link.commit(AnswerAsk(ask.uid, answer))
-        self._context.say(f"Sent to {safe_line(ask.agent, 30)}: {safe_line(answer, 60)}.")
+        if await send_answer(self._context, ask, answer):
+            self._context.say(f"Sent to {safe_line(ask.agent, 30)}: {safe_line(answer, 60)}.")

@@ -12,6 +12,7 @@ from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.rules.asks import unseen
 from tui_tasks.core.rules.request_text import ALWAYS
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
 
@@ -63,8 +64,11 @@ def allowing_always(ask: Ask) -> list[str]:
     return [option for option in ask.options if option.startswith(f"{ALWAYS}: ")]
 
 
-def why_not_always(found: Sequence[str]) -> str:
+def why_not_always(ask: Ask, found: Sequence[str]) -> str:
     """Why nothing is allowed from now on where there is not one way to do so."""
+    program = (ask.request or {}).get("program")
+    if program is not None and (why := abilities.why_not(program, "always")) is not None:
+        return why
     if found:
         return "There are several ways to allow it always: choose one by its number."
     return "Its program suggests nothing to allow always."

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.core.operations import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.request_text import ALLOW
 from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks import abilities
 from tui_tasks.hooks.answers import why_unanswerable
 from tui_tasks.hooks.discretion import REDACTED
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.app.actions import Action
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.screens import agent_text
 from tui_tasks.tui.screens.agent_actions import AgentActions
+from tui_tasks.tui.screens.answering import OptionKeys, send_answer
 
 if TYPE_CHECKING:
     from tui_tasks.tui.screens.inbox import Inbox
 
 
-class AskAnswers(Controller):
+class AskAnswers(OptionKeys):
     """The actions of the scope `asks` that answer: by a key, or by the line in which an answer is typed."""
 
     def __init__(self, inbox: Inbox, agents: AgentActions) -> None:
@@ -52,7 +52,8 @@ class AskAnswers(Controller):
             else f"It goes on below: {self._context.keymap.key_of('page_down')} to its end first."
         )
 
-    def _choose(self, number: int) -> Any:
+    def choose(self, number: int) -> Any:
+        """As `OptionKeys.choose`; the question must have been seen to its end."""
         ask = self._inbox.ask
         assert ask is not None
         if number > len(ask.options):
@@ -64,16 +65,6 @@ class AskAnswers(Controller):
             self._context.say(why)
             return None
         return self._answer(ask, ask.options[number - 1])
-
-    do_ask_1 = partialmethod(_choose, 1)
-    do_ask_2 = partialmethod(_choose, 2)
-    do_ask_3 = partialmethod(_choose, 3)
-    do_ask_4 = partialmethod(_choose, 4)
-    do_ask_5 = partialmethod(_choose, 5)
-    do_ask_6 = partialmethod(_choose, 6)
-    do_ask_7 = partialmethod(_choose, 7)
-    do_ask_8 = partialmethod(_choose, 8)
-    do_ask_9 = partialmethod(_choose, 9)
 
     async def do_ask_approve(self) -> None:
         """Answer with the option that says yes; where there are others only, none is guessed."""
@@ -93,7 +84,7 @@ class AskAnswers(Controller):
         ask = self._inbox.ask
         assert ask is not None
         found = agent_text.allowing_always(ask)
-        why = agent_text.why_not_always(found) if len(found) != 1 else self._why_unread(ask)
+        why = agent_text.why_not_always(ask, found) if len(found) != 1 else self._why_unread(ask)
         if why is not None:
             self._context.say(why)
         else:
@@ -104,8 +95,11 @@ class AskAnswers(Controller):
         ask = self._inbox.ask
         assert ask is not None
         request = ask.request or {}
-        if request.get("program") != "claude" or request.get("kind") != "permission":
-            self._context.say("Only what a tool of Claude Code is given can be edited first.")
+        if request.get("kind") != "permission":
+            self._context.say("Only what a tool is given can be edited first.")
+            return
+        if (why := abilities.why_not(request["program"], "edit_input")) is not None:
+            self._context.say(why)
             return
         if (why := why_unanswerable(self._context.link.path, ask)) is not None:
             self._context.say(why)
@@ -156,12 +150,10 @@ class AskAnswers(Controller):
             self._context.run(self._answer(ask, event.text))
 
     async def _answer(self, ask: Ask, answer: str, updated_input: Any = None) -> None:
-        if (why := why_unanswerable(self._context.link.path, ask)) is not None:
-            self._context.say(why)
-            return
         # While it is written the human may leave, and then there is no such widget any more.
         reply = self._inbox.query_one(Reply)
-        await self._context.link.commit(AnswerAsk(ask.uid, answer, updated_input))
+        if not await send_answer(self._context, ask, answer, updated_input):
+            return
         reply.drafts.pop(ask.uid, None)
         self._inbox.later.discard(ask.uid)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)

@@ -16,7 +16,7 @@ from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit
-from tui_tasks.text.times import age, age_lasts, count
+from tui_tasks.text.times import HOUR, age, age_lasts, count
 from tui_tasks.tui.app.actions import Action, bindings
 from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.database_link import Changes
@@ -40,6 +40,8 @@ _LOOKS: Final[dict[str, Look]] = {
 }
 # Entries of one line that are shown beneath it.
 _MOST_ENTRIES: Final = 200
+LEAST: Final = 8 * HOUR
+"""Microseconds; the key shows no less than this, whenever the human last looked."""
 # Seconds at least between two reads, and how many times as long as it took to read.
 _PACE: Final = 0.5
 _REST: Final = 10
@@ -126,14 +128,14 @@ class DigestHead(FrameLine):
 
 
 class DigestScreen(Overlay):
-    """The screen; without `since`, it begins where the human last looked."""
+    """The screen; without `since`, it begins where the human last looked, and 8 hours ago at the latest."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "digest")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
     def __init__(self, context: Context, since: int | None = None) -> None:
         super().__init__(context)
-        self._since = context.state.looked.at if since is None else since
+        self._since = min(context.state.looked.at, context.clock.now() - LEAST) if since is None else since
         self._digest: Digest | None = None
         self._open: str | None = None
         self._reading: Timer | None = None

@@ -9,16 +9,15 @@ them. All of it is at hand in TCSS and in Content styles: `$state-done`, `$muted
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.theme import Theme
 
 from tui_tasks.tui.themes.theme_file import NAME, ThemeProblem, read
 
 if TYPE_CHECKING:
-    from textual.app import App
+    pass
 
 DEFAULT: Final = "dark"
 NO_COLOR: Final = "ansi"
@@ -75,21 +74,3 @@ def _files(folder: Path | None, problems: list[ThemeProblem]) -> list[Path]:
         problems.append(ThemeProblem(str(folder), 1, f"cannot be read: {error.strerror}"))
         return []
     return sorted(entries, key=lambda entry: entry.name)
-
-
-def install(app: App[Any], themes: Mapping[str, Theme], chosen: str = DEFAULT) -> None:
-    """Give `app` these themes in place of all others, and put on `chosen`, else the first.
-
-    Called after `App.__init__`, and again when files have changed. With no themes, the app keeps what it has.
-    """
-    if not themes:
-        return
-    name = chosen if chosen in themes else next(iter(themes))
-    for theme in themes.values():
-        app.register_theme(theme)
-    if app.theme != name:
-        app.theme = name
-    elif app.is_running:
-        app.refresh_css(animate=False)
-    for other in set(app.available_themes) - set(themes):
-        app.unregister_theme(other)

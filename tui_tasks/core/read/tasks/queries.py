@@ -69,7 +69,6 @@ _TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 _CLAIMED = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
 HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
 _HELD_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD & (TaskRow.created_by == slot("agent"))))
-_HELD_TASKS = Statement(TaskRow.select(*TASK).where(HELD).order_by(TaskRow.id))
 _NEIGHBOUR_AFTER = Statement(
     TaskRow.select(TaskRow.rank)
     .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
@@ -267,11 +266,6 @@ def held_count(db: Database, agent: str) -> int:
     """How many tasks of an agent wait for the human to accept them."""
     count: int = db.one(_HELD_COUNT, agent=agent)[0]
     return count
-
-
-def held_tasks(db: Database) -> list[Task]:
-    """The tasks that wait for the human to accept them, oldest first."""
-    return [read_task(row) for row in db.all(_HELD_TASKS)]
 
 
 def in_progress(db: Database, list_id: int) -> Task | None:
