@@ -153,7 +153,7 @@ def test_contrast_is_that_of_wcag() -> None:
 def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None:
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)) as pilot:
-            assert set(app.available_themes) == set(THEMES)
+            assert set(app.themes.names) == set(THEMES)
             assert app.theme == theme_files.DEFAULT
             rows = app.query_one(Rows)
             for name, theme in THEMES.items():

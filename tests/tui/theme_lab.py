@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
 from tui_tasks.text import safe
+from tui_tasks.tui.app.theme_manager import ThemeManager
 from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.widgets import content as contents
 
@@ -44,7 +45,9 @@ class Wardrobe(App[None]):
 
     def __init__(self, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
-        theme_files.install(self, THEMES, theme_files.NO_COLOR if self.no_color else theme_files.DEFAULT)
+        self.themes = ThemeManager(self, None, None)
+        self.themes.load()
+        self.themes.apply_first(theme_files.NO_COLOR if self.no_color else theme_files.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables.variable_defaults()

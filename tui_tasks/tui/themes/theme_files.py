@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from textual.theme import Theme
 
 from tui_tasks.tui.themes.theme_file import NAME, ThemeProblem, read
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULT: Final = "dark"
 NO_COLOR: Final = "ansi"
