@@ -20,9 +20,9 @@ from tui_tasks.core.engine import held_log, private_files, watch, write_queue
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner import mark, processes, run_context
-from tui_tasks.runner.lease import Leases
-from tui_tasks.runner.processes import ProcessIdentity
+from tui_tasks.runner.process import mark, processes, run_context
+from tui_tasks.runner.process.lease import Leases
+from tui_tasks.runner.process.processes import ProcessIdentity
 from tui_tasks.settings import atomic_file
 from tui_tasks.tui.log.log_export import MARKDOWN, Export
 

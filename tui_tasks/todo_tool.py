@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 from tui_tasks import clock
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
-from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask

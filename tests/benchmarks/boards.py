@@ -11,7 +11,8 @@ from typing import Final
 from tests.benchmarks import fill, painted, yardstick
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import FRAME, Painted
-from tui_tasks.core.operations import AddTask, OpenAsk
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 
 SHORT, LONG = 20, 2_000

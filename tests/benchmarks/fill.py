@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tui_tasks.core.operations import AddTask
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries, search
 from tui_tasks.core.store import Store
 

@@ -19,7 +19,7 @@ from tests.benchmarks import painted, yardstick
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import FRAME, Painted
 from tests.benchmarks.writer import LAST
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 

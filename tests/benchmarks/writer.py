@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 

@@ -8,9 +8,10 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.talking import add
 from tui_tasks.channel import single_request
-from tui_tasks.core import idempotency_keys
+from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations import AnswerAsk, DeleteTask, LogTask
+from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.tasks import DeleteTask, LogTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Wait

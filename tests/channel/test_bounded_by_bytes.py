@@ -17,9 +17,9 @@ from tests.talking import add
 from tui_tasks.channel.framing import Outbox
 from tui_tasks.channel.replies import LongLine, whole
 from tui_tasks.channel.subscription import PAGE_BYTES
-from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.tasks import pages, task_summary
-from tui_tasks.dialects import events, long_values
+from tui_tasks.dialects.json_shapes import events, long_values
 from tui_tasks.runner.service import SchedulerService
 
 LONG = 400_000

@@ -7,7 +7,7 @@ import pytest
 from tests.checks import Checks
 from tests.conftest import Talk
 from tests.talking import add, task
-from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.operations.checks import NamedCheck
 
 TESTS = NamedCheck("tests", "1", lists=("tasklist", "task", "todo"))
 GATE = NamedCheck("tests", "1", lists=("tasklist", "task", "todo"), gate=True)

@@ -7,18 +7,10 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.talking import add, task
 from tui_tasks.core.errors import Conflict, StaleClaim
-from tui_tasks.core.operations import (
-    AddTask,
-    CreatePlan,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    ExtendClaim,
-    MoveTask,
-    Redo,
-    ReleaseClaim,
-    Undo,
-)
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.claims import ExtendClaim, ReleaseClaim
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import SECOND, START
 from tests.talking import ADD, add, task
 from tui_tasks import __version__
-from tui_tasks.core.operations import SendMessage
+from tui_tasks.core.operations.asks import SendMessage
 
 EVERY_FIELD = {
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),

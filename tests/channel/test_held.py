@@ -6,24 +6,12 @@ from tests.conftest import SECOND
 from tests.talking import ADD, add, task
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Refusal
 from tui_tasks.core.journal import chain
-from tui_tasks.core.operations import (
-    AcceptTask,
-    AddTask,
-    AtVersion,
-    ClearList,
-    DeclineTask,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    JoinTask,
-    MoveTask,
-    Operation,
-    Redo,
-    SetListReview,
-    Undo,
-)
+from tui_tasks.core.operations.changes import AtVersion, Redo, Undo
+from tui_tasks.core.operations.lists import ClearList, EnsureList, SetListReview
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
 from tui_tasks.core.read.tasks import held, queries
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay
 

@@ -15,7 +15,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
 from tui_tasks.core.journal import chain
-from tui_tasks.core.operations import AddTask, DeleteTask, EnsureList
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask
 from tui_tasks.core.store import Store
 
 MANY = 20
@@ -154,7 +155,8 @@ KILLED = """
 import os, signal, sys
 from tui_tasks.core import store as stores
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.operations import ClearList, Undo
+from tui_tasks.core.operations.lists import ClearList
+from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.read.tasks import queries
 
 steps, lets = int(sys.argv[2]), Database.let_others_write

@@ -16,7 +16,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
-from tui_tasks.core.operations import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store

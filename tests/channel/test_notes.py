@@ -6,7 +6,8 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import add
-from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 
 CLAIM = {"tool": "control:claim"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import ADD
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -22,10 +22,13 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
-from tui_tasks.core.operations import AddTask, AnswerAsk, ClaimNext, EditTask, EnsureList, ReleaseClaim
+from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.claims import ClaimNext, ReleaseClaim
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app.database_link import Changes, DatabaseLink
+from tui_tasks.tui.state.database_link import Changes, DatabaseLink
 
 
 @pytest.fixture

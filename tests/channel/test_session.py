@@ -11,7 +11,9 @@ from tests.talking import ADD, add, names
 from tui_tasks.core.engine import database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import chain, journal
-from tui_tasks.core.operations import EditTask, EnsureList, PauseAgent, ResumeAgent, SetListRule
+from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.lists import EnsureList, SetListRule
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE

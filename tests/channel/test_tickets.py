@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.conftest import SECOND, Talk
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 
 

@@ -2,7 +2,7 @@
 
 from tests.talking import ADD, add, names, task
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import Undo
+from tui_tasks.core.operations.changes import Undo
 
 
 def test_undo_takes_back_ones_own_newest_change_one_after_the_other(talk):

@@ -17,7 +17,8 @@ from tests.conftest import Talk
 from tests.contract.client import environment, program
 from tests.terminals import Terminal
 from tui_tasks.cli.screen import demo
-from tui_tasks.core.operations import EditTask, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store

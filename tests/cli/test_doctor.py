@@ -23,7 +23,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compacting import compact
-from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -10,7 +10,8 @@ import pytest
 from tests.conftest import START
 from tui_tasks.cli.tasks import listing
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations import AddTask, EnsureList
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.store import Store
 

@@ -16,16 +16,9 @@ from tests.conftest import Clock, Talk
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    AcceptTask,
-    AnswerAsk,
-    DeclineTask,
-    NoteStuck,
-    PauseAgent,
-    ResumeAgent,
-    SendMessage,
-)
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 

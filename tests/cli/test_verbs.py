@@ -15,10 +15,13 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli.tasks import tasks
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, CreatePlan, EnsureList, PauseAgent, Undo
+from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read import agents, fleet, overview
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity

@@ -15,7 +15,7 @@ import pytest
 from tests.docs import client_tools
 from tui_tasks.client import AsyncClient, Client, ToolError
 from tui_tasks.client.errors import ServerGone
-from tui_tasks.core.operations import SendMessage
+from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.store import Store
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.contract.client import Agent, environment, program
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import OpenAsk, PauseAgent
+from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store

@@ -18,7 +18,7 @@ from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, prog
 from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from tests.conftest import SECOND
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
+from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.migrations import migrate

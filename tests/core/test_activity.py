@@ -8,8 +8,8 @@ from tests.conftest import SECOND, Clock, Talk
 from tests.talking import ADD, add
 from tui_tasks.core import connections
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.operations import AnswerAsk, NoteStuck, PauseAgent
-from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import activity
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.store import Store

@@ -15,8 +15,10 @@ from tests.conftest import SECOND, START, Clock
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven, Refusal
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compact
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, EnsureList, MoveTask, Redo, Undo
-from tui_tasks.core.operations_checks import AbandonCheck, ClaimCheck, GiveChecks, NamedCheck, RequestChecks
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.checks import AbandonCheck, ClaimCheck, GiveChecks, NamedCheck, RequestChecks
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schedule import heartbeats
@@ -220,7 +222,7 @@ def test_all_of_a_tasks_checks_are_to_pass(store, clock, add, do):
 
 
 def _begin(uid: str, now: int):
-    from tui_tasks.core.operations_checks import BeginCheck
+    from tui_tasks.core.operations.checks import BeginCheck
 
     return BeginCheck(uid, Heartbeat(uid, True, "b", "n", 1, "x", now), "as they were")
 

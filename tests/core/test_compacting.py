@@ -15,7 +15,9 @@ from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compact, compacting
-from tui_tasks.core.operations import AddTask, EnsureList, Undo
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -16,18 +16,11 @@ from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forb
 from tui_tasks.core.journal import compaction, copying, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compacting
-from tui_tasks.core.operations import (
-    AddTask,
-    ClaimNext,
-    CompactJournal,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    LogTask,
-    Redo,
-    Undo,
-)
-from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.operations.changes import CompactJournal, Redo, Undo
+from tui_tasks.core.operations.claims import ClaimNext
+from tui_tasks.core.operations.jobs import RunJob
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import queries, queries_board, search
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schema import models

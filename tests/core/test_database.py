@@ -23,7 +23,8 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.backup import backup
-from tui_tasks.core.operations import EditTask, EnsureList
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
@@ -158,7 +159,8 @@ def test_a_reader_sees_what_a_writer_commits_while_both_are_open(path):
 MAKE_AT_ONCE = """
 import sys
 from tui_tasks.core.store import Store
-from tui_tasks.core.operations import AddTask, EditTask, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.lists import EnsureList
 print(flush=True)
 sys.stdin.readline()
 with Store(sys.argv[1]) as store:

@@ -13,21 +13,12 @@ from tests.checks import Checks
 from tests.conftest import SECOND, START
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    AddTask,
-    AnswerAsk,
-    ClaimNext,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    LapseClaims,
-    LogTask,
-    OpenAsk,
-    RecordRefusal,
-    SetListReview,
-    Undo,
-)
-from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.changes import RecordRefusal, Undo
+from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.claims import ClaimNext, LapseClaims
+from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.digest import PARTS, digest
 from tui_tasks.core.read.tasks import held, queries

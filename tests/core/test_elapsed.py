@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START
-from tui_tasks.core.elapsed import Elapsed, mark
+from tui_tasks.core.commit.elapsed import Elapsed, mark
 from tui_tasks.core.store import Store
 from tui_tasks.uptime import Uptime
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.checks import Checks
 from tests.conftest import START
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, EnsureList
-from tui_tasks.core.operations_checks import GiveChecks, NamedCheck
+from tui_tasks.core.operations.checks import GiveChecks, NamedCheck
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import json_export, queries
 from tui_tasks.core.snapshots import full_task

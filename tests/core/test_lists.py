@@ -6,25 +6,11 @@ from tests.conftest import START
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    AddTask,
-    ArchiveList,
-    ClaimNext,
-    CreatePlan,
-    DeleteList,
-    EditTask,
-    EnsureList,
-    ExtendClaim,
-    LapseClaims,
-    LogTask,
-    MoveTask,
-    OpenAsk,
-    Redo,
-    ReleaseClaim,
-    RenameList,
-    SetListRule,
-    Undo,
-)
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import pages, queries, task_summary
 from tui_tasks.core.schema.migrations import migrate
@@ -204,7 +190,7 @@ def test_a_list_that_may_take_no_more_gives_nothing_whatever_stands_in_others(do
 
 @pytest.mark.parametrize("many", [0, 1])
 def test_who_waits_for_a_task_of_a_deleted_list_waits_no_more_until_it_is_back(store, do, tmp_path, monkeypatch, many):
-    from tui_tasks.core import apply
+    from tui_tasks.core.commit import apply
 
     monkeypatch.setattr(apply, "_MANY_TASKS", many)
     home, other = do(CreatePlan("Plan")), do(CreatePlan("Other"))

@@ -7,7 +7,9 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, EditTask, MoveTask, Redo, SwapTasks, Undo
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask, SwapTasks
 from tui_tasks.core.read.log import log_places
 from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.tasks import pages, queries

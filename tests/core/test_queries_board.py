@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core import vocab
-from tui_tasks.core.operations import AddTask, DeleteTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask
 from tui_tasks.core.read.tasks import queries, queries_board
 from tui_tasks.core.store import Store
 

@@ -8,15 +8,18 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
-from tui_tasks.core import rank, rebalancing
+from tui_tasks.core import rank
+from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask, Redo, SwapTasks, Undo
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask, SwapTasks
 from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store, replay
-from tui_tasks.dialects import events
+from tui_tasks.dialects.json_shapes import events
 
 
 def commit(store: Store, *operations):

@@ -19,7 +19,8 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compacting
-from tui_tasks.core.operations import AddTask, Undo
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.task_fields import FIELDS

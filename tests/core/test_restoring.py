@@ -16,7 +16,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import restoring
 from tui_tasks.core.maintenance.backup import backup, findings
 from tui_tasks.core.maintenance.restoring import restore
-from tui_tasks.core.operations import EnsureList
+from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import board_pages, pages, queries, queries_board, search
 from tui_tasks.core.read.tasks.filter import Filter, Term
 from tui_tasks.core.store import Store

@@ -15,14 +15,8 @@ from tests.core.state_trail import LOST, Change, clashes, touched
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.journal import chain, journal
-from tui_tasks.core.operations import (
-    ClaimNext,
-    ExtendClaim,
-    LapseClaims,
-    Redo,
-    ReleaseClaim,
-    Undo,
-)
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store, replay

@@ -5,7 +5,8 @@ from itertools import islice, pairwise
 from uuid import RFC_4122, UUID
 
 from tui_tasks.core import uids
-from tui_tasks.core.operations import AddTask, EnsureList
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 
 
 def test_each_is_a_uuid_and_no_other():

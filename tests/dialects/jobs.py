@@ -3,7 +3,7 @@
 import json
 
 from tests.conftest import SECOND, Talk
-from tui_tasks.core.operations_jobs import BeginRun, ClaimRun, DecideDue, EndRun
+from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, DecideDue, EndRun
 from tui_tasks.core.snapshots import Heartbeat
 
 DAILY = {"minute": 30, "hour": 2, "day": "*", "month": "*", "weekday": "*"}

@@ -31,7 +31,7 @@ from tests.dialects.sent_requests import (
     chosen,
 )
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import Undo
+from tui_tasks.core.operations.changes import Undo
 from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.table import TABLE
 

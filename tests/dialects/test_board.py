@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.dialects.boards import SEED_RESULT, create, listed, text, update
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.board import BOARD

@@ -2,7 +2,7 @@
 
 from tests.conftest import Talk
 from tests.dialects.boards import create, listed, text
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 
 

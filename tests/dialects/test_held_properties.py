@@ -29,21 +29,12 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import chain
-from tui_tasks.core.operations import (
-    AcceptTask,
-    DeclineTask,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    JoinTask,
-    MoveTask,
-    Operation,
-    Redo,
-    SetListReview,
-    Undo,
-)
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
 from tui_tasks.core.read.tasks import held, queries
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store, replay
 from tui_tasks.core.vocab import HUMAN, SHELL
 

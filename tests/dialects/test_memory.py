@@ -2,7 +2,7 @@
 
 from tests.conftest import Talk
 from tests.dialects.boards import SEED_RESULT, create, text, update
-from tui_tasks.core.operations import DeleteTask
+from tui_tasks.core.operations.tasks import DeleteTask
 from tui_tasks.core.store import Store
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.dialects.plans import full, one, pending, plan, update
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.plans import PLANS
 from tui_tasks.dialects.requests.arguments import schema

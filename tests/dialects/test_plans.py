@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.dialects.plans import full, one, pending, plan, update
-from tui_tasks.core.operations import DeleteTask, EditTask
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.dialects.quick_add_syntax import Draft, can_write, fields, parse
+from tui_tasks.dialects.requests.quick_add_syntax import Draft, can_write, fields, parse
 
 # A Wednesday.
 NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, end, scheduled
-from tui_tasks.core.operations_jobs import StopRun
+from tui_tasks.core.operations.jobs import StopRun
 
 SEED_LIST = {
     "thoughts": ["1. Goal: The user wants me to check for any tasks that have failed.", "4. Action: list them."],

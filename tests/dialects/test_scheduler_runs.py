@@ -9,7 +9,7 @@ from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.job_shapes import local_iso
+from tui_tasks.dialects.json_shapes.job_shapes import local_iso
 
 RUN_KEYS = {
     "run_id",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.conftest import Clock, Talk
 from tests.todo_tool.calls import SEED_CREATE, item
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import AddTask, EditTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.arguments import schema

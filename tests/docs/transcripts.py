@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui_tasks import clock
-from tui_tasks.core.operations import AnswerAsk, DeclineTask, PauseAgent, SendMessage, SetListReview
+from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.lists import SetListReview
+from tui_tasks.core.operations.tasks import DeclineTask
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN

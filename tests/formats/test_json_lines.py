@@ -13,18 +13,10 @@ from tui_tasks.cli.formats import formats
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
-from tui_tasks.core.operations import (
-    AddTask,
-    ClaimNext,
-    CreatePlan,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    LinkNodes,
-    LogTask,
-    MoveTask,
-    Undo,
-)
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.claims import ClaimNext
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting, json_lines

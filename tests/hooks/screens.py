@@ -11,12 +11,14 @@ from typing import Any
 from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND
 from tui_tasks import clock
-from tui_tasks.core.operations import AnswerAsk, Operation
+from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake, presence
-from tui_tasks.hooks.outbox import Outbox
+from tui_tasks.hooks import intake
+from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks.replies.outbox import Outbox
 
 ALL = {"claude": 20.0, "codex": 20.0, "gemini": 20.0, "opencode": 20.0}
 
@@ -66,7 +68,7 @@ class Screen:
 
 @contextlib.contextmanager
 def screen(db: Path, waits: Mapping[str, float] = ALL) -> Iterator[Screen]:
-    with Store(str(db)) as store, presence.announced(str(db), waits):
+    with Store(str(db)) as store, screen_presence.announced(str(db), waits):
         yield Screen(store)
 
 

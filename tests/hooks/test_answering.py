@@ -14,9 +14,11 @@ from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent
 from tests.hooks.screens import asking, screen, until
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.hooks import answer_file, answers, folder, presence
+from tui_tasks.hooks import folder
+from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks.replies import answer_file, answers
 
 SUGGESTION = {
     "type": "addRules",
@@ -144,7 +146,7 @@ def test_nobody_is_waited_for_where_nobody_could_answer(tmp_path: Path, waits: d
     if waits is None:
         assert is_silent(hook("claude", permission(), "--db", str(db), home=tmp_path))
         return
-    with presence.announced(str(db), waits):
+    with screen_presence.announced(str(db), waits):
         assert is_silent(hook("claude", permission(), "--db", str(db), home=tmp_path))
 
 
@@ -152,7 +154,7 @@ def test_a_screen_that_was_killed_is_no_screen(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     code = (
         "import sys, time\n"
-        "from tui_tasks.hooks import presence\n"
+        "from tui_tasks.hooks.presence import screen_presence as presence\n"
         "with presence.announced(sys.argv[1], {'claude': 50}):\n"
         "    print(1, flush=True)\n"
         "    time.sleep(60)\n"
@@ -168,7 +170,7 @@ def test_a_screen_that_was_killed_is_no_screen(tmp_path: Path) -> None:
             other.send_signal(signal.SIGKILL)
             other.wait()
             assert ends_silently(process)
-    with presence.announced(str(db), {}):
+    with screen_presence.announced(str(db), {}):
         assert len(list((tmp_path / "tasks.db-hooks" / "screens").iterdir())) == 1
 
 

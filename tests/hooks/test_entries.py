@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.hooks import abilities, entries, forms
+from tui_tasks.hooks import abilities, entries
 from tui_tasks.hooks.main import PROGRAMS
+from tui_tasks.hooks.replies import forms
 
 COMMAND = ["/with a space/tui-tasks", "hook", "x"]
 

@@ -16,7 +16,7 @@ from tests.contract.client import environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent, spooled
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import main, payload_file
-from tui_tasks.runner import processes
+from tui_tasks.runner.process import processes
 
 HOSTILE = {
     "nothing": b"",
@@ -191,7 +191,9 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
         env=environment(tmp_path),
         check=True,
     )
-    ours = [f"tui_tasks.hooks.{name}" for name in ("agent_process", "folder", "main", "payload_file")]
+    ours = [
+        f"tui_tasks.hooks.{name}" for name in ("folder", "main", "payload_file", "presence", "presence.agent_process")
+    ]
     assert set(done.stdout.decode().split()) <= {"errno", "tui_tasks", "tui_tasks.hooks", *ours}
 
 

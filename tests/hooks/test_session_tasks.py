@@ -11,8 +11,9 @@ import pytest
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
 from tui_tasks.core.maintenance import replay_check
-from tui_tasks.core.operations import DeleteTask, EditTask, SetListRule
-from tui_tasks.core.operations_sessions import EndSession
+from tui_tasks.core.operations.lists import SetListRule
+from tui_tasks.core.operations.sessions import EndSession
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.sessions import SessionSettings

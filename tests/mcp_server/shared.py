@@ -16,10 +16,10 @@ from mcp.client.stdio import stdio_client
 
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects import selection
+from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server.conversations import Conversations

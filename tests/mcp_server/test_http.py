@@ -26,7 +26,7 @@ from tests.mcp_server.test_asking import REVISIONS
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.mcp_server import http as over_http

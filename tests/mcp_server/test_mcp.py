@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from tests.mcp_server.shared import Driven, error, held
-from tui_tasks.core.operations import AnswerAsk, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

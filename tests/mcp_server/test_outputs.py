@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tests.mcp_server.shared import Driven, driven
-from tui_tasks.core.operations import SendMessage
+from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.store import Store
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.mcp_server.shared import Driven, driven
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import InvalidRequest
-from tui_tasks.dialects import selection
+from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server import bill, wording

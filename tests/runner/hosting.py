@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.core.job_steps import Jobs
 from tui_tasks import clock
-from tui_tasks.core.operations_jobs import RunJob
+from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.core.store import Store

@@ -17,8 +17,8 @@ from tests.talking import add, task
 from tui_tasks import clock
 from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.store import Store
-from tui_tasks.runner import git_state
-from tui_tasks.runner.check_keeper import CheckKeeper
+from tui_tasks.runner.checks import git_state
+from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.settings.checks import CheckSettings
 
 

@@ -13,10 +13,11 @@ from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
-from tui_tasks.core import idempotency_keys
+from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, EnsureList
-from tui_tasks.core.operations_jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
+from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity

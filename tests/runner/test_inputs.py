@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.runner.checks import CheckProfile
-from tui_tasks.runner.input_watch import _WatchedInputs
-from tui_tasks.runner.inputs import InputHasher
+from tui_tasks.runner.checks.checks import CheckProfile
+from tui_tasks.runner.checks.input_watch import _WatchedInputs
+from tui_tasks.runner.checks.inputs import InputHasher
 
 FILES = (
     "a.py",
@@ -143,7 +143,7 @@ def test_a_folder_that_is_made_after_the_first_look_is_watched(tree):
 
 
 def test_nothing_is_read_again_that_is_as_it_was(tree, monkeypatch):
-    from tui_tasks.runner import inputs
+    from tui_tasks.runner.checks import inputs
 
     for name in FILES:
         os.utime(tree / name, (1, 1))

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
-from tui_tasks.core.operations_jobs import DeleteJob, EditJob, StopRun
+from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.runner import launch, processes
+from tui_tasks.runner import launch
+from tui_tasks.runner.process import processes
 from tui_tasks.runner.records import private_folder
 
 STUBBORN = """
@@ -27,7 +28,7 @@ while :; do sleep 1; done
 """
 LEAVES_A_CHILD = """
 import os, signal, subprocess, sys
-from tui_tasks.runner import processes
+from tui_tasks.runner.process import processes
 child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -36,7 +37,7 @@ INSIDE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from tui_tasks.core.engine.database import Database
-from tui_tasks.runner.run_context import inside_run
+from tui_tasks.runner.process.run_context import inside_run
 print(inside_run(os.environ, Database(sys.argv[2])))
 """
 
@@ -63,7 +64,7 @@ def test_context_and_prompt_come_on_standard_input_byte_for_byte(host, store, pa
     with hosted(str(path), runners(command=["cat"])):
         first = host.did("cat")
         job = host.jobs.commit(EditJob(job_of(host, first).uid, {"prompt": prompt}), "agent")
-        from tui_tasks.core.operations_jobs import RunJob
+        from tui_tasks.core.operations.jobs import RunJob
 
         alone = host.ended(host.jobs.commit(RunJob(job.uid), "agent"))
         with_context = host.ended(host.jobs.commit(RunJob(job.uid, "the\ncontext"), "agent"))
@@ -330,7 +331,7 @@ def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(hos
     with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {told}"))):
         run = host.did("asks")
     assert run.result == "True\nTrue\n"
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.process.run_context import inside_run
 
     assert not inside_run({}, store.db)
     assert inside_run({"TUI_TASKS_RUN_TOKEN": "any"}, store.db)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.runner import check_table, checks
+from tui_tasks.runner.checks import check_table, checks
 from tui_tasks.settings import config
 from tui_tasks.settings.checks import CheckSettings
 

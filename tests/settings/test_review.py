@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings.review import ReviewSettings
 
 

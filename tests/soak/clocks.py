@@ -19,7 +19,7 @@ from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core.journal import chain, journal
-from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity

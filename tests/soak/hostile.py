@@ -11,11 +11,12 @@ from tests.payloads import text
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
 from tui_tasks.core.names import is_invisible
-from tui_tasks.core.operations import LogTask, SendMessage
-from tui_tasks.core.operations_jobs import FinishRun, RunJob
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.jobs import FinishRun, RunJob
+from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import views
 from tui_tasks.core.read.jobs import queries_jobs
-from tui_tasks.core.rules.asks import MAX_OPTION, unseen
+from tui_tasks.core.rules.agents.asks import MAX_OPTION, unseen
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 

@@ -22,7 +22,7 @@ from tests.soak.hostile import fill
 from tests.soak.speaking import program
 from tests.terminals import Terminal
 from tui_tasks import clock
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 

@@ -28,7 +28,7 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tui_tasks import clock
 from tui_tasks.core.journal import chain, journal
-from tui_tasks.core.operations_jobs import BeginRun, EndRun
+from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.todo_tool.calls import SEED_CREATE, Live, done, execute, in_file, item
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.todo_tool import TodoItem, TodoTool
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.todo_tool.calls import SEED_CREATE, Live, done, execute, in_file, item
-from tui_tasks.core.operations import EditTask, PauseAgent
+from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.todo_tool import TodoItem, TodoStatusType, TodoTool, ToolResponseType
 
 # The seed's examples

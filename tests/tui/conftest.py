@@ -12,11 +12,11 @@ from tests.checks import Checks
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
-from tui_tasks.core.operations import EditTask
-from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.database_link import DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink
 
 
 @pytest.fixture(autouse=True)

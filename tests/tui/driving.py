@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from tests.tui.plan import NOW, Plan
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store

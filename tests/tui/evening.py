@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.tui.plan import ZONE, Plan, at, connect
-from tui_tasks.core.operations import LogTask, Operation
-from tui_tasks.core.operations_jobs import (
+from tui_tasks.core.operations.jobs import (
     BeginRun,
     ClaimRun,
     CreateJob,
@@ -19,6 +18,8 @@ from tui_tasks.core.operations_jobs import (
     FinishRun,
     RunJob,
 )
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Heartbeat, Run

@@ -6,16 +6,9 @@ from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    AnswerAsk,
-    DeliverMessages,
-    EditTask,
-    LogTask,
-    NoteStuck,
-    PauseAgent,
-    SendMessage,
-)
-from tui_tasks.core.operations_jobs import FinishRun, RunJob
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, SendMessage
+from tui_tasks.core.operations.jobs import FinishRun, RunJob
+from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import agents, fleet
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries

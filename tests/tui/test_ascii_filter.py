@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import by_agent, settle, shown
 from tests.tui.evening import Jobs, with_agents
-from tui_tasks.core.operations import OpenAsk
+from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.settings.config import Config
 
 ON_THE_WAY = {

@@ -2,9 +2,7 @@
 
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
-from tui_tasks.core.operations import (
-    SetListRule,
-)
+from tui_tasks.core.operations.lists import SetListRule
 
 
 async def drag(pilot, source, target) -> None:

@@ -5,11 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tui.plan import NOW, at
-from tui_tasks.core.operations import (
-    AddTask,
-    CreatePlan,
-    OpenAsk,
-)
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import board_pages, pages
 from tui_tasks.core.read.tasks.board_pages import PARTS
 from tui_tasks.core.read.tasks.filter import ALL, Filter, Term

@@ -5,15 +5,9 @@ from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.test_board_drags import drag, place_of
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    AddTask,
-    AnswerAsk,
-    DeleteTask,
-    EditTask,
-    LogTask,
-    OpenAsk,
-    SetListRule,
-)
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.lists import SetListRule
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store
 

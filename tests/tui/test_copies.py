@@ -6,8 +6,8 @@ import pytest
 
 from tests.payloads import MIXED, text
 from tests.tui.driving import by_agent, opened, press, settle
-from tui_tasks.core.operations import EditTask, LogTask
-from tui_tasks.core.operations_jobs import EditJob
+from tui_tasks.core.operations.jobs import EditJob
+from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.text.safe import safe_copy
 
 HOSTILE = f"\x1b[201~\nrm -rf ~\x1b]0;t\x07dddd\x9b31m\u202e\udc80{text(MIXED, 'x')}"

@@ -7,13 +7,13 @@ from typing import Any
 
 from tests.tui.driving import by_agent, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.database_link import DatabaseLink
 from tui_tasks.tui.screens.digest import DigestScreen
+from tui_tasks.tui.state.database_link import DatabaseLink
 
 MakeApp = Callable[..., TaskApp]
 

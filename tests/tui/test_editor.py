@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.driving import opened, press, said, task, until, write
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.tasks.task_form import ConflictScreen
@@ -99,7 +99,7 @@ async def test_where_the_screen_cannot_step_aside_it_says_so(plan, make_app):
 
 async def test_what_was_changed_while_the_editor_was_open_is_a_conflict(app, plan, monkeypatch, tmp_path):
     code = (
-        "from tui_tasks.core.store import Store\nfrom tui_tasks.core.operations import EditTask\n"
+        "from tui_tasks.core.store import Store\nfrom tui_tasks.core.operations.tasks import EditTask\n"
         f"with Store({plan.path!r}) as store:\n"
         f"    store.commit(EditTask({plan[1]!r}, {{'name': 'theirs'}}), actor='claude-1', now=1)\n"
         "file.write_text('mine')"

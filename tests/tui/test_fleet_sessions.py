@@ -9,11 +9,11 @@ from tests.tui.plan import at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.test_agents import row_of
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.inbox.inbox import Inbox
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.screens.inbox import Inbox
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
 
 
 async def test_U_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
-    from tui_tasks.core.operations import EditTask
+    from tui_tasks.core.operations.tasks import EditTask
 
     by_agent(plan, "rogue", EditTask(plan[8], {"name": "Gone wrong"}), now=at(20, 15))
     app = make_app(plan.path)

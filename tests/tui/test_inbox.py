@@ -8,13 +8,14 @@ from textual import events
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, AnswerAsk, CloseAsk, LogTask, OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.inbox.inbox import KEPT, Inbox
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.screens.inbox import KEPT, Inbox
 
 
 def asks(app) -> dict[str, object]:

@@ -9,8 +9,9 @@ from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import answer_file, intake
+from tui_tasks.hooks import intake
 from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.spool import Spool
 
 PAYLOAD = b"""{"session_id": "s-1", "hook_event_name": "PermissionRequest", "tool_name": "Bash",

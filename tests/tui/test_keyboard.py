@@ -12,8 +12,8 @@ from textual import events
 from tests.payloads import PAYLOADS, text
 from tests.terminals import Terminal
 from tests.tui.plan import Plan
-from tui_tasks.tui.app import keyboard
-from tui_tasks.tui.app.keyboard import KeyParser
+from tui_tasks.tui.keys import keyboard
+from tui_tasks.tui.keys.keyboard import KeyParser
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"
 

@@ -7,10 +7,10 @@ from textual.binding import Binding
 import tui_tasks.tui
 from tests.tui.driving import opened, settle, until
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.app import keymap
-from tui_tasks.tui.app.actions import ACTIONS, Actor
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.keys import keymap
+from tui_tasks.tui.keys.actions import ACTIONS, Actor
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 

@@ -10,11 +10,12 @@ from textual.keys import _character_to_key
 from tests.tui.driving import by_agent, opened, press, said, task, until
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, OpenAsk
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.inbox.inbox import Inbox
 from tui_tasks.tui.inputs.dialogs import Menu, Prompt
-from tui_tasks.tui.screens.inbox import Inbox
 from tui_tasks.tui.screens.palette import PaletteEntry, Picker
 
 SIZES = [(120, 40), (80, 24), (40, 12), (59, 15)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations import AddTask, DeleteList, EditTask
+from tui_tasks.core.operations.lists import DeleteList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import FilterWords

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW, at
-from tui_tasks.core.operations import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store

@@ -5,25 +5,10 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core.operations import (
-    AcceptTask,
-    AddTask,
-    AnswerAsk,
-    CreatePlan,
-    DeclineTask,
-    DeleteTask,
-    EditTask,
-    EnsureList,
-    LogTask,
-    MoveTask,
-    NoteStuck,
-    OpenAsk,
-    PauseAgent,
-    Redo,
-    SendMessage,
-    SetListReview,
-    Undo,
-)
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import by_agent, settle, shown
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.input_display import one_to_one

@@ -10,15 +10,16 @@ from textual import events
 
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations import EditTask, LogTask, OpenAsk
-from tui_tasks.core.operations_jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.alerts import Alert
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import notifier
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.database_link import DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink
 
 
 @pytest.fixture(autouse=True)

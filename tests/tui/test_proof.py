@@ -7,8 +7,8 @@ import pytest
 from tests.tui.driving import opened, said, settle, shown
 from tests.tui.plan import NOW
 from tests.tui.proven import name_of
-from tui_tasks.core.operations import EditTask
-from tui_tasks.core.operations_checks import NamedCheck
+from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 
 

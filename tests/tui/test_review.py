@@ -6,11 +6,12 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
-from tui_tasks.core.operations import AddTask, EditTask, SetListReview
+from tui_tasks.core.operations.lists import SetListReview
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.screens.inbox import Inbox
-from tui_tasks.tui.screens.review import Review
+from tui_tasks.tui.inbox.inbox import Inbox
+from tui_tasks.tui.inbox.review import Review
 from tui_tasks.tui.screens.search_all import SearchAll
 
 

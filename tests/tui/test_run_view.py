@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
-from tui_tasks.core.operations_jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
 from tui_tasks.core.read.jobs import job_rows, queries_jobs
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import opened, press, said, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store

@@ -10,7 +10,9 @@ import pytest
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, CreatePlan, DeleteTask, MoveTask, Undo
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import opened, said, task, until
 from tests.tui.plan import NOW
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.dialogs import Menu, Prompt
 from tui_tasks.tui.tasks.task_form import EditScreen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core import connections
-from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.widgets.frame import TopLine

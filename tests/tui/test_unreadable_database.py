@@ -12,10 +12,10 @@ from tests.tui.driving import lines, opened, said, settle, until
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.operations import EditTask, LogTask
+from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.app import database_link
+from tui_tasks.tui.state import database_link
 
 READS = ("one", "all", "query", "sql", "scalar")
 TOLD = "The database cannot be read: disk I/O error"

@@ -11,8 +11,8 @@ from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
 from tui_tasks.text import safe
-from tui_tasks.tui.app.theme_manager import ThemeManager
 from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import content as contents
 
 THEMES, PROBLEMS = theme_files.load()

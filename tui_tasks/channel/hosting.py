@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
-from tui_tasks.runner.check_keeper import CheckKeeper
+from tui_tasks.runner.checks.check_keeper import CheckKeeper
+from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.runner.profiles import Runners
-from tui_tasks.runner.run_context import inside_run
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.checks import CheckSettings

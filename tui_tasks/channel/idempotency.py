@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.channel.replies import ReplyEncoder, whole
-from tui_tasks.core import idempotency_keys
+from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.base import Wait

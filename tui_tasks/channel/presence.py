@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tui_tasks.core import connections, vocab
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
 
 
@@ -24,7 +24,7 @@ class Presence:
     def process(self) -> Process:
         """The identity of this process."""
         # Imported on first use: the import is slow, and few requests need it.
-        from tui_tasks.runner import processes
+        from tui_tasks.runner.process import processes
 
         return Process(*processes.identity())
 

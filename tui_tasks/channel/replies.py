@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tui_tasks.dialects.long_values import LongValue
+from tui_tasks.dialects.json_shapes.long_values import LongValue
 
 # What stands for a long value while the rest is encoded: no text of anybody's holds it.
 _PLACE: Final = msgspec.json.encode(uuid4().hex)

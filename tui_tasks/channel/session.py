@@ -21,7 +21,7 @@ from tui_tasks.channel.subscription import Subscription
 from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import uptime_beside
 from tui_tasks.core import vocab
-from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import is_storage_error, storage_errors
 from tui_tasks.core.errors import (
     Busy,
@@ -36,8 +36,10 @@ from tui_tasks.core.errors import (
     UnknownTool,
 )
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import AtVersion, DeliverMessages, LapseClaims, RecordRefusal
-from tui_tasks.core.operations_checks import RequestChecks
+from tui_tasks.core.operations.asks import DeliverMessages
+from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
+from tui_tasks.core.operations.checks import RequestChecks
+from tui_tasks.core.operations.claims import LapseClaims
 from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
@@ -48,7 +50,7 @@ from tui_tasks.dialects.requests.task_references import with_full_uids
 from tui_tasks.uptime import Uptime
 
 if TYPE_CHECKING:
-    from tui_tasks.runner.check_keeper import CheckKeeper
+    from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 _log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from tui_tasks.cli.options import (
     table_of,
     tell_who_else,
 )
-from tui_tasks.tui import pane_names
+from tui_tasks.tui.keys import pane_names
 
 _Declare = Callable[[argparse.ArgumentParser], None]
 _Run = Callable[[argparse.Namespace], int]
@@ -281,7 +281,7 @@ def _call(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         if options.tool == "control:agents" and not options.read_only:
             from tui_tasks import clock
-            from tui_tasks.hooks import departures
+            from tui_tasks.hooks.presence import departures
 
             departures.end_departed(store, clock.now())
         status = call.call(session_of(options, store), options.tool, arguments)

@@ -72,7 +72,7 @@ def table_of(options: argparse.Namespace) -> Table:
     named = getattr(options, "tools", None)
     if named is None:
         return TABLE
-    from tui_tasks.dialects import selection
+    from tui_tasks.dialects.requests import selection
 
     return selection.select(selection.words_of(named))
 
@@ -265,14 +265,14 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks import clock
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.process.run_context import inside_run
     from tui_tasks.settings.review import ReviewSettings
 
     store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
     session = Session(store, table, identity, clock.now, presence=Presence(store, stays=stays))
     if not identity.read_only and not identity.inside_run:
-        from tui_tasks.runner.check_keeper import CheckKeeper
+        from tui_tasks.runner.checks.check_keeper import CheckKeeper
         from tui_tasks.settings.checks import CheckSettings
 
         session.checks = CheckKeeper(CheckSettings())

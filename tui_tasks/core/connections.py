@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.operations_sessions import Process
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.schema.models import AskerRow, AskRow
 from tui_tasks.core.schema.models import ConnectionRow as C
 

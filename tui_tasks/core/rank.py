@@ -4,7 +4,7 @@ A key is a path of signed numbers, each written in hexadecimal so that the keys 
 between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
 Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short. They leave room,
 which inserts on both sides of a spot use up by halves before they need one level more. Before a key grows too long
-that way, the keys around it are made anew (`spread`, used by `core.rebalancing`).
+that way, the keys around it are made anew (`spread`, used by `core.commit.rebalancing`).
 """
 
 from __future__ import annotations

@@ -10,21 +10,23 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from tui_tasks.core import rules, unfinished
-from tui_tasks.core.apply import TOUCHING, apply, touch
-from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core import rules
+from tui_tasks.core.commit import unfinished
+from tui_tasks.core.commit.apply import TOUCHING, apply, touch
+from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.state_cache import StateCache, still_known
+from tui_tasks.core.commit.unfinished import StepRecord, UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.operations import Operation, Undo
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.state_cache import StateCache, still_known
 from tui_tasks.core.uids import new_uids
-from tui_tasks.core.unfinished import StepRecord, UnfinishedChange
 from tui_tasks.core.vocab import SYSTEM
 
 _log = logging.getLogger(__name__)

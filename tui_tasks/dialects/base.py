@@ -11,7 +11,8 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
-from tui_tasks.core.operations import EnsureList, Operation
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task

@@ -10,13 +10,13 @@ from msgspec import Meta, Raw
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
-from tui_tasks.core.operations import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries, queries_board
 from tui_tasks.core.snapshots import Memory, Task, iso
-from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.long_values import ArrayWriter, LongValue, TextWriter
-from tui_tasks.dialects.paging import After, Brief, listed
+from tui_tasks.dialects.json_shapes.long_values import ArrayWriter, LongValue, TextWriter
+from tui_tasks.dialects.json_shapes.paging import After, Brief, listed
+from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
 BOARD = Table()

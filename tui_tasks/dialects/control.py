@@ -10,17 +10,21 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw
 
 from tui_tasks import __version__
-from tui_tasks.core import elapsed
+from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, InvalidRequest, NotFound, TimedOut
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import ClaimNext, CloseAsk, EditTask, ExtendClaim, OpenAsk, ReleaseClaim, Undo
-from tui_tasks.core.operations_checks import RequestChecks
+from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.checks import RequestChecks
+from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, ReleaseClaim
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import not_ready, queries
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, iso
-from tui_tasks.dialects import agent_shapes, selection
 from tui_tasks.dialects.base import Call, Table, Tool, Wait, one_of
-from tui_tasks.dialects.events import page
+from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.dialects.json_shapes.events import page
+from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema, without_words
 from tui_tasks.dialects.requests.confinement import is_told, shown_tools
 

@@ -10,12 +10,13 @@ from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
-from tui_tasks.core.operations import AddTask, CreatePlan, EditTask, LinkNodes, LogTask, SaveState
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTask, SaveState
 from tui_tasks.core.read.tasks import not_ready, queries
 from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
-from tui_tasks.dialects.actions import Actions
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.paging import Page, listed
+from tui_tasks.dialects.json_shapes.paging import Page, listed
+from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid
 

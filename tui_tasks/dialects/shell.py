@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.base import Call, Table, Tool

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
+from tui_tasks.core.operations.lists import ClearList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SwapTasks
 from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.paging import Page, listed
+from tui_tasks.dialects.json_shapes.paging import Page, listed
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()

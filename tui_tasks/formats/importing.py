@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tui_tasks.core.operations import EnsureList, ImportList, ImportLog, ImportTask, Operation
+from tui_tasks.core.operations.imports import ImportList, ImportLog, ImportTask
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Progress, Store

@@ -14,8 +14,9 @@ from typing import Final
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures, folder, intake
-from tui_tasks.hooks.outbox import Outbox
+from tui_tasks.hooks import folder, intake
+from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks.replies.outbox import Outbox
 
 _log = logging.getLogger(__name__)
 

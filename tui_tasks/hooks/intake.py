@@ -22,8 +22,8 @@ import msgspec
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations_sessions import Asked, Fact, Heard, HearSession, Interrupted, Process
-from tui_tasks.core.rules.sessions import agent_of
+from tui_tasks.core.operations.sessions import Asked, Fact, Heard, HearSession, Interrupted, Process
+from tui_tasks.core.rules.agents.sessions import agent_of
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.hooks import discretion, programs

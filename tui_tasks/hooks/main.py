@@ -10,8 +10,9 @@ neither `re`, `json`, `argparse`, `typing` nor `contextlib` on its way; what ans
 
 import os
 
-from tui_tasks.hooks import agent_process, payload_file
+from tui_tasks.hooks import payload_file
 from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks.presence import agent_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,11 +69,11 @@ def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: by
     try:
         there = folder.names()
         if SCREENS in there and _may_ask(body):
-            from tui_tasks.hooks import asking
+            from tui_tasks.hooks.replies import asking
 
             is_kept = asking.answer(folder, head, body)
         if OUTBOX in there and not is_kept and _is_anything_in(folder, OUTBOX):
-            from tui_tasks.hooks import delivering
+            from tui_tasks.hooks.replies import delivering
 
             head["ends_turn"] = delivering.deliver(folder, program, body)
     except (Exception, KeyboardInterrupt) as error:

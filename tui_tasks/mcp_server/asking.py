@@ -16,7 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import AnswerAsk, CloseAsk
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.mcp_server.conversations import Conversation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tui_tasks.dialects import selection
 from tui_tasks.dialects.base import Table
+from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server.tools import NOT_OVER_MCP, described
 

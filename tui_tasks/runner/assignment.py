@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.runner import mark, processes
-from tui_tasks.runner.run_context import RUN_ID
+from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process.run_context import RUN_ID
 
 # Seconds between two heartbeats of a supervisor.
 BEAT: Final = 10.0

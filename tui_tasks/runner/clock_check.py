@@ -13,7 +13,7 @@ from datetime import timedelta
 from statistics import median_low
 from typing import Final
 
-from tui_tasks.core import elapsed
+from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.uptime import Uptime
 

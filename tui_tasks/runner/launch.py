@@ -15,14 +15,14 @@ import msgspec
 
 import tui_tasks
 from tui_tasks.core.engine.driver import DRIVER
-from tui_tasks.core.operations_checks import EndCheck
-from tui_tasks.core.operations_jobs import EndRun
+from tui_tasks.core.operations.checks import EndCheck
+from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.snapshots import CheckRun, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import BEAT, Assignment
-from tui_tasks.runner.checks import CheckProfile
+from tui_tasks.runner.checks.checks import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
 # Seconds between asking a check to end and ending it.

@@ -9,18 +9,19 @@ from typing import Final, Protocol
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations_checks import BeginCheck, EndCheck
-from tui_tasks.core.operations_jobs import BeginRun, EndRun
+from tui_tasks.core.operations.checks import BeginCheck, EndCheck
+from tui_tasks.core.operations.jobs import BeginRun, EndRun
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import git_state, processes, run_context
 from tui_tasks.runner.assignment import Assignment
-from tui_tasks.runner.command import Command
-from tui_tasks.runner.inputs import InputHasher
+from tui_tasks.runner.checks import git_state
+from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.process import processes, run_context
+from tui_tasks.runner.process.command import Command
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000

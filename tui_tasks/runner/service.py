@@ -16,12 +16,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock as wall
-from tui_tasks.core.elapsed import Elapsed
+from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations_jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
+from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.jobs.queries_jobs import OpenRun
 from tui_tasks.core.read.stuck import Thresholds
@@ -31,13 +31,13 @@ from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.assignment import clear_away
-from tui_tasks.runner.check_host import CheckHost
-from tui_tasks.runner.check_keeper import CheckKeeper
+from tui_tasks.runner.checks.check_host import CheckHost
+from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
-from tui_tasks.runner.lease import Leases
+from tui_tasks.runner.process import processes, run_context
+from tui_tasks.runner.process.lease import Leases
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.stuck_watch import StuckWatch
 from tui_tasks.uptime import Uptime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tui_tasks.core.operations import NoteStuck
+from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.read import activity
 from tui_tasks.core.read.stuck import Thresholds, causes
 from tui_tasks.core.store import Store

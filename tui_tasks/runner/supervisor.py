@@ -28,9 +28,9 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner import mark, processes
 from tui_tasks.runner.assignment import Assignment, folder
-from tui_tasks.runner.command import Command
+from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process.command import Command
 from tui_tasks.runner.records import CannotStart, Ending, Record, private_folder, record_of
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.runner.checks import CheckProfiles
+from tui_tasks.runner.checks.checks import CheckProfiles
 from tui_tasks.settings import paths
 
 
@@ -40,7 +40,7 @@ class CheckSettings:
 
     def _read(self, file: Path) -> CheckProfiles:
         # Only now: nearly nobody has a file.
-        from tui_tasks.runner.check_table import read
+        from tui_tasks.runner.checks.check_table import read
         from tui_tasks.settings import config
 
         settings, problems = config.load(file)

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.read.stuck import Thresholds
-from tui_tasks.core.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
 from tui_tasks.settings.sessions import SessionSettings
 
@@ -110,7 +110,8 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Only where there is a table: everything that looks at the settings would start later for it.
-    from tui_tasks.runner import check_table, profiles
+    from tui_tasks.runner import profiles
+    from tui_tasks.runner.checks import check_table
 
     read = check_table.read if name == "check" else profiles.read
     problems = []

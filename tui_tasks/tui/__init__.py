@@ -1,8 +1,9 @@
 """The screen. It knows no SQL and no rules of the state.
 
-`app.app.TaskApp` composes it and passes on what changed; `app.database_link` tells of that and writes; `app.app_state`
-is what all panes show beside their rows; `widgets.pane.Pane` is what a pane is; `rows.row_list.VirtualList` draws rows
-that a `Source` fetches by key; `app.actions` is the one table of what can be done, and `Actor` what does it.
+`app.app.TaskApp` composes it and passes on what changed; `state.database_link` tells of that and writes;
+`state.app_state` is what all panes show beside their rows; `widgets.pane.Pane` is what a pane is;
+`rows.row_list.VirtualList` draws rows that a `Source`
+fetches by key; `keys.actions` is the one table of what can be done, and `Actor` what does it.
 """
 
 import os

@@ -8,7 +8,7 @@ from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import MakeApp, at_each_size, settled
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 
 WHY = {

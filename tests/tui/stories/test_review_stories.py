@@ -10,7 +10,9 @@ from textual.pilot import Pilot
 from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, Plan, at
 from tests.tui.stories.conftest import Draw
-from tui_tasks.core.operations import AddTask, NoteStuck, SetListReview
+from tui_tasks.core.operations.asks import NoteStuck
+from tui_tasks.core.operations.lists import SetListReview
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 

@@ -12,7 +12,7 @@ from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import SCREENSHOTS, Draw
 from tests.tui.week import BusyWeek
-from tui_tasks.core.operations import EditTask
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp

@@ -117,7 +117,7 @@ def _restore(options: argparse.Namespace) -> int:
 def _is_inside_run(options: argparse.Namespace) -> bool:
     """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-    from tui_tasks.runner.run_context import inside_run, is_marked
+    from tui_tasks.runner.process.run_context import inside_run, is_marked
 
     options.read_only = True
     try:
@@ -141,7 +141,7 @@ def _compact(options: argparse.Namespace) -> int:
     from tui_tasks.cli.admin import compact
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal.compaction import instant
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.process.run_context import inside_run
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")
@@ -162,7 +162,7 @@ def _config(options: argparse.Namespace) -> int:
     found: list[object] = [*problems]
     if settings.keys or (path.parent / "themes").is_dir():
         # The screen knows its actions and themes.
-        from tui_tasks.tui.app import keymap
+        from tui_tasks.tui.keys import keymap
         from tui_tasks.tui.themes import theme_files
 
         found += [*keymap.problems(path, settings.keys), *theme_files.load(path.parent / "themes")[1]]

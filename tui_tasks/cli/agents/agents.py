@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli.options import existing, open_store
-from tui_tasks.dialects import agent_shapes
+from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.text import json_text
 from tui_tasks.text.safe import safe_line
 
@@ -25,7 +25,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     existing(options)
     with open_store(options) as store:
         if not options.read_only:
-            from tui_tasks.hooks import departures
+            from tui_tasks.hooks.presence import departures
 
             departures.end_departed(store, clock.now())
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)

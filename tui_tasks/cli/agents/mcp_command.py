@@ -44,7 +44,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     except ImportError:
         print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
         return REFUSED
-    from tui_tasks.dialects import selection
+    from tui_tasks.dialects.requests import selection
 
     if options.tokens:
         print(bill.text(options.tools))

@@ -9,7 +9,7 @@ from pathlib import Path
 from tui_tasks import clock
 from tui_tasks.channel import requests
 from tui_tasks.core.errors import DatabaseRefused, Refusal, ReservedName
-from tui_tasks.core.operations import RecordRefusal
+from tui_tasks.core.operations.changes import RecordRefusal
 from tui_tasks.core.store import Store
 
 

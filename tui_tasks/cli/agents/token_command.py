@@ -11,7 +11,7 @@ from datetime import datetime
 from tui_tasks.channel import requests
 from tui_tasks.cli.options import USAGE
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.runner.run_context import is_marked
+from tui_tasks.runner.process.run_context import is_marked
 from tui_tasks.settings import paths
 from tui_tasks.settings.tokens import Tokens
 from tui_tasks.text.safe import safe_line

@@ -20,7 +20,7 @@ from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
 from tui_tasks.terminal import Claimed
-from tui_tasks.tui.app.database_link import DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
     from tui_tasks.channel.loop import ControlChannel
@@ -52,8 +52,8 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
 
-    from tui_tasks.tui.app import keymap
     from tui_tasks.tui.app.app import TaskApp
+    from tui_tasks.tui.keys import keymap
 
     problems += keymap.problems(file, settings.keys)
     with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
@@ -113,12 +113,13 @@ def _once_painted(
 
     def host() -> None:
         from tui_tasks.channel import hosting
-        from tui_tasks.hooks import follower, presence
+        from tui_tasks.hooks import follower
+        from tui_tasks.hooks.presence import screen_presence
 
         with (
             hosting.hosted(path, wanted=scheduler, alone=True),
             follower.following(path, clock.now, wanted=writes),
-            presence.announced(path, waits) if writes else contextlib.nullcontext(),
+            screen_presence.announced(path, waits) if writes else contextlib.nullcontext(),
         ):
             ended.wait()
 

@@ -61,7 +61,8 @@ def run(_name: str, options: argparse.Namespace) -> int:
 
 
 def _wish(options: argparse.Namespace) -> plan.Wish:
-    from tui_tasks.hooks import folder, mailbox
+    from tui_tasks.hooks import folder
+    from tui_tasks.hooks.replies import mailbox
     from tui_tasks.settings import config
 
     settings, _ = config.load(paths.configuration())

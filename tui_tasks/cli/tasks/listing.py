@@ -69,8 +69,8 @@ def _look_at_checks(database: str) -> None:
     """Let what is told to have passed be true of the files as they are; nearly nobody has checks."""
     from tui_tasks import clock
     from tui_tasks.core.store import Store
-    from tui_tasks.runner.check_keeper import CheckKeeper
-    from tui_tasks.runner.run_context import inside_run
+    from tui_tasks.runner.checks.check_keeper import CheckKeeper
+    from tui_tasks.runner.process.run_context import inside_run
     from tui_tasks.settings.checks import CheckSettings
 
     with contextlib.suppress(StorageFailed), Store(database) as store:

@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
-from tui_tasks.dialects import quick_add_syntax
+from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.text import json_text
 from tui_tasks.text.glyphs import look

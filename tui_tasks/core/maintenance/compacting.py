@@ -10,7 +10,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, copying
 from tui_tasks.core.journal.compaction import AT_ONCE
-from tui_tasks.core.operations import CompactJournal
+from tui_tasks.core.operations.changes import CompactJournal
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 

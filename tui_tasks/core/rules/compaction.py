@@ -8,9 +8,9 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.journal.compaction import Base
-from tui_tasks.core.operations import CompactJournal
+from tui_tasks.core.operations.changes import CompactJournal
+from tui_tasks.core.rules.jobs.run_steps import refuse_inside_run
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.run_steps import refuse_inside_run
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.operation import Operation
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
@@ -15,8 +15,8 @@ Op = TypeVar("Op", bound=Operation)
 
 # What is asked for most comes first; the jobs' rules bring calendars and time zones along, which take a while.
 _MODULES: Final = (
-    *("tasks", "lists", "claims", "review", "asks", "jobs", "runs", "undo", "compaction", "stuck"),
-    *("checks", "sessions", "imports"),
+    *("tasks.tasks", "tasks.lists", "tasks.claims", "tasks.review", "agents.asks", "jobs.jobs", "jobs.runs", "undo"),
+    *("compaction", "agents.stuck", "jobs.checks", "agents.sessions", "tasks.imports"),
 )
 
 

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.operations import Redo, TakeBack, Undo
-from tui_tasks.core.operations_jobs import DeleteJob
+from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
+from tui_tasks.core.operations.jobs import DeleteJob
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.task_names import named
-from tui_tasks.core.rebalancing import Reranks
-from tui_tasks.core.rules.claims import claim_ended_by, restore_claim
-from tui_tasks.core.rules.jobs import change_job, delete_job, restore_job, switch_on
-from tui_tasks.core.rules.lists import refuse_taken_name
+from tui_tasks.core.rules.jobs.jobs import change_job, delete_job, restore_job, switch_on
+from tui_tasks.core.rules.jobs.run_steps import disable, refuse_inside_run
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.run_steps import disable, refuse_inside_run
-from tui_tasks.core.rules.tasks import change_task, refuse_second_in_progress, touched, writable
+from tui_tasks.core.rules.tasks.claims import claim_ended_by, restore_claim
+from tui_tasks.core.rules.tasks.lists import refuse_taken_name
+from tui_tasks.core.rules.tasks.tasks import change_task, refuse_second_in_progress, touched, writable
 from tui_tasks.core.schema.models import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task
 

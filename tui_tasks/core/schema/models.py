@@ -535,7 +535,7 @@ class ViewRow(Model):
 
 
 class UnfinishedChangeRow(Model):
-    """A change of which some steps are committed (`core.unfinished`). No part of the state."""
+    """A change of which some steps are committed (`core.commit.unfinished`). No part of the state."""
 
     change = BigIntegerField(primary_key=True)
     actor = TextField()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from tui_tasks.core.operations_sessions import Heard
+from tui_tasks.core.operations.sessions import Heard
 
 PROGRAMS = ("claude", "codex", "gemini", "opencode")
 

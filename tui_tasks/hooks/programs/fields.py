@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tui_tasks.core.operations_sessions import Item
-from tui_tasks.hooks.forms import MESSAGE_BEGINS
+from tui_tasks.core.operations.sessions import Item
+from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
 
 # What comes in the place of a prompt, from programs themselves or from here, begins with one of these.
 _OWN_PROMPTS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tui_tasks.core.operations_sessions import (
+from tui_tasks.core.operations.sessions import (
     Asked,
     Busy,
     Ended,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.text.times import MINUTE
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 LONG: Final = 30 * MINUTE
 """Whoever was away for so long is shown the digest; in microseconds."""

@@ -25,21 +25,21 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.tui.app import panes
 from tui_tasks.tui.app.absence import Absence
-from tui_tasks.tui.app.action_lookup import ActionLookup
-from tui_tasks.tui.app.actions import Actor, bindings
-from tui_tasks.tui.app.app_state import AppState
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes, DatabaseLink
 from tui_tasks.tui.app.focus_tracking import FocusTracking
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
-from tui_tasks.tui.app.key_queue import KeyQueue
-from tui_tasks.tui.app.keymap import Keymap
-from tui_tasks.tui.app.local_clock import LocalClock
 from tui_tasks.tui.app.main_screen import MainScreen
 from tui_tasks.tui.app.navigation import Navigation
-from tui_tasks.tui.app.theme_manager import ThemeManager
+from tui_tasks.tui.keys.action_lookup import ActionLookup
+from tui_tasks.tui.keys.actions import Actor, bindings
+from tui_tasks.tui.keys.key_queue import KeyQueue
+from tui_tasks.tui.keys.keymap import Keymap
+from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes, DatabaseLink
+from tui_tasks.tui.state.local_clock import LocalClock
 from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.ascii_filter import AsciiFilter
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
@@ -259,7 +259,7 @@ class TaskApp(Actor, ResilientApp):
         driver = super().get_driver_class()
         if driver.__name__ != "LinuxDriver":
             return driver
-        from tui_tasks.tui.app.keyboard import Keyboard
+        from tui_tasks.tui.keys.keyboard import Keyboard
 
         return Keyboard
 

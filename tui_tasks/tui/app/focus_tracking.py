@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.state.database_link import Changes
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Notifier

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations import (
-    ArchiveList,
-    CreatePlan,
-    DeleteList,
-    Redo,
-    RenameList,
-    SetListReview,
-    SetListRule,
-    Undo,
-)
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import board_pages, pages, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -23,11 +15,11 @@ from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.action_lookup import ActionLookup
-from tui_tasks.tui.app.actions import Action, Controller
-from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.app.panes import screen
-from tui_tasks.tui.app.theme_manager import ThemeManager
+from tui_tasks.tui.keys.action_lookup import ActionLookup
+from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.themes.theme_manager import ThemeManager
 
 # So many failed tasks are gone through by `!`.
 MOST_FAILED = 200

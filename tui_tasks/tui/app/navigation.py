@@ -9,10 +9,10 @@ from textual.app import App
 
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import pages
-from tui_tasks.tui.app.app_state import AppState
-from tui_tasks.tui.app.database_link import Changes, DatabaseLink
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.filter_syntax import quoted
+from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.state.database_link import Changes, DatabaseLink
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import Pane
 

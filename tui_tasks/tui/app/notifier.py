@@ -22,11 +22,11 @@ from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # Seconds: what comes in so soon after the first is told with it; and how long it is quiet after a call.
 GATHER: Final = 0.3

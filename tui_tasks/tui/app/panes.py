@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.screen import Screen
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.widgets.pane import Pane
 
 _CLASSES: Final = {
@@ -16,8 +16,8 @@ _CLASSES: Final = {
     "board": "board.board_pane.BoardPane",
     "log": "log.log_pane.LogPane",
     "schedule": "schedule.schedule_pane.SchedulePane",
-    "asks": "screens.inbox.Inbox",
-    "review": "screens.review.Review",
+    "asks": "inbox.inbox.Inbox",
+    "review": "inbox.review.Review",
     "agents": "fleet.fleet_screen.Fleet",
     "digest": "screens.digest.DigestScreen",
     "stats": "screens.stats.Stats",

@@ -16,9 +16,6 @@ from tui_tasks.core.read.tasks.board_pages import Card
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.app.actions import ACTIONS, Action, bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
 from tui_tasks.tui.board.card_counts import CardCounts
 from tui_tasks.tui.board.card_moves import CardMoves
@@ -28,7 +25,10 @@ from tui_tasks.tui.board.column_marks import ColumnMarks
 from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, ColumnSpec
 from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
+from tui_tasks.tui.keys.actions import ACTIONS, Action, bindings
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints

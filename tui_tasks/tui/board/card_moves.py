@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from textual.geometry import Offset
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations import MoveTask
+from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.tasks import board_pages, pages
 from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Controller
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import ColumnSpec
 from tui_tasks.tui.board.columns import Column
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read.tasks.board_pages import Card
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.state.database_link import Changes
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.pane import Pane

@@ -7,8 +7,8 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import Controller
 from tui_tasks.tui.board.columns import Column
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks.mark_actions import MOST_MARKED, PAUSE
 
 if TYPE_CHECKING:

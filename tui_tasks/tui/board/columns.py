@@ -23,7 +23,7 @@ from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 class CardRows(VirtualList[Card], can_focus=False):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.operations import EditTask, SendMessage
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.log import standing_changes
 from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
-from tui_tasks.tui.app.actions import Action, Controller
-from tui_tasks.tui.app.take_back import take_back
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.state.take_back import take_back
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet

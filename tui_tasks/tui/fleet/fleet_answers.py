@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks.answers import why_unanswerable
+from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Action
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.inbox.answering import OptionKeys, send_answer
 from tui_tasks.tui.inputs.dialogs import Prompt
-from tui_tasks.tui.screens import agent_text
-from tui_tasks.tui.screens.answering import OptionKeys, send_answer
+from tui_tasks.tui.keys.actions import Action
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet
@@ -85,7 +85,7 @@ class FleetAnswers(OptionKeys):
 
     def do_agent_ask(self) -> None:
         """Show the agent's question in the inbox; where it asks nothing, what others ask."""
-        from tui_tasks.tui.screens.inbox import Inbox
+        from tui_tasks.tui.inbox.inbox import Inbox
 
         ask = self._fleet.ask
         if ask is None:

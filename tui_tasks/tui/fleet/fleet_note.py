@@ -12,9 +12,9 @@ from tui_tasks.core.snapshots import Ask, Session
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
-from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.fleet import fleet_text
-from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from tui_tasks.core.read.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import fit, fit_ends
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.fleet import fleet_text
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
 from tui_tasks.tui.widgets.charts import spark
 from tui_tasks.tui.widgets.frame import FrameLine

@@ -11,8 +11,8 @@ from tui_tasks.core.read.fleet import Member
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.state.context import Context
 
 LOOKS_OF_STATES: Final = {
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),

@@ -14,13 +14,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui_tasks.tui.app.actions import Dialog
 from tui_tasks.tui.inputs.text_line import AnswerLine
+from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 @dataclass(frozen=True, slots=True)

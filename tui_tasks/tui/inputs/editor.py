@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 FALLBACKS: Final = ("sensible-editor", "nano", "vi")
 

@@ -19,8 +19,8 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.inputs.text_line import FilterWords
+    from tui_tasks.tui.state.context import Context
 
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
 

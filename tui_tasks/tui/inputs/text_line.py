@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Input
 
-from tui_tasks.dialects.quick_add_syntax import lines_of
+from tui_tasks.dialects.requests.quick_add_syntax import lines_of
 from tui_tasks.tui.inputs.input_display import one_to_one
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.operations import MoveTask
+from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.tasks import pages
-from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from textual.widget import Widget
 
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine
-from tui_tasks.tui.app.actions import bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
+from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.list.list_moves import ListMoves
 from tui_tasks.tui.list.list_rows import ListFoot, ListHead, ListRule, SideFoot, TaskRows, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.match_counter import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd

@@ -12,10 +12,10 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
-from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
-from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints

@@ -17,13 +17,13 @@ from tui_tasks.core.store import Store
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.app.actions import Controller
-from tui_tasks.tui.app.take_back import take_back_entry
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export, Stopped
+from tui_tasks.tui.state.take_back import take_back_entry
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # Seconds between two messages on how far an export has come.
 _TELL_EVERY: Final = 0.5

@@ -18,9 +18,9 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import moment
-from tui_tasks.tui.app.actions import Actor, bindings
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.keys.actions import Actor, bindings
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.scrolling import ScrollKeys
@@ -28,7 +28,7 @@ from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")

@@ -20,7 +20,7 @@ from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.events import event
+from tui_tasks.dialects.json_shapes.events import event
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock, moment
 from tui_tasks.tui.log.log_text import text_of, who_of

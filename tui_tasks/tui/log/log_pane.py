@@ -16,17 +16,17 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
-from tui_tasks.tui.app.actions import Action, bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language
+from tui_tasks.tui.keys.actions import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane

@@ -20,7 +20,7 @@ from tui_tasks.tui.widgets.scrolling import WheelScrolling
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 R = TypeVar("R")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
 

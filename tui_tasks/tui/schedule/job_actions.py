@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.operations_jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
+from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.tui.app.actions import Action, Controller
 from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt, confirm
+from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.schedule import job_text
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.schedule.job_rows import JobRows
+    from tui_tasks.tui.state.context import Context
 
 
 class JobActions(Controller):

@@ -12,7 +12,7 @@ from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # Cells of the name of a field, with the space after it.
 _LABEL: Final = 9

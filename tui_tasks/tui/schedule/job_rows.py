@@ -16,7 +16,7 @@ from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 def columns(width: int) -> tuple[int, int, int, int, int]:

@@ -13,11 +13,9 @@ from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
+from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMessage
 from tui_tasks.tui.rows.row_moves import RowMoves
@@ -26,6 +24,8 @@ from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_detail import JobDetail
 from tui_tasks.tui.schedule.job_rows import JobHead, JobRows, TitledRule
 from tui_tasks.tui.schedule.timeline import ScheduleStrip
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.pane import Pane

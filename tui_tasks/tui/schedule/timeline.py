@@ -15,7 +15,7 @@ from tui_tasks.tui.widgets import charts
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 HOURS: Final = 24
 _LABEL: Final = 5

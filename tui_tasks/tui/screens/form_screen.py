@@ -7,8 +7,8 @@ from typing import ClassVar, Generic, TypeVar
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui_tasks.tui.app.actions import Dialog
-from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.keys.actions import Dialog
+from tui_tasks.tui.state.context import Context
 
 R = TypeVar("R")
 

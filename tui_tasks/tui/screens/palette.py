@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 from tui_tasks.core.read import views
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import ACTIONS, Action, Actor, Dialog
 from tui_tasks.tui.inputs.text_line import PickerWords
+from tui_tasks.tui.keys.actions import ACTIONS, Action, Actor, Dialog
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.widgets.content import plain
@@ -25,9 +25,9 @@ from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.action_lookup import ActionLookup
-    from tui_tasks.tui.app.context import Context
-    from tui_tasks.tui.app.theme_manager import ThemeManager
+    from tui_tasks.tui.keys.action_lookup import ActionLookup
+    from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.themes.theme_manager import ThemeManager
 
 MOST_LISTS = 500
 

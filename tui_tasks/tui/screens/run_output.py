@@ -9,7 +9,7 @@ from typing import Final
 from textual.strip import Strip
 
 from tui_tasks.core.schedule.run_logs import RunLog
-from tui_tasks.tui.app.context import Context
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.painting import LinePainter, strip_of
 from tui_tasks.tui.widgets.scrolling import WheelScrolling
 from tui_tasks.tui.widgets.styles import StyleCache

@@ -10,20 +10,20 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.operations_jobs import StopRun
+from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read.jobs import job_rows, queries_jobs
 from tui_tasks.core.read.jobs.job_rows import RunLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts, count, size
-from tui_tasks.tui.app.actions import Action, bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.keys.actions import Action, bindings
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.screens.run_output import RunOutput
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import RowMoves

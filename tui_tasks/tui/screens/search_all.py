@@ -14,9 +14,9 @@ from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
 from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.styles import Part
 

@@ -16,10 +16,10 @@ from tui_tasks.core.read import checks, statistics
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.app.actions import bindings
-from tui_tasks.tui.app.context import Context
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scrolling import ScrollKeys

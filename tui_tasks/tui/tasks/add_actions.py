@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import AddTask, Operation
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import pages
-from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks.quick_add import NewTask, Place, QuickAdd
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class AddActions(Controller):
         return replace(task, draft=draft, description=description)
 
     async def _add_with_form(self, task: NewTask, place: Place) -> None:
-        from tui_tasks.dialects.quick_add_syntax import fields
+        from tui_tasks.dialects.requests.quick_add_syntax import fields
         from tui_tasks.tui.tasks.task_form import EditScreen, Form, TaskForm
 
         form = TaskForm(self._context)

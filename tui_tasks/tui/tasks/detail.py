@@ -17,8 +17,8 @@ from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
-from tui_tasks.tui.app.database_link import Changes
-from tui_tasks.tui.screens import agent_text
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.frame import FrameLine
@@ -29,7 +29,7 @@ from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # The newest entries of the log that are shown, and the characters of each; the log pane has all of them.
 MOST_LOG = 100

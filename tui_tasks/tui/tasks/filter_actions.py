@@ -9,8 +9,8 @@ from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Controller
 from tui_tasks.tui.inputs.filter_syntax import Parsed
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane

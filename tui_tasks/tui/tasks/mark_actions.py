@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane

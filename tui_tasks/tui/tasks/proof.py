@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations_checks import GiveChecks, RequestChecks
+from tui_tasks.core.operations.checks import GiveChecks, RequestChecks
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.snapshots import Check, Task, verified
 from tui_tasks.text.safe import cell_len, safe_line
@@ -14,7 +14,7 @@ from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 # By what is verified: a glyph, its letter, a word, and the ink.
 _LOOKS: Final = {

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from tui_tasks.core import vocab
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.dialects.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.widgets.content import plain
@@ -24,8 +24,8 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from textual.widgets import Input
 
-    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.inputs.text_line import AddWords
+    from tui_tasks.tui.state.context import Context
 
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 

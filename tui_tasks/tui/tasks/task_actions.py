@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.operations import DeleteTask, EditTask, LogTask, MoveTask, Operation, SendMessage
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.actions import Action, Controller
+from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.tasks import proof
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class TaskActions(Controller):
 
     async def do_take_back(self) -> None:
         """Take back the newest deletion in the list on screen, whoever made it."""
-        from tui_tasks.tui.app.take_back import take_back_deletion
+        from tui_tasks.tui.state.take_back import take_back_deletion
 
         await take_back_deletion(self._context)
 

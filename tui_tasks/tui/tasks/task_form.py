@@ -17,23 +17,24 @@ from textual.widgets import Input, Static
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations import AtVersion, EditTask
+from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.limits import problem_with
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.app.actions import Dialog
-from tui_tasks.tui.app.database_link import Changes
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.screens.form_screen import FormScreen
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.content import block, plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 FIELDS: dict[str, str] = {
     "name": "Title",

@@ -16,7 +16,7 @@ from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 _NOTE_CHARS: Final = 400
 _PRIORITIES: Final[dict[int, Part]] = {

@@ -8,10 +8,10 @@ from typing import Any
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine
-from tui_tasks.tui.app.context import Context
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.add_actions import AddActions
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions

@@ -8,7 +8,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine, TaskPage
-from tui_tasks.tui.app.app_state import AppState
+from tui_tasks.tui.state.app_state import AppState
 
 
 class TasksOfList:

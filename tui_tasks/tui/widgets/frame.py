@@ -14,14 +14,14 @@ from textual.timer import Timer
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, count, due
-from tui_tasks.tui.app.actions import ACTIONS
-from tui_tasks.tui.pane_names import PANES
+from tui_tasks.tui.keys.actions import ACTIONS
+from tui_tasks.tui.keys.pane_names import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 class FrameLine(LinePainter):

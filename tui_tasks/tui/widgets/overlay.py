@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
-from tui_tasks.tui.app.actions import ACTIONS, Actor, Dialog, bindings
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.keys.actions import ACTIONS, Actor, Dialog, bindings
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.breakpoints import is_compact
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 Hint = tuple[str, str, str]
 

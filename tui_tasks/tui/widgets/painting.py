@@ -21,7 +21,7 @@ from tui_tasks.tui.widgets.styles import Part, StyleCache
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 class NoRelayout(Widget):

@@ -9,13 +9,13 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.tui.app.actions import Action, Actor, Controller
-from tui_tasks.tui.app.database_link import Changes
+from tui_tasks.tui.keys.actions import Action, Actor, Controller
+from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.widgets.painting import NoRelayout
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
     from tui_tasks.tui.rows.row_list import VirtualList
+    from tui_tasks.tui.state.context import Context
 
 
 class TransparentContainer(Vertical, NoRelayout):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 from textual.strip import Strip
 
-from tui_tasks.tui.app.actions import Actor, bindings
+from tui_tasks.tui.keys.actions import Actor, bindings
 from tui_tasks.tui.widgets.painting import Focusable
 from tui_tasks.tui.widgets.scrolling import ScrollKeys, WheelScrolling, thumb, with_thumb
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 
 class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
-from tui_tasks.tui.app.actions import Controller
+from tui_tasks.tui.keys.actions import Controller
 
 WHEEL: Final = 3
 """The rows that one notch of the wheel scrolls."""

@@ -17,7 +17,7 @@ from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.app.context import Context
+    from tui_tasks.tui.state.context import Context
 
 Drawn = Sequence[Part]
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import rebalancing, vocab
+from tui_tasks.core import vocab
+from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot

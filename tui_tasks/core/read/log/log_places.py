@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.rebalancing import Reranks
 from tui_tasks.core.schema.models import JournalRow, TaskRow
 
 J = JournalRow

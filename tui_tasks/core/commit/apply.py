@@ -1,0 +1,217 @@
+"""The only writes to the state tables: inserts a row or updates columns, and maintains the derived columns.
+
+Commits and replay of the journal both use `apply`, so both give the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.commit import apply_runs
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, fn
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import EdgeRow, ListRow, TaskCheckRow, TaskRow
+
+_encode = msgspec.json.Encoder().encode
+
+
+@cache
+def _writers(entity: str) -> dict[str, Callable[[Any], Any]]:
+    """Return the conversions of the columns whose values are not bound unchanged."""
+    fields = models.columns(models.STATE[entity])
+    json: dict[str, Callable[[Any], Any]] = {
+        name: _text for name, field in fields.items() if isinstance(field, models.JsonField)
+    }
+    return json | {name: int for name, field in fields.items() if isinstance(field, models.Flag)}
+
+
+def _text(value: Any) -> str:
+    return _encode(value).decode()
+
+
+@cache
+def _insert(entity: str, names: tuple[str, ...]) -> Statement:
+    model = models.STATE[entity]
+    fields = models.columns(model)
+    return Statement(model.insert({fields[name]: slot(name) for name in names}))
+
+
+@cache
+def _update(entity: str, names: tuple[str, ...]) -> Statement:
+    model = models.STATE[entity]
+    fields = models.columns(model)
+    return Statement(model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_")))
+
+
+@cache
+def _count(status: str) -> Statement:
+    field = models.columns(ListRow)[status]
+    return Statement(ListRow.update({field: field + slot("by")}).where(ListRow.id == slot("id")))
+
+
+_COUNTED = ("list_id", "status", "deleted")
+# Also selects whether the task has dependents: few have any, and recounting none costs more than everything else.
+_COUNTED_COLUMNS = Statement(
+    TaskRow.select(
+        TaskRow.list_id,
+        TaskRow.status,
+        TaskRow.deleted,
+        fn.EXISTS(EdgeRow.select(SQL("1")).where(EdgeRow.on_uid == TaskRow.uid)),
+    ).where(TaskRow.uid == slot("uid"))
+)
+_ONE_IN_PROGRESS = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
+_SET_SOLO = Statement(
+    TaskRow.update({TaskRow.solo: slot("solo")}).where(
+        TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
+    )
+)
+_SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
+_DROP_CHECKS = Statement(TaskCheckRow.delete().where(TaskCheckRow.task_uid == slot("uid")))
+_DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
+_ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
+# Entities in tables of their own that belong to a task; an entry about one also changes the task.
+TOUCHING = frozenset({"log", "state"})
+_TOUCH = Statement(
+    TaskRow.update(
+        {TaskRow.version: slot("version"), TaskRow.updated_at: slot("at"), TaskRow.updated_by: slot("actor")}
+    ).where(TaskRow.uid == slot("uid"))
+)
+
+
+def _unfinished_dependencies() -> Any:
+    on = TaskRow.alias()
+    home = ListRow.select(SQL("1")).where((ListRow.id == on.list_id) & (ListRow.deleted == SQL("0")))
+    return (
+        EdgeRow.select(fn.COUNT(EdgeRow.on_uid))
+        .join(on, on=(on.uid == EdgeRow.on_uid))
+        .where(
+            (EdgeRow.task_uid == TaskRow.uid)
+            & (on.deleted == 0)
+            & on.status.not_in(sorted(vocab.RELEASING))
+            # A task in a deleted list blocks only tasks of that list, which are restored together with it.
+            & ((on.list_id == TaskRow.list_id) | fn.EXISTS(home))
+        )
+    )
+
+
+_WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _unfinished_dependencies()}
+_RECOUNT = Statement(TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
+_RECOUNT_DEPENDENTS = Statement(
+    TaskRow.update(_WAITING_ON).where(
+        TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
+    )
+)
+
+
+# Selects the tasks of other lists that wait for a task of a list, starting from its tasks or from all dependencies.
+_OTHER_LISTS: Final = """
+    JOIN task AS waits ON waits.uid = edge.task_uid AND waits.list_id <> ?1
+    WHERE held.list_id = ?1 AND held.deleted = 0
+"""
+_FROM_TASKS: Final = f"SELECT edge.task_uid FROM task AS held CROSS JOIN edge ON edge.on_uid = held.uid {_OTHER_LISTS}"
+_FROM_EDGES: Final = f"SELECT edge.task_uid FROM edge CROSS JOIN task AS held ON held.uid = edge.on_uid {_OTHER_LISTS}"
+# For a list with more tasks than this, starting from the dependencies is usually faster.
+_MANY_TASKS: Final = 1_000
+
+
+def _recount_across(db: Database, list_uid: str) -> None:
+    """Recount the dependencies of other lists' tasks after a list was deleted or restored."""
+    home, total = db.sql(
+        "SELECT id, pending + in_progress + done + failed + skipped + cancelled FROM list WHERE uid = ?", (list_uid,)
+    ).fetchone()
+    waiting = _FROM_EDGES if total > _MANY_TASKS else _FROM_TASKS
+    for (uid,) in db.sql(f"SELECT DISTINCT task_uid FROM ({waiting})", (home,)).fetchall():
+        db.run(_RECOUNT, {"uid": uid})
+
+
+def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
+    """Insert the row `uid` of `entity` from `new` if `old` is None, otherwise set its columns to `new`."""
+    if entity == "run" and apply_runs.apply_many(db, uid, new):
+        return
+    if entity == "list" and "ranks" in new:
+        for task_uid, rank in new["ranks"].items():
+            db.run(_SET_RANK, {"rank": rank, "uid": task_uid})
+        return
+    # None is left to the column's default: the driver looks up an adapter for each bound None, which is slow.
+    values = {name: value for name, value in new.items() if value is not None or old is not None}
+    for name, write in _writers(entity).items():
+        if (value := values.get(name)) is not None:
+            values[name] = write(value)
+    if entity == "task":
+        _apply_task(db, uid, old, values, new)
+    elif old is None:
+        db.run(_insert(entity, tuple(values)), values)
+    else:
+        _update_row(db, entity, uid, values)
+        if entity == "list" and "one_in_progress" in new:
+            db.run(_SET_SOLO, {"solo": int(new["one_in_progress"]), "uid": uid})
+        if entity == "list" and "deleted" in new:
+            _recount_across(db, uid)
+    if entity == "run":
+        apply_runs.follow(db, uid, new)
+
+
+def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:
+    """Set a task's version, time and author of change after an entry about one of its `TOUCHING` entities."""
+    db.run(_TOUCH, {"uid": uid, "version": version, "at": at, "actor": actor})
+
+
+def _update_row(db: Database, entity: str, uid: str, values: dict[str, Any]) -> None:
+    statement = _update(entity, tuple(values))
+    values["uid_"] = uid
+    db.run(statement, values)
+
+
+def _apply_task(
+    db: Database, uid: str, old: dict[str, Any] | None, values: dict[str, Any], new: dict[str, Any]
+) -> None:
+    if old is None:
+        db.run(_insert("task", tuple(values)), values)
+        db.add(_count(new["status"]), new["list_id"], +1)
+        if new["depends_on"]:
+            _write_edges(db, uid, new["depends_on"])
+        return
+    counted = any(name in new for name in _COUNTED)
+    before = db.one(_COUNTED_COLUMNS, uid=uid) if counted else None
+    if "list_id" in new:
+        values["solo"] = db.one(_ONE_IN_PROGRESS, id=new["list_id"])[0]
+    _update_row(db, "task", uid, values)
+    if before is not None:
+        *before, has_dependents = before
+        after = [new.get(name, was) for name, was in zip(_COUNTED, before, strict=True)]
+        _recount_lists(db, before, after)
+        if has_dependents and _blocks_dependents(before) != _blocks_dependents(after):
+            db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
+    if old.get("status") == "done" and new.get("status", "done") != "done":
+        # Checks prove one completion of the task; they do not count for the next.
+        db.run(_DROP_CHECKS, {"uid": uid})
+    if "depends_on" in new:
+        db.run(_DROP_EDGES, {"uid": uid})
+        _write_edges(db, uid, new["depends_on"])
+    elif "held" in new:
+        db.run(_RECOUNT, {"uid": uid})
+
+
+def _blocks_dependents(row: Any) -> bool:
+    return not row[2] and row[1] not in vocab.RELEASING
+
+
+def _recount_lists(db: Database, before: Any, after: Any) -> None:
+    if before == after:
+        return
+    for (list_id, status, deleted), by in ((before, -1), (after, +1)):
+        if not deleted:
+            db.add(_count(status), list_id, by)
+
+
+def _write_edges(db: Database, uid: str, depends_on: Any) -> None:
+    for on in depends_on:
+        db.run(_ADD_EDGE, {"uid": uid, "on": on})
+    db.run(_RECOUNT, {"uid": uid})

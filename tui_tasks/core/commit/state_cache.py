@@ -1,0 +1,155 @@
+"""Caches lookups of the state as of one journal entry.
+
+Every change of the state has an entry, and an entry's hash covers all entries before it. As long as the newest entry is
+the same, the lookups are valid, also in the next transaction; a single request then needs half the statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any, Final
+
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import checks, messages
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Agent, Check, CheckDefinition, HumanMessage, Task, TaskList
+
+# The fields that determine a task's place.
+_PLACE: Final = frozenset({"list_id", "rank", "deleted"})
+# The most cached lookups together, so that requests with ever new names do not fill the memory.
+_MAX_LOOKUPS: Final = 1_000
+
+
+class StateCache:
+    """Cached lookups. The task counts of a cached list may be outdated; `queries` has the current ones.
+
+    Attributes:
+        seq: the seq of the newest entry; 0 for an empty journal.
+        hash: the hash of that entry.
+        may_be_unfinished: whether a change made in steps may have been interrupted (`core.commit.unfinished`).
+    """
+
+    def __init__(self, db: Database, seq: int, hash: bytes) -> None:
+        self.seq, self.hash = seq, hash
+        self._db = db
+        self._lists: dict[int | str, TaskList] = {}
+        self._handles: dict[str, TaskList | None] = {}
+        self._agents: dict[str, Agent | None] = {}
+        self._messages: dict[str, tuple[HumanMessage, ...]] = {}
+        self._next_ids: dict[str, int] = {}
+        self._last_ranks: dict[int, str | None] = {}
+        self._next_lapse: tuple[int | None] | None = None
+        self.may_be_unfinished = True
+        self._definitions: tuple[CheckDefinition, ...] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the cache holds too many lookups and is to be replaced."""
+        kept: tuple[Sized, ...] = (self._lists, self._handles, self._agents, self._messages, self._last_ranks)
+        return sum(map(len, kept)) > _MAX_LOOKUPS
+
+    def list_by_id(self, id: int) -> TaskList:
+        """Return the list with that row id."""
+        return self._lists.get(id) or self._keep(queries.list_by_id(self._db, id))
+
+    def list_by_uid(self, uid: str) -> TaskList:
+        """Return the list with that uid.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._lists.get(uid) or self._keep(queries.list_by_uid(self._db, uid))
+
+    def find_list(self, handle: str) -> TaskList | None:
+        """Return the list with that name, else the plan with that id, else None."""
+        if handle not in self._handles:
+            found = queries.find_list(self._db, handle)
+            self._handles[handle] = found and self._keep(found)
+        return self._handles[handle]
+
+    def _keep(self, found: TaskList) -> TaskList:
+        self._lists[found.id] = found
+        if not found.deleted:
+            self._lists[found.uid] = found
+        return found
+
+    def agent(self, name: str) -> Agent | None:
+        """Return what the human has set for an agent, such as a pause; None if nothing."""
+        if name not in self._agents:
+            self._agents[name] = queries.agent(self._db, name)
+        return self._agents[name]
+
+    def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:
+        """Return the human's undelivered messages to an agent, in the order in which they were sent."""
+        if agent not in self._messages:
+            self._messages[agent] = messages.waiting(self._db, agent)
+        return self._messages[agent]
+
+    @property
+    def check_definitions(self) -> tuple[CheckDefinition, ...]:
+        """The defined checks."""
+        if self._definitions is None:
+            self._definitions = checks.definitions(self._db)
+        return self._definitions
+
+    def checks_of(self, task: Task, home: TaskList) -> list[Check]:
+        """Return the checks of a task in the list `home`, with their states."""
+        return checks.of_task(self._db, task, home, self.check_definitions)
+
+    def next_id(self, entity: str, count: int = 1) -> int:
+        """Return the next free row id of a table and reserve `count` ids from it."""
+        number = self._next_ids.get(entity) or queries.next_id(self._db, entity)
+        self._next_ids[entity] = number + count
+        return number
+
+    def last_rank(self, list_id: int) -> str | None:
+        """Return the rank of a list's last task; None for an empty list."""
+        if list_id not in self._last_ranks:
+            self._last_ranks[list_id] = queries.last_rank(self._db, list_id)
+        return self._last_ranks[list_id]
+
+    @property
+    def has_next_lapse(self) -> bool:
+        """Whether `next_lapse` is cached."""
+        return self._next_lapse is not None
+
+    def next_lapse(self) -> int | None:
+        """Return the database's instant (`elapsed`) at which the first lease ends; None without leases."""
+        if self._next_lapse is None:
+            self._next_lapse = (elapsed.next_lapse(self._db),)
+        return self._next_lapse[0]
+
+    def follow(self, entity: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
+        """Invalidate the lookups that a write has changed."""
+        if entity == "task":
+            self._invalidate_task(old, new)
+        elif entity == "list" and "ranks" in new:
+            self._last_ranks.clear()
+        elif entity == "list":
+            self._lists.clear()
+            self._handles.clear()
+        elif entity == "agent":
+            self._agents.clear()
+        elif entity == "human_message":
+            self._messages.clear()
+        elif entity == "claim":
+            self._next_lapse = None
+        elif entity == "check_definition":
+            self._definitions = None
+
+    def _invalidate_task(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
+        if old is not None:
+            if not _PLACE.isdisjoint(new):
+                self._last_ranks.clear()
+        elif new["list_id"] in self._last_ranks:
+            self._last_ranks[new["list_id"]] = max(self._last_ranks[new["list_id"]] or "", new["rank"])
+
+
+def still_known(db: Database, before: StateCache | None) -> StateCache:
+    """Return the cache for the open transaction: `before` if the state is unchanged since, otherwise a new one."""
+    head = journal.head(db)
+    if before is not None and (before.seq, before.hash) == head and not before.is_full:
+        return before
+    return StateCache(db, *head)

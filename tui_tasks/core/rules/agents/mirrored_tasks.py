@@ -1,0 +1,36 @@
+"""What the human changes of a task that mirrors a program's own goes to the program's agent as a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.read import sessions
+from tui_tasks.core.snapshots import Task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+ORIGIN: Final = "session"
+"""In the metadata of a task of a session, and of the lists that are made for such tasks."""
+_TOLD: Final = ("name", "description", "status")
+
+
+def tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -> None:
+    """Write to the agent what the human has made of its task; `changes` of None: it was deleted."""
+    if tx.actor != vocab.HUMAN or not isinstance(task.metadata, dict) or task.metadata.get("origin") != ORIGIN:
+        return
+    session = sessions.find(tx.db, task.agent) if task.agent is not None else None
+    if session is None or session.state == sessions.GONE:
+        return
+    told = [
+        f"its {name} is now {changes[name]!r}"
+        for name in (_TOLD if changes is not None else ())
+        if changes is not None and name in changes and changes[name] != getattr(task, name)
+    ]
+    if changes is None:
+        told = ["it is deleted"]
+    if told:
+        tx.run(SendMessage(session.uid, f"I have changed your task {task.name!r}: {', '.join(told)}."))

@@ -1,0 +1,174 @@
+"""Tasks of sessions: each prompt is one, and a program's own list stands below it (docs: protocol, section 10).
+
+They are the agent's own changes, in the journal like all others. What cannot be made or changed (a list under review, a
+task that somebody has claimed or deleted) is left as it is: no payload is refused for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.sessions import Item, Listed
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
+from tui_tasks.core.rules.tasks.lists import ensure_list
+from tui_tasks.core.rules.tasks.tasks import add_task, delete_task, edit_task, log_task
+from tui_tasks.core.snapshots import Session, Task, TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+LIST: Final = "sessions"
+"""What the list of such tasks is called, behind the name of its project where it has one."""
+MAX_TITLE: Final = 200
+MAX_ITEMS: Final = 200
+"""Items of a program's own list that are shown; the rest is the program's alone."""
+_OPEN: Final = frozenset({"pending", "in_progress"})
+_DELETED: Final = "deleted"
+
+
+@contextmanager
+def _as_far_as_it_goes() -> Iterator[None]:
+    try:
+        yield
+    except StorageFailed:
+        raise
+    except Refusal:
+        pass
+
+
+def _made_home(tx: Transaction, project: str | None) -> TaskList:
+    """The list of the tasks of sessions: the project's own, as the dialects have theirs."""
+    name = LIST if project is None else f"{project}/{LIST}"
+    found: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
+    return found
+
+
+def begin(tx: Transaction, project: str | None, agent: str, prompt: str) -> str | None:
+    """Make the task of a prompt; return its uid, or None where it cannot be made."""
+    title, description = _titled(prompt)
+    with _as_far_as_it_goes():
+        home = _made_home(tx, project)
+        made: Task = add_task(
+            tx,
+            AddTask(title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": ORIGIN}),
+        )
+        return made.uid
+    return None
+
+
+def add_words(tx: Transaction, uid: str, words: str) -> None:
+    """Note on the task of a prompt what was said while it was worked on."""
+    if words.strip() and _open_task(tx, uid) is not None:
+        with _as_far_as_it_goes():
+            log_task(tx, LogTask(uid, words))
+
+
+def end(tx: Transaction, uid: str, status: str, words: str | None = None) -> None:
+    """End the task of a prompt, unless somebody has ended it before."""
+    if _open_task(tx, uid) is None:
+        return
+    if words:
+        add_words(tx, uid, words)
+    with _as_far_as_it_goes():
+        edit_task(tx, EditTask(uid, {"status": status}))
+
+
+def _open_task(tx: Transaction, uid: str) -> Task | None:
+    found = queries.any_task(tx.db, uid)
+    return found if found is not None and not found.deleted and found.status in _OPEN else None
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """A title, and the whole where that says more."""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "") or "(no words)"
+    title = first if len(first) <= MAX_TITLE else f"{first[: MAX_TITLE - 1]}…"
+    return title, "" if title == text.strip() else text
+
+
+class OwnList:
+    """A program's own list of tasks, as tasks that stand behind the one of the prompt, in its order."""
+
+    def __init__(self, tx: Transaction, project: str | None, session: Session) -> None:
+        self._tx = tx
+        self._agent = session.uid
+        self._project = project
+        parent = queries.any_task(tx.db, session.task) if session.task is not None else None
+        self._parent = parent if parent is not None and not parent.deleted else None
+
+    def take(self, listed: Listed) -> None:
+        """Make, change and end tasks so that they are as the program has them."""
+        with _as_far_as_it_goes():
+            home = self._home()
+            before = self._parent.uid if self._parent is not None else None
+            for item in listed.items[:MAX_ITEMS]:
+                if listed.some:
+                    before = self._beside(home, item) or before
+                before = self._take_one(home, item, self._key(item, listed), before) or before
+            if not listed.some:
+                self._end_rest(home, listed)
+
+    def _home(self) -> TaskList:
+        if self._parent is not None:
+            return self._tx.known.list_by_id(self._parent.list_id)
+        return _made_home(self._tx, self._project)
+
+    def _key(self, item: Item, listed: Listed) -> str:
+        """The key of an item: ids are the session's, places those of one list, which belongs to one prompt."""
+        whose = self._agent if listed.some or self._parent is None else f"{self._agent}:{self._parent.uid[:8]}"
+        return f"{whose}:{item.key}"
+
+    def _beside(self, home: TaskList, item: Item) -> str | None:
+        """The task of the item that was made before this one."""
+        if not item.key.isdecimal() or len(item.key) > 9:
+            return None
+        found = queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")
+        return found.uid if found is not None else None
+
+    def _take_one(self, home: TaskList, item: Item, key: str, before: str | None) -> str | None:
+        found = queries.task_by_key(self._tx.db, home.id, key)
+        with _as_far_as_it_goes():
+            if item.status == _DELETED:
+                if found is not None:
+                    delete_task(self._tx, DeleteTask(found.uid))
+                return None
+            if found is None:
+                return self._make(home, item, key, before)
+            changes = {"status": item.status, "name": item.name and _titled(item.name)[0]}
+            edit_task(self._tx, EditTask(found.uid, {name: value for name, value in changes.items() if value}))
+        return found.uid if found is not None else None
+
+    def _make(self, home: TaskList, item: Item, key: str, before: str | None) -> str | None:
+        if item.name is None:
+            return None
+        title, _ = _titled(item.name)
+        part_of = {"part_of": self._parent.uid} if self._parent is not None else {}
+        made: Task = add_task(
+            self._tx,
+            AddTask(
+                title,
+                home.uid,
+                item.description or "",
+                status=item.status or "pending",
+                agent=self._agent,
+                key=key,
+                metadata={"origin": ORIGIN, **part_of},
+                after=before,
+            ),
+        )
+        return made.uid
+
+    def _end_rest(self, home: TaskList, listed: Listed) -> None:
+        """Cancel what the program has taken off its list."""
+        for place in range(len(listed.items), MAX_ITEMS):
+            found = queries.task_by_key(self._tx.db, home.id, self._key(Item(str(place)), listed))
+            if found is None:
+                return
+            if found.status in _OPEN:
+                with _as_far_as_it_goes():
+                    edit_task(self._tx, EditTask(found.uid, {"status": "cancelled"}))

@@ -1,0 +1,526 @@
+"""Sessions of agent programs: what becomes of what their hooks tell (docs: protocol, section 10).
+
+The journal has what a person asked for, what the program waits for, and how its turns end. What it is at meanwhile (the
+tool, when it was seen last) changes many times a second, and is kept beside the journal, in `activity`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tui_tasks.core import names
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.operations.asks import CloseAsk
+from tui_tasks.core.operations.sessions import (
+    Asked,
+    Busy,
+    Ended,
+    EndSession,
+    Fact,
+    Heard,
+    HearSession,
+    Interrupted,
+    Listed,
+    Process,
+    Prompted,
+    Rested,
+    Said,
+    Spent,
+    Started,
+    StillAsking,
+    SubagentBegan,
+    SubagentEnded,
+    ToolBegan,
+    ToolEnded,
+    ToolsEnded,
+    TurnEnded,
+    TurnFailed,
+)
+from tui_tasks.core.read import sessions
+from tui_tasks.core.rules.agents import session_tasks
+from tui_tasks.core.rules.agents.asks import close_ask, open_request
+from tui_tasks.core.rules.agents.request_text import request_options, request_text
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks.tasks import as_columns
+from tui_tasks.core.schema import models
+from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, TakenInRow
+from tui_tasks.core.snapshots import Activity, Session
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+MAX_WORDS: Final = 20_000
+"""Characters that are kept of a prompt or of an agent's last words."""
+MAX_ERROR: Final = 2_000
+MINUTE: Final = 60_000_000
+PULSE_MINUTES: Final = 12
+"""For so many minutes it is counted how often a session tells something."""
+MOST_TIMES: Final = 20
+"""How often it is kept how long a tool took."""
+_WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
+_REPLACED: Final = "its process has begun another session"
+
+_ACTIVITY: Final = tuple(models.columns(ActivityRow))
+_DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
+_PUT_ACTIVITY = Statement(
+    ActivityRow.insert({column: slot(name) for name, column in models.columns(ActivityRow).items()})
+)
+_DROP_NAME = Statement(
+    SessionNameRow.delete().where(
+        (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
+    )
+)
+_PUT_NAME = Statement(
+    SessionNameRow.insert({column: slot(name) for name, column in models.columns(SessionNameRow).items()})
+)
+_TAKEN_IN = Statement(TakenInRow.select(TakenInRow.at).where(TakenInRow.name == slot("name")))
+_PUT_TAKEN_IN = Statement(TakenInRow.insert({TakenInRow.name: slot("name"), TakenInRow.at: slot("at")}))
+
+# What an entry of its kind tells, whether it is as it was before or not.
+_ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
+
+_encode = msgspec.json.Encoder().encode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def agent_of(tx: Transaction, heard: Heard) -> str:
+    """The name under which a session speaks: the one that it has, or the next of its program."""
+    known = sessions.by_session(tx.db, heard.program, heard.session)
+    if known is not None:
+        return known[0]
+    if (former := _goes_on(tx, heard)) is not None:
+        return former.uid
+    number = sessions.last_number(tx.db, heard.program) + 1
+    # A program on the control channel may have taken the name.
+    while names.has_spoken(tx.db, f"{heard.program}-{number}"):
+        number += 1
+    return f"{heard.program}-{number}"
+
+
+def _goes_on(tx: Transaction, heard: Heard) -> Session | None:
+    """The session of the same process that goes on under another id: it was cleared."""
+    if not any(isinstance(fact, Started) and fact.source == "clear" for fact in heard.facts):
+        return None
+    found = [one for one in sessions.of_process(tx.db, heard.process.pid) if _process(one) == heard.process]
+    return found[-1] if found else None
+
+
+def _process(session: Session) -> Process:
+    return Process(session.boot, session.namespace, session.pid, session.born)
+
+
+@rule(HearSession)
+def hear(tx: Transaction, op: HearSession) -> None:
+    """Take in one payload."""
+    if op.name:
+        if tx.db.one(_TAKEN_IN, name=op.name) is not None:
+            return
+        tx.db.run(_PUT_TAKEN_IN, {"name": op.name, "at": tx.now})
+    heard = op.heard
+    known = sessions.by_session(tx.db, heard.program, heard.session)
+    if known is not None and known[1] == "former":
+        return
+    if known is not None and known[1] == "subagent":
+        heard = msgspec.structs.replace(heard, subagent=heard.session)
+    _Hearing(tx, heard, tasks=op.tasks).take_in()
+
+
+@rule(EndSession)
+def end_session(tx: Transaction, op: EndSession) -> bool:
+    """Its process is no more."""
+    session = sessions.find(tx.db, op.agent)
+    if session is None or session.state == sessions.GONE:
+        return False
+    activity = sessions.activity(tx.db, op.agent) or Activity(op.agent, session.started_at)
+    for ask in sessions.open_asks_of(tx.db, op.agent):
+        close_ask(tx, CloseAsk(ask.uid, "withdrawn", op.reason))
+    _end(tx, session, activity, "process", tx.now)
+    return True
+
+
+def _end(tx: Transaction, session: Session, activity: Activity, by: str, at: int) -> None:
+    if session.task is not None:
+        # Whether a process that is no more came to its end by itself, nobody knows.
+        session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
+    new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
+    _emit(tx, "session.ended", session, new)
+    _keep(tx, Activity(session.uid, activity.last_seen, pulse=activity.pulse))
+
+
+def _emit(tx: Transaction, kind: str, session: Session, changes: dict[str, Any]) -> Session:
+    """Write an entry about a session, and those of its columns that it changes."""
+    new = {name: value for name, value in changes.items() if name in _ALWAYS or getattr(session, name) != value}
+    tx.emit(kind, "session", session.uid, old={name: getattr(session, name) for name in new}, new=new)
+    return msgspec.structs.replace(session, **new)
+
+
+def _keep(tx: Transaction, activity: Activity) -> None:
+    tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
+    values = {name: getattr(activity, name) for name in _ACTIVITY}
+    values |= {"busy": int(activity.busy)}
+    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times", "pulse")}
+    tx.db.run(_PUT_ACTIVITY, values)
+
+
+def _name(tx: Transaction, program: str, session: str, agent: str, part: str) -> None:
+    tx.db.run(_DROP_NAME, {"program": program, "session": session})
+    tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
+
+
+class _Hearing:
+    """One payload, as it is taken in."""
+
+    def __init__(self, tx: Transaction, heard: Heard, *, tasks: bool) -> None:
+        self._tx = tx
+        self._heard = heard
+        self._agent = tx.actor
+        self._makes_tasks = tasks
+        # No payload is of the future, whatever the clock of its hook said.
+        self._at = min(heard.at or tx.now, tx.now)
+
+    def take_in(self) -> None:
+        """Write what follows from the payload."""
+        self._session = sessions.find(self._tx.db, self._agent) or self._begun()
+        self._activity = sessions.activity(self._tx.db, self._agent) or Activity(self._agent, self._at)
+        was = msgspec.json.encode(self._activity)
+        self._beat()
+        if self._session.state != sessions.GONE or self._is_back():
+            self._learn()
+            self._end_others()
+            self._end_asks()
+            for fact in self._heard.facts:
+                if (take := _TAKES.get(type(fact))) is not None:
+                    take(self, fact)
+        if msgspec.json.encode(self._activity) != was:
+            _keep(self._tx, self._activity)
+
+    def _beat(self) -> None:
+        """Count the payload in its minute."""
+        activity, at = self._activity, max(self._activity.last_seen, self._at)
+        later = min(at // MINUTE - activity.last_seen // MINUTE, PULSE_MINUTES)
+        pulse = [*(activity.pulse or [0]), *[0] * later]
+        pulse[-1] += 1
+        activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
+
+    def _begun(self) -> Session:
+        """A session that nothing was known of."""
+        heard, tx = self._heard, self._tx
+        session = Session(
+            id=tx.known.next_id("session"),
+            uid=self._agent,
+            program=heard.program,
+            number=int(self._agent.rpartition("-")[2]),
+            session=heard.session,
+            boot=heard.process.boot,
+            namespace=heard.process.namespace,
+            pid=heard.process.pid,
+            born=heard.process.born,
+            cwd=heard.cwd,
+            project=heard.project,
+            model=heard.model,
+            mode=heard.mode,
+            state="idle",
+            waiting_for=None,
+            last_prompt=None,
+            last_message=None,
+            task=None,
+            tokens=None,
+            cost_usd=None,
+            started_at=self._at,
+            ended_at=None,
+            ended_by=None,
+        )
+        tx.emit("session.started", "session", session.uid, new=as_columns(session))
+        _name(tx, heard.program, heard.session, self._agent, "own")
+        return session
+
+    def _is_back(self) -> bool:
+        """Whether a session that has ended goes on by this payload, rather than that it came late."""
+        begins = any(isinstance(fact, Started | Prompted) for fact in self._heard.facts)
+        process = self._heard.process
+        if not begins and (process.pid == 0 or process == _process(self._session)):
+            return False
+        return begins or self._session.ended_by == "process"
+
+    def _learn(self) -> None:
+        """Note what a payload says beside what has happened; the next entry writes it."""
+        heard, news = self._heard, self._activity.news
+        told: dict[str, Any] = {"project": heard.project}
+        if heard.subagent is None:
+            told |= {"cwd": heard.cwd, "mode": heard.mode, "model": heard.model}
+        if heard.process.pid:
+            told |= as_columns(heard.process)
+        for name, value in told.items():
+            if value is not None and news.get(name, getattr(self._session, name)) != value:
+                news[name] = value
+
+    def _end_others(self) -> None:
+        """A process has one session, where it is not shared: another that it had has ended."""
+        process, tx = self._heard.process, self._tx
+        if not process.pid or self._heard.is_shared:
+            return
+        for other in sessions.in_process(tx.db, process.pid):
+            if other.uid == self._agent or other.program != self._heard.program or _process(other) != process:
+                continue
+            for ask in sessions.open_asks_of(tx.db, other.uid):
+                close_ask(tx, CloseAsk(ask.uid, "withdrawn", _REPLACED))
+            _end(tx, other, sessions.activity(tx.db, other.uid) or Activity(other.uid, self._at), "replaced", self._at)
+
+    def _end_asks(self, reason: str = _WENT_ON) -> None:
+        """End what the program asked for, where the payload would not have come if it still did."""
+        heard, facts = self._heard, self._heard.facts
+        if not heard.ends_waiting:
+            return
+        key = next((self._key(fact) for fact in facts if isinstance(fact, Asked)), None)
+        # At its terminal nobody can prompt it, or end its turn, while it asks for something there.
+        ends_all = any(isinstance(fact, Prompted | Interrupted | Ended) for fact in facts)
+        for ask in sessions.open_asks_of(self._tx.db, self._agent):
+            request = ask.request
+            # What a subagent does says nothing of what the session itself or another subagent asks for.
+            is_of_it = request is not None and (ends_all or request["subagent"] == heard.subagent)
+            if is_of_it and request is not None and request["key"] != key:
+                close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", reason))
+        if key != self._activity.request:
+            self._activity.request = None
+
+    def _key(self, asked: Asked) -> str:
+        """What tells one request from another."""
+        what = [self._heard.subagent, asked.kind, asked.tool, asked.input, asked.questions]
+        return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
+
+    def _tell(self, kind: str, /, **changes: Any) -> None:
+        """Write an entry, with what was learned since the last; where there is nothing to tell, write none."""
+        activity, session = self._activity, self._session
+        told = {**activity.news, **changes}
+        activity.news = {}
+        is_new = any(getattr(session, name) != value for name, value in told.items())
+        # To be asked for something twice is to be asked twice.
+        if is_new or kind in ("session.prompted", "session.waiting"):
+            self._session = _emit(self._tx, kind, session, told)
+
+    @property
+    def _is_in_turn(self) -> bool:
+        return self._session.state in ("working", "waiting")
+
+    def _over(self, kind: str, state: str, message: str | None = None, *, ends_as: str = "done") -> None:
+        """Its turn is over, in this state; `ends_as` is the status of the task of its prompt."""
+        activity = self._activity
+        activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
+        said = {} if message is None else {"last_message": _cut(message)}
+        if self._session.task is not None:
+            session_tasks.end(self._tx, self._session.task, ends_as, said.get("last_message"))
+        self._tell(kind, state=state, waiting_for=None, **said)
+
+    # What each fact does
+
+    def started(self, fact: Started) -> None:
+        """It is there, and nothing runs."""
+        heard, session = self._heard, self._session
+        if session.session != heard.session:
+            _name(self._tx, heard.program, session.session, self._agent, "former")
+            _name(self._tx, heard.program, heard.session, self._agent, "own")
+        self._activity.background = []
+        if session.state == sessions.GONE or session.session != heard.session:
+            self._over_by_start()
+        elif fact.source != "compact":
+            self._over("session.idle", "idle", ends_as="cancelled")
+
+    def _over_by_start(self) -> None:
+        activity = self._activity
+        activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
+        self._tell("session.started", session=self._heard.session, state="idle", ended_at=None, ended_by=None)
+
+    def prompted(self, fact: Prompted) -> None:
+        """A person has asked for something."""
+        if self._heard.subagent is not None:
+            return
+        activity = self._activity
+        activity.tool = activity.tool_since = activity.call = None
+        activity.busy = False
+        words = _cut(fact.text)
+        told = {"last_prompt": words, "task": self._task_of(fact, words), "ended_at": None, "ended_by": None}
+        activity.turn = fact.turn
+        self._tell("session.prompted", state="working", waiting_for=None, **told)
+
+    def _task_of(self, fact: Prompted, words: str) -> str | None:
+        """The task of a prompt: a new one, or that of the turn which goes on."""
+        task = self._session.task
+        goes_on = self._is_in_turn and fact.turn is not None and fact.turn == self._activity.turn
+        if task is not None and goes_on:
+            session_tasks.add_words(self._tx, task, words)
+            return task
+        if task is not None:
+            session_tasks.end(self._tx, task, "cancelled")
+        return session_tasks.begin(self._tx, self._project, self._agent, words) if self._makes_tasks else None
+
+    @property
+    def _project(self) -> str | None:
+        project: str | None = self._activity.news.get("project", self._session.project)
+        return project
+
+    def busy(self, fact: Busy) -> None:
+        """It works on without a person."""
+        if self._heard.subagent is None:
+            self._activity.busy = not self._is_in_turn
+
+    def tool_began(self, fact: ToolBegan) -> None:
+        """A tool runs; a subagent's is the subagent's."""
+        if self._heard.subagent is not None:
+            return
+        activity = self._activity
+        activity.tool, activity.tool_since, activity.call = _cut(fact.tool), self._at, fact.call
+        activity.busy = not self._is_in_turn
+
+    def tool_ended(self, fact: ToolEnded) -> None:
+        """A tool is over."""
+        activity = self._activity
+        if fact.error is not None:
+            told = {"tool": _cut(fact.tool), "error": _cut(fact.error, MAX_ERROR)}
+            self._tx.emit("tool.failed", "tool", self._agent, new=told)
+        if self._heard.subagent is not None:
+            return
+        is_it = fact.call == activity.call if fact.call and activity.call else _cut(fact.tool) == activity.tool
+        if is_it and activity.tool is not None:
+            self._end_tool()
+
+    def tools_ended(self, fact: ToolsEnded) -> None:
+        """No tool runs."""
+        if self._heard.subagent is None and self._activity.tool is not None:
+            self._end_tool()
+
+    def _end_tool(self) -> None:
+        activity = self._activity
+        if activity.tool is not None and activity.tool_since is not None:
+            times = [*activity.tool_times.get(activity.tool, []), max(0, self._at - activity.tool_since)]
+            activity.tool_times = {**activity.tool_times, activity.tool: times[-MOST_TIMES:]}
+        activity.tool = activity.tool_since = activity.call = None
+        # What comes late, when the turn is over, is about no tool that runs.
+        activity.busy = not self._is_in_turn
+
+    def asked(self, fact: Asked) -> None:
+        """It waits for a person."""
+        key = self._key(fact)
+        if key == self._activity.request:
+            return
+        self._activity.request = key
+        request = {
+            "program": self._heard.program,
+            "session": self._heard.session,
+            "kind": fact.kind,
+            "tool": fact.tool,
+            "input": fact.input,
+            "cwd": self._heard.cwd,
+            "suggestions": fact.suggestions,
+            "questions": fact.questions,
+            "id": fact.request,
+            "hash": self._heard.hash,
+            "answer": self._heard.answer,
+            "key": key,
+            "subagent": self._heard.subagent,
+        }
+        ask = open_request(self._tx, request, request_text(fact), request_options(fact))
+        self._tell("session.waiting", state="waiting", waiting_for=sessions.waiting_for(ask))
+
+    def still_asking(self, fact: StillAsking) -> None:
+        """It waits for a person, for what it has told of before or for something that it does not name."""
+        if self._activity.request is None:
+            self.asked(fact)
+
+    def turn_ended(self, fact: TurnEnded) -> None:
+        """Its turn is over; with subagents at work it works on."""
+        if self._heard.subagent is not None:
+            return
+        activity = self._activity
+        activity.background = list(fact.background)
+        if not fact.background:
+            self._over("session.idle", "idle", fact.message)
+            return
+        activity.tool = activity.tool_since = activity.call = None
+        activity.busy = True
+        if fact.message is not None:
+            activity.news["last_message"] = _cut(fact.message)
+
+    def rested(self, fact: Rested) -> None:
+        """It does nothing; how its turn ended was told before, or not at all."""
+        activity = self._activity
+        is_at_work = activity.busy or activity.tool is not None or self._is_in_turn
+        if self._heard.subagent is None and is_at_work and not activity.background:
+            self._over("session.idle", "idle", ends_as="done" if fact.has_finished else "cancelled")
+
+    def failed(self, fact: TurnFailed) -> None:
+        """Its model's service has failed."""
+        if self._heard.subagent is None:
+            self._over("session.failed", "failed", fact.message, ends_as="failed")
+
+    def interrupted(self, fact: Interrupted) -> None:
+        """The person has ended its turn."""
+        if self._heard.subagent is None:
+            self._activity.background = []
+            self._over("session.interrupted", "interrupted", ends_as="cancelled")
+
+    def ended(self, fact: Ended) -> None:
+        """The session is over."""
+        if self._heard.subagent is None:
+            _end(self._tx, self._session, self._activity, "told", self._at)
+            self._activity = sessions.activity(self._tx.db, self._agent) or self._activity
+
+    def said(self, fact: Said) -> None:
+        """What it wrote last."""
+        if self._heard.subagent is None and fact.text.strip():
+            self._activity.news["last_message"] = _cut(fact.text)
+
+    def listed(self, fact: Listed) -> None:
+        """Its own list of tasks."""
+        if self._makes_tasks and self._heard.subagent is None:
+            session_tasks.OwnList(self._tx, self._project, self._session).take(fact)
+
+    def spent(self, fact: Spent) -> None:
+        """What it has spent."""
+        news = self._activity.news
+        for name in ("tokens", "cost_usd"):
+            amount = getattr(fact, name)
+            if amount is None:
+                continue
+            before = news.get(name, getattr(self._session, name)) if fact.more else None
+            news[name] = amount + (before or 0)
+
+    def subagent_began(self, fact: SubagentBegan) -> None:
+        """A subagent works for it."""
+        if fact.session is not None:
+            _name(self._tx, self._heard.program, fact.session, self._agent, "subagent")
+        if fact.subagent not in self._activity.background:
+            self._activity.background.append(fact.subagent)
+
+    def subagent_ended(self, fact: SubagentEnded) -> None:
+        """A subagent is done; the program tells the session of it, which goes on by that."""
+        if fact.subagent in self._activity.background:
+            self._activity.background.remove(fact.subagent)
+
+
+def _cut(text: str, most: int = MAX_WORDS) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+_TAKES: Final[dict[type[Fact], Any]] = {
+    Started: _Hearing.started,
+    Prompted: _Hearing.prompted,
+    Busy: _Hearing.busy,
+    ToolBegan: _Hearing.tool_began,
+    ToolEnded: _Hearing.tool_ended,
+    ToolsEnded: _Hearing.tools_ended,
+    Asked: _Hearing.asked,
+    StillAsking: _Hearing.still_asking,
+    TurnEnded: _Hearing.turn_ended,
+    Rested: _Hearing.rested,
+    TurnFailed: _Hearing.failed,
+    Interrupted: _Hearing.interrupted,
+    Ended: _Hearing.ended,
+    Said: _Hearing.said,
+    Listed: _Hearing.listed,
+    Spent: _Hearing.spent,
+    SubagentBegan: _Hearing.subagent_began,
+    SubagentEnded: _Hearing.subagent_ended,
+}

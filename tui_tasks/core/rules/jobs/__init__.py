@@ -1,0 +1,1 @@
+"""The rules of jobs, of their runs, and of checks."""

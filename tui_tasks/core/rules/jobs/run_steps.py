@@ -1,0 +1,148 @@
+"""The steps that a run goes through, on which the rules of jobs and runs are built.
+
+A run that was decided is `waiting` for its start, or `queued` behind a time or the runs before it; then it is `running`
+and, whatever dies meanwhile, `final` once. Another attempt is a run of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.errors import Forbidden
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs.queries_jobs import OpenRun
+from tui_tasks.core.rules.tasks.tasks import as_columns
+from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
+from tui_tasks.core.schedule.schedule import SECOND, retry_delay
+from tui_tasks.core.snapshots import Job, Run
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+# Seconds for whoever does a requested run, where the job has no timeout of its own.
+ANSWER_SECONDS: Final = 3_600
+
+
+def refuse_inside_run(tx: Transaction) -> None:
+    """From inside a run jobs can only be read (rule S1; docs: protocol, section 6).
+
+    Raises:
+        Forbidden: the speaker was started by a run.
+    """
+    if tx.inside_run:
+        raise Forbidden("this comes from inside a run of a job, where jobs can only be read (rule S1)", rule="S1")
+
+
+def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
+    """Note that a job is to run, and ask the conversation for it where it is to be done there and now."""
+    blank: dict[str, Any] = dict.fromkeys(Run.__struct_fields__)
+    blank |= {"id": tx.known.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
+    blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
+    run = Run(**(blank | {"dedicated": job.dedicated_context} | fields))
+    tx.emit("job.decided", "run", run.uid, new=as_columns(run))
+    if run.state == "waiting" and run.not_before is None and not run.dedicated:
+        return request(tx, run, job)
+    return run
+
+
+def change_run(tx: Transaction, run: Run, kind: str, changes: dict[str, Any]) -> Run:
+    """Set fields of a run; what is equal already is left out."""
+    new = {name: value for name, value in changes.items() if getattr(run, name) != value}
+    tx.emit(kind, "run", run.uid, old={name: getattr(run, name) for name in new}, new=new)
+    return msgspec.structs.replace(run, **new)
+
+
+def request(tx: Transaction, run: Run, job: Job) -> Run:
+    """Ask the current conversation to do a run (docs: scheduling, "Who executes")."""
+    seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
+    changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
+    elapsed.put(tx.db, run.uid, tx.passed + seconds * SECOND, tx.passed)
+    return change_run(tx, run, "run.requested", changes)
+
+
+def finish(
+    tx: Transaction,
+    run: Run,
+    outcome: str,
+    *,
+    exit_code: int | None = None,
+    result: str | None = None,
+    reason: str | None = None,
+    retry: bool = True,
+) -> Run:
+    """End a run for good; see to the next attempt, the failures in a row, and how many runs are kept."""
+    changes = {"state": "final", "outcome": outcome, "ended_at": tx.now, "exit_code": exit_code}
+    ended = change_run(tx, run, "run.finished", changes | {"result": result, "reason": reason or run.reason})
+    heartbeats.drop(tx.db, run.uid)
+    job = queries_jobs.any_job(tx.db, run.job_uid)
+    assert job is not None
+    settings = job_settings.read(job.settings)
+    if outcome == "error" and retry and run.attempt <= settings.retries and job.enabled and not job.deleted:
+        _try_again(tx, job, ended, settings.retry_delay)
+    elif outcome != "interrupted":
+        _count_failures(tx, job, outcome, settings.pause_after)
+    below = queries_jobs.prunable(tx.db, job.uid, settings.keep_runs)
+    if below is not None:
+        tx.emit("job.pruned", "run", job.uid, new={"below": below})
+    return ended
+
+
+def _try_again(tx: Transaction, job: Job, run: Run, delay: int) -> None:
+    wait = retry_delay(run.attempt, delay, MAX_RETRY_DELAY)
+    new_run(
+        tx,
+        job,
+        run.trigger,
+        scheduled_for=run.scheduled_for,
+        attempt=run.attempt + 1,
+        retry_of=run.uid,
+        not_before=tx.now + int(wait * SECOND),
+        context=run.context,
+        requested_by=run.requested_by,
+        reason=f"attempt {run.attempt + 1}, {wait:g} s after the one before failed",
+    )
+
+
+def _count_failures(tx: Transaction, job: Job, outcome: str, pause_after: int) -> None:
+    failures = 0 if outcome == "success" else job.failures + 1
+    if failures != job.failures:
+        tx.emit("job.advanced", "job", job.uid, old={"failures": job.failures}, new={"failures": failures})
+    if pause_after and failures >= pause_after and job.enabled and not job.deleted:
+        disable(tx, job, f"the job was disabled after {failures} failures in a row")
+
+
+def disable(tx: Transaction, job: Job, reason: str) -> None:
+    """Let a job start no more; what has not begun is ended, what runs goes on."""
+    end_unbegun(tx, job, reason)
+    old = {"enabled": True, "next_run": job.next_run}
+    tx.emit("job.updated", "job", job.uid, old=old, new={"enabled": False, "next_run": None})
+
+
+def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
+    """End the runs of a job that have not begun."""
+    for run in queries_jobs.open_runs(tx.db, job.uid):
+        if run.state != "running":
+            finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason=reason)
+
+
+def _is_late(tx: Transaction, run: OpenRun) -> bool:
+    until = elapsed.until(tx.db, run.uid)
+    deadline = run.deadline if until is None else until
+    return deadline is not None and deadline <= tx.passed
+
+
+def expire(tx: Transaction) -> int:
+    """End the requested runs that nobody has answered by their deadline; return how many."""
+    late = [
+        run
+        for run in queries_jobs.open_runs(tx.db)
+        if run.state == "running" and not run.dedicated and _is_late(tx, run)
+    ]
+    for run in late:
+        whole = queries_jobs.run(tx.db, run.uid)
+        finish(tx, whole, "error", reason="nobody has answered scheduler:finish_run by the deadline")
+    return len(late)

@@ -1,0 +1,1 @@
+"""The rules of tasks and lists: making, changing, claiming, holding, importing."""

@@ -1,0 +1,132 @@
+"""Claims: one agent's hold on a task, for the length of a lease (docs: protocol, section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.errors import NotFound, StaleClaim
+from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks.tasks import as_columns, change_task
+from tui_tasks.core.snapshots import Claim, Entry, Task
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+@rule(ClaimNext)
+def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
+    """Take the next ready task in one step among any number of agents; a list that may take no more gives none."""
+    list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
+    task = queries.ready(tx.db, list_id, op.agent, project=op.project, claimable=True)
+    if task is None:
+        return None
+    claim = Claim(
+        id=tx.known.next_id("claim"),
+        uid=tx.new_uid(),
+        task_uid=task.uid,
+        agent=op.agent,
+        was_agent=task.agent,
+        lease=op.lease,
+        expires_at=tx.now + op.lease,
+        state="active",
+    )
+    changes = {
+        "status": "in_progress",
+        "agent": op.agent,
+        "claimed_by": op.agent,
+        "fenced": tuple(name for name in task.fenced if name != op.agent),
+    }
+    task = change_task(tx, task, "task.updated", changes)
+    elapsed.put(tx.db, claim.uid, tx.passed + op.lease, tx.passed)
+    tx.emit("claim.taken", "claim", claim.uid, new=as_columns(claim), task=task)
+    return task, claim
+
+
+def is_over(tx: Transaction, claim: Claim) -> bool:
+    """Whether a claim's lease has passed, whatever a clock says that was set meanwhile."""
+    until = elapsed.until(tx.db, claim.uid)
+    return (claim.expires_at if until is None else until) <= tx.passed
+
+
+def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
+    claim = queries.claim(tx.db, uid)
+    if claim is None or claim.agent != agent:
+        raise NotFound("claim", uid)
+    if claim.state != "active" or is_over(tx, claim):
+        how = "ended" if claim.state in ("released", "finished") else "lapsed"
+        task = queries.any_task(tx.db, claim.task_uid)
+        of = f" on {named(tx.db, task)}" if task is not None else ""
+        raise StaleClaim(f"your claim{of} has {how}: claim it again", id=uid)
+    return claim
+
+
+@rule(ExtendClaim)
+def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
+    """The lease runs anew from now."""
+    claim = _standing(tx, op.agent, op.claim)
+    extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
+    elapsed.put(tx.db, claim.uid, tx.passed + claim.lease, tx.passed)
+    tx.emit(
+        "claim.extended",
+        "claim",
+        claim.uid,
+        old={"expires_at": claim.expires_at},
+        new={"expires_at": extended.expires_at},
+        task=queries.task(tx.db, claim.task_uid),
+    )
+    return extended
+
+
+@rule(ReleaseClaim)
+def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
+    """Give the task back as pending, to whom it belonged before."""
+    claim = _standing(tx, op.agent, op.claim)
+    return _give_back(tx, claim, queries.task(tx.db, claim.task_uid), "released")
+
+
+@rule(LapseClaims)
+def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
+    """Past the lease the task goes back to pending, and the old holder's writes are refused."""
+    lapsed = elapsed.lapsed(tx.db, tx.passed)
+    for uid in lapsed:
+        claim = queries.claim(tx.db, uid)
+        assert claim is not None
+        # A list may have been deleted over it: the lease ends all the same.
+        task = queries.any_task(tx.db, claim.task_uid)
+        assert task is not None
+        _give_back(tx, claim, task, "lapsed")
+    return len(lapsed)
+
+
+def claim_ended_by(tx: Transaction, entry: Entry, task: Task) -> Claim | None:
+    """The claim on a task that an entry about it has ended, where nothing has been claimed since."""
+    holder = (entry.old or {}).get("claimed_by")
+    if holder is None or task.claimed_by is not None:
+        return None
+    claim = queries.last_claim_of(tx.db, task.uid)
+    return claim if claim is not None and claim.agent == holder and claim.state in ("released", "finished") else None
+
+
+def restore_claim(tx: Transaction, claim: Claim, task: Task) -> None:
+    """Let a claim stand again for what is left of its lease, on a task that its holder has again.
+
+    Where nothing is left, it lapses as any other does.
+    """
+    tx.emit("claim.restored", "claim", claim.uid, old={"state": claim.state}, new={"state": "active"}, task=task)
+
+
+def _give_back(tx: Transaction, claim: Claim, task: Task, state: str) -> Task:
+    changes: dict[str, Any] = {"status": "pending", "claimed_by": None}
+    if task.agent == claim.agent:
+        changes["agent"] = claim.was_agent
+    if state == "lapsed":
+        changes["fenced"] = (*task.fenced, claim.agent)
+    task = change_task(tx, task, "task.updated", changes)
+    tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
+    return task

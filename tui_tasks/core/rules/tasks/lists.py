@@ -1,0 +1,178 @@
+"""Lists and plans."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
+from tui_tasks.core.operations.tasks import MoveTask, OrderTasks
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.limits import refuse_too_long
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks.tasks import move_task
+from tui_tasks.core.snapshots import TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+@rule(EnsureList)
+def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
+    """A list made by `tasklist` holds at most one task in progress (docs: protocol, section 5)."""
+    found = queries.find_list(tx.db, op.name)
+    if found is None:
+        refuse_too_long({"name": op.name})
+        solo = op.origin == "tasklist"
+        found = make_list(tx, "list", op.name, origin=op.origin, one_in_progress=solo, project=op.project)
+    return found
+
+
+@rule(CreatePlan)
+def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
+    """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
+    refuse_too_long({"title": op.title, "description": op.description})
+    return make_list(tx, "plan", op.title, op.description, op.agent, origin="tasks", project=op.project)
+
+
+def make_list(
+    tx: Transaction,
+    kind: str,
+    name: str,
+    description: str = "",
+    agent: str | None = None,
+    *,
+    origin: str,
+    one_in_progress: bool = False,
+    project: str | None = None,
+    uid: str | None = None,
+) -> TaskList:
+    """Make a list or a plan, under a uid of its own where none is given."""
+    made = TaskList(
+        id=tx.known.next_id("list"),
+        uid=uid or tx.new_uid(),
+        kind=kind,
+        name=name,
+        description=description,
+        agent=agent,
+        origin=origin,
+        one_in_progress=one_in_progress,
+        project=project,
+        created_at=tx.now,
+        deleted=False,
+        pending=0,
+        in_progress=0,
+        done=0,
+        failed=0,
+        skipped=0,
+        cancelled=0,
+    )
+    tx.emit("list.created", "list", made.uid, new={name: getattr(made, name) for name in made.__struct_fields__})
+    return made
+
+
+@rule(SetListRule)
+def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
+    """The human can give any list the rule (docs: protocol, section 5), where it holds already."""
+    found = queries.list_by_uid(tx.db, op.uid)
+    if found.one_in_progress == op.one_in_progress:
+        return found
+    if op.one_in_progress and found.in_progress > 1:
+        raise Conflict(f"{found.in_progress} tasks of {found.name} are in progress", in_progress=found.in_progress)
+    tx.emit(
+        "list.updated",
+        "list",
+        found.uid,
+        old={"one_in_progress": found.one_in_progress},
+        new={"one_in_progress": op.one_in_progress},
+    )
+    return queries.list_by_uid(tx.db, op.uid)
+
+
+@rule(RenameList)
+def rename_list(tx: Transaction, op: RenameList) -> TaskList:
+    """A named list is known to agents by its name, which is its alone; a plan by its id."""
+    found = _changeable(tx, op.uid, "renamed")
+    name = op.name.strip()
+    if not name or len(name) > vocab.MAX_NAME:
+        raise InvalidArgument("name", f"the name of a list holds 1 to {vocab.MAX_NAME:,} characters")
+    if name == found.name:
+        return found
+    refuse_taken_name(tx, found, name)
+    tx.emit("list.updated", "list", found.uid, old={"name": found.name}, new={"name": name})
+    return queries.list_by_uid(tx.db, op.uid)
+
+
+def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
+    """Refuse a named list the name of another one. Plans may have the same title."""
+    other = queries.find_list(tx.db, name) if home.kind == "list" else None
+    if other is not None and other.uid != home.uid:
+        raise Conflict(f"{name} is another list", id=other.uid)
+
+
+@rule(ArchiveList)
+def archive_list(tx: Transaction, op: ArchiveList) -> TaskList:
+    """Its tasks are handed out no more unless the list is named; a new task in it brings it back."""
+    _refuse_agents(tx, "archived")
+    found = queries.list_by_uid(tx.db, op.uid)
+    if found.archived != op.archived:
+        tx.emit("list.updated", "list", op.uid, old={"archived": found.archived}, new={"archived": op.archived})
+    return queries.list_by_uid(tx.db, op.uid)
+
+
+@rule(DeleteList)
+def delete_list(tx: Transaction, op: DeleteList) -> TaskList:
+    """One row says that it is gone, and whoever reads its tasks looks there: a million take no longer than ten."""
+    found = _changeable(tx, op.uid, "deleted")
+    tx.emit("list.deleted", "list", found.uid, old={"deleted": False}, new={"deleted": True})
+    return found
+
+
+def _refuse_agents(tx: Transaction, done: str) -> None:
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden(f"a list is {done} by the human alone")
+
+
+def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
+    """The list, where the speaker may do this to it.
+
+    Raises:
+        Forbidden: the speaker is an agent.
+        Conflict: a dialect works on it by its name, and would make it anew at its next write.
+    """
+    _refuse_agents(tx, done)
+    found = queries.list_by_uid(tx.db, uid)
+    if found.kind == "list" and found.name in vocab.DIALECT_LISTS:
+        raise Conflict(f"{found.name} is the list of the tools of that name: it can't be {done}", id=uid)
+    return found
+
+
+@rule(OrderTasks)
+def order_tasks(tx: Transaction, op: OrderTasks) -> None:
+    """Those that stand in order among themselves stay; each other one goes right behind the one before it."""
+    stay = _longest_run([queries.task(tx.db, uid).rank for uid in op.uids])
+    for at, uid in enumerate(op.uids):
+        if at in stay:
+            continue
+        move = MoveTask(uid, after=op.uids[at - 1]) if at else MoveTask(uid, before=op.uids[min(stay)])
+        move_task(tx, move)
+
+
+def _longest_run(ranks: Sequence[str]) -> set[int]:
+    """Where the longest run of ranks stands that rises from left to right, with gaps."""
+    # ends[n] is where the run of n + 1 ends whose last rank is the least; before[at] is what it goes on from.
+    ends: list[int] = []
+    before: list[int | None] = []
+    for at, rank in enumerate(ranks):
+        length = bisect_left(ends, rank, key=ranks.__getitem__)
+        before.append(ends[length - 1] if length else None)
+        ends[length : length + 1] = [at]
+    run: set[int] = set()
+    last = ends[-1] if ends else None
+    while last is not None:
+        run.add(last)
+        last = before[last]
+    return run

@@ -1,0 +1,90 @@
+"""What the human does about held tasks: accept, decline, join to another (docs: protocol, section 11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations.lists import SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask, LogTask
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.limits import refuse_too_long
+from tui_tasks.core.rules.registry import rule
+from tui_tasks.core.rules.tasks.tasks import at_version, change_task, log_task, refuse_bad_edit
+from tui_tasks.core.snapshots import Task, TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+
+def _refuse_agents(tx: Transaction, what: str) -> None:
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden(f"{what} by the human alone")
+
+
+def _held(tx: Transaction, uid: str) -> Task:
+    """Return a held task, for the human.
+
+    Raises:
+        Forbidden: another than the human asks.
+        Conflict: it waits for nobody, as it was accepted or declined already.
+    """
+    _refuse_agents(tx, "a held task is accepted or declined")
+    task = queries.task(tx.db, uid)
+    if not task.held:
+        raise Conflict(f"task {uid} does not wait for you any more", held=False, id=uid)
+    return task
+
+
+@rule(SetListReview)
+def set_list_review(tx: Transaction, op: SetListReview) -> TaskList:
+    """What is in the list already stays as it is: what was held is accepted or declined one by one."""
+    _refuse_agents(tx, "whether a list is under review is said")
+    found = queries.list_by_uid(tx.db, op.uid)
+    if found.review != op.review:
+        tx.emit("list.updated", "list", op.uid, old={"review": found.review}, new={"review": op.review})
+    return queries.list_by_uid(tx.db, op.uid)
+
+
+@rule(AcceptTask)
+def accept_task(tx: Transaction, op: AcceptTask) -> Task:
+    """From now on it is a task like any other."""
+    task = _held(tx, op.uid)
+    if op.version is not None:
+        at_version(tx, AtVersion(op.uid, op.version))
+    if "status" in op.changes:
+        raise InvalidArgument("status", "a task is accepted as pending")
+    refuse_bad_edit(tx, task, op.changes)
+    return change_task(tx, task, "task.accepted", {**op.changes, "held": False})
+
+
+@rule(DeclineTask)
+def decline_task(tx: Transaction, op: DeclineTask) -> Task:
+    """It stays, cancelled, for the agents to read."""
+    refuse_too_long({"message": op.reason})
+    return _decline(tx, _held(tx, op.uid), op.reason)
+
+
+def _decline(tx: Transaction, task: Task, reason: str) -> Task:
+    changes: dict[str, Any] = {"held": False, "status": "cancelled", "decline_reason": reason}
+    return change_task(tx, task, "task.declined", changes)
+
+
+@rule(JoinTask)
+def join_task(tx: Transaction, op: JoinTask) -> Task:
+    """Whoever waits for it waits for the other, which tells in its log what was joined to it."""
+    task, other = _held(tx, op.uid), queries.task(tx.db, op.into)
+    if task.uid == other.uid:
+        raise InvalidArgument("into", "a task can't be joined to itself", id=op.into)
+    words = "\n\n".join(text for text in (task.name, task.description) if text)
+    log_task(tx, LogTask(other.uid, f"{task.created_by} has filed the same:\n{words}"[: vocab.MAX_TEXT]))
+    for uid in sorted(overview.waiting_on(tx.db, [task.uid])):
+        waiting = queries.any_task(tx.db, uid)
+        if waiting is not None and not waiting.deleted and waiting.uid != other.uid:
+            joined = dict.fromkeys(other.uid if on == task.uid else on for on in waiting.depends_on)
+            change_task(tx, waiting, "task.updated", {"depends_on": tuple(joined)})
+    _decline(tx, task, f"joined to {other.uid}: {other.name}"[: vocab.MAX_TEXT])
+    return queries.task(tx.db, other.uid)

@@ -1,0 +1,1 @@
+"""Agents, jobs, events and long lists as JSON in replies."""

@@ -1,0 +1,69 @@
+"""What a hook prints for the human's answer to its payload, in its program's own form (docs: protocol, section 10)."""
+
+from typing import Any
+
+from tui_tasks.hooks.replies.forms import Form
+
+# What the model reads of a denial without a reason.
+_DENIED = "The human denied this."
+
+
+def formed(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
+    """The answer to a payload; None where the program takes no such answer.
+
+    Args:
+        program: whose form it is.
+        payload: what was asked, as the program told it.
+        decision: on a permission `allow`, with `words` why not, `always` (the place among the program's suggestions of
+            the one that was chosen, or None) and `updated_input` (the tool's input as it was edited, or None); on
+            questions `answer`, the human's whole text, and `lines`, its lines that are not blank.
+    """
+    if "answer" in decision:
+        return _answered(program, payload, decision)
+    if program == "opencode":
+        reply: Form = {"id": _own_id(payload), "reply": _opencode_reply(decision)}
+        return {"permission": reply if decision["allow"] else reply | {"message": decision["words"] or _DENIED}}
+    if program == "gemini":
+        return None
+    if not decision["allow"]:
+        return _permission({"behavior": "deny", "message": decision["words"] or _DENIED})
+    said: Form = {"behavior": "allow"}
+    if program == "claude" and decision.get("updated_input") is not None:
+        said["updatedInput"] = decision["updated_input"]
+    if program == "claude" and decision.get("always") is not None:
+        said["updatedPermissions"] = [payload["permission_suggestions"][decision["always"]]]
+    return _permission(said)
+
+
+def _permission(said: Form) -> Form:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": said}}
+
+
+def _opencode_reply(decision: dict[str, Any]) -> str:
+    if not decision["allow"]:
+        return "reject"
+    return "once" if decision.get("always") is None else "always"
+
+
+def _own_id(payload: dict[str, Any]) -> Any:
+    properties = payload.get("properties")
+    return properties.get("id") if isinstance(properties, dict) else None
+
+
+def _answered(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
+    place = payload.get("properties" if program == "opencode" else "tool_input")
+    questions = place.get("questions") if isinstance(place, dict) else None
+    questions = questions if isinstance(questions, list) else []
+    several = len(questions) > 1 and len(decision["lines"]) == len(questions)
+    # Where not each of several questions has a line, each gets all that the human wrote.
+    given = decision["lines"] if several else [decision["answer"]] * len(questions)
+    if program == "opencode":
+        return {"question": {"id": _own_id(payload), "answers": [[text] for text in given]}}
+    asked = [question.get("question", "") if isinstance(question, dict) else "" for question in questions]
+    by_question = dict(zip(asked, given, strict=True))
+    if program == "claude":
+        return _permission({"behavior": "allow", "updatedInput": {**(place or {}), "answers": by_question}})
+    if program == "gemini":
+        told = "; ".join(f"{question} {text}" for question, text in by_question.items())
+        return {"decision": "deny", "reason": f"The human has answered already: {told}"}
+    return None

@@ -1,0 +1,51 @@
+"""From the human's answer to a program's request to what its hook is told (docs: protocol, section 10).
+
+Only the option that says so allows; whatever else the human has answered denies, with those words. What the program
+asked and suggested is taken by the hook from its own payload: what is kept of that here may be shortened.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tasks.core.rules.agents.asks import option_text
+from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, always_text
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks.replies import answer_file
+
+Decision = dict[str, Any]
+
+
+def decision(ask: Ask) -> Decision | None:
+    """What the human has decided on a request: see `answer_forms.formed`. None where nothing was."""
+    request, answer = ask.request or {}, ask.answer
+    if answer is None:
+        return None
+    if request.get("kind") == "question":
+        lines = [line.strip() for line in answer.splitlines() if line.strip()]
+        return {"answer": answer, "lines": lines}
+    suggestions = request.get("suggestions")
+    suggestions = suggestions if isinstance(suggestions, list) else []
+    chosen = [at for at, one in enumerate(suggestions) if answer == option_text(always_text(one))]
+    if answer != ALLOW and not chosen:
+        words = answer.removeprefix(DENY).removeprefix(":").strip() if answer.startswith(DENY) else answer
+        return {"allow": False, "words": words}
+    # Where two suggestions read alike, it is not known which was meant: this once is.
+    always = chosen[0] if len(chosen) == 1 else None
+    return {"allow": True, "always": always, "updated_input": request.get("updated_input")}
+
+
+def why_unanswerable(database: str, ask: Ask) -> str | None:
+    """Why the human cannot answer a program's request from here; None where its hook waits for that."""
+    request = ask.request
+    if request is None:
+        return None
+    name = request.get("answer")
+    try:
+        with Folder(path_of(database), make=False) as folder:
+            if isinstance(name, str) and name in answer_file.waiting(folder):
+                return None
+    except OSError:
+        pass
+    return f"{ask.agent} asks in its own window, and waits for no answer from here."

@@ -1,0 +1,71 @@
+"""A hook that waits for the human: its payload is a permission or a question, and a writable screen is there.
+
+It ends with nothing to say, so that the program asks by itself, when the time is over, when no such screen is left,
+when the request has ended otherwise, and when the program that started it is no more.
+"""
+
+import json
+import os
+import select
+import time
+from typing import Any
+
+from tui_tasks.hooks import payload_file
+from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks.replies import answer_file, answer_forms, forms
+
+# Seconds between looks at whether somebody is still there to answer, and to be answered.
+_LOOK = 0.5
+
+
+def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
+    """Wait for the human where that can be of use, and print the answer; whether the payload is in the spool now."""
+    program = str(head["program"])
+    wait = screen_presence.longest_wait(folder, program)
+    payload = _request(program, body)
+    if not wait or payload is None:
+        return False
+    with Folder(answer_file.FOLDER, make=True, inside=folder) as answers:
+        name = f"{time.time_ns()}-{os.getpid()}"
+        os.mkfifo(name, 0o600, dir_fd=answers.fd)
+        try:
+            # To write, too: it stays quiet when those who look whether this hook waits open it and close it again.
+            pipe = answers.open(name, os.O_RDWR | os.O_NONBLOCK)
+            payload_file.put(folder, {**head, "answer": name, "wait": wait}, body)
+            _wait(folder, program, pipe, wait)
+        finally:
+            # From here on whoever answers finds that it is too late; an answer that was in time is there.
+            answers.remove(name)
+        decision = answer_file.take(answers, name, body)
+    if decision and (form := answer_forms.formed(program, payload, json.loads(decision))) is not None:
+        forms.printed(form)
+    return True
+
+
+def _request(program: str, body: bytes) -> dict[str, Any] | None:
+    """A payload that asks the human something that a hook of that program can answer; None for any other."""
+    try:
+        payload = json.loads(body)
+    except ValueError:
+        return None
+    if not isinstance(payload, dict):
+        return None
+    event = payload.get("hook_event_name")
+    if program == "opencode":
+        asks = payload.get("type") in ("permission.asked", "question.asked")
+    elif program == "gemini":
+        asks = event == "BeforeTool" and payload.get("tool_name") == "ask_user"
+    else:
+        asks = event == "PermissionRequest"
+    return payload if asks else None
+
+
+def _wait(folder: Folder, program: str, pipe: int, wait: float) -> None:
+    started_by = os.getppid()
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    until = time.monotonic() + wait
+    while (left := until - time.monotonic()) > 0 and os.getppid() == started_by:
+        if poll.poll(min(left, _LOOK) * 1000) or screen_presence.longest_wait(folder, program) is None:
+            return

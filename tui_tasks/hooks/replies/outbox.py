@@ -1,0 +1,127 @@
+"""What goes from the human to agents through their hooks: answers, messages, pauses (docs: protocol, section 10).
+
+The database has what the human said; files beside it bring that to hooks, which open no database. Whichever process
+has the database open keeps them in step, one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.asks import DeliverMessages
+from tui_tasks.core.read import messages, requests, sessions
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import HumanMessage, Session, iso
+from tui_tasks.core.store import Store
+from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.replies import answer_file, answers, mailbox
+from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
+from tui_tasks.hooks.spool import Spool
+
+
+class Outbox:
+    """Keeps the files in step with a database, as often as `look` is called."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen = -1
+        # The question that stands for the request of a waiting hook, by the name under which that waits.
+        self._asks: dict[str, str] = {}
+
+    def look(self, now: int) -> None:
+        """Bring what is new to hooks, and write down what they have delivered.
+
+        Raises:
+            StorageFailed: it is done another time.
+        """
+        try:
+            spool = Spool(self._store.path, make=False)
+        except OSError:
+            return  # no hook has ever told of this database
+        with spool:
+            waiting = answer_file.waiting(spool.folder)
+            newest = journal.newest(self._store.db)
+            boxes = mailbox.sessions(spool.folder)
+            if newest == self._seen and not boxes and not waiting:
+                return
+            lock = spool.lock_intake()
+            if lock is None:
+                return
+            try:
+                self._answer(spool.folder, waiting)
+                self._send(spool.folder, set(boxes), now, is_new=newest != self._seen)
+                self._seen = newest
+            finally:
+                os.close(lock)
+
+    def _answer(self, folder: Folder, waiting: list[str]) -> None:
+        """Give hooks that wait the human's answer; let those go whose request has ended otherwise."""
+        db = self._store.db
+        self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
+        for name in waiting:
+            if name not in self._asks and (found := requests.waiting_as(db, name)) is not None:
+                self._asks[name] = found
+            uid = self._asks.get(name)
+            ask = None if uid is None else queries.ask(db, uid)
+            if ask is None or ask.state == "open":
+                continue
+            is_humans = ask.state == "answered" and requests.is_answered_by_human(db, ask.uid)
+            decision = answers.decision(ask) if is_humans else None
+            told = b"" if decision is None else msgspec.json.encode(decision)
+            answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)
+
+    def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
+        """Leave messages and pauses for sessions, and take in what was delivered."""
+        for session in sessions.live(self._store.db):
+            name = mailbox.name_of(session.program, session.session)
+            if name in boxes:
+                boxes.discard(name)
+                self._settle(folder, session, now)
+                mailbox.remove(folder, name)
+            if is_new:
+                self._leave(folder, session)
+        for name in boxes:
+            mailbox.remove(folder, name, with_content=True)  # its session has ended: messages wait in the database
+
+    def _settle(self, folder: Folder, session: Session, now: int) -> None:
+        box = mailbox.opened(folder, session.program, session.session, make=False)
+        if box is None:
+            return
+        with box:
+            mailbox.give_back(box)
+            if (until := mailbox.delivered_until(box)) is not None:
+                self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
+                mailbox.forget(box, until)
+            # What came to the agent by another way, its own channel, is not given to it again.
+            waiting = {message.seq for message in messages.waiting(self._store.db, session.uid)}
+            for letter in mailbox.letters(box):
+                if letter.number not in waiting:
+                    mailbox.withdraw(box, letter.number)
+
+    def _leave(self, folder: Folder, session: Session) -> None:
+        found = messages.waiting(self._store.db, session.uid)
+        agent = queries.agent(self._store.db, session.uid)
+        why = agent.message if agent is not None and agent.paused else None
+        name = mailbox.name_of(session.program, session.session)
+        if not found and why is None and name not in mailbox.sessions(folder):
+            return
+        box = mailbox.opened(folder, session.program, session.session, make=True)
+        assert box is not None
+        with box:
+            for message in found:
+                mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
+            mailbox.set_pause(box, None if why is None else pause_text(why))
+        mailbox.remove(folder, name)
+
+
+def message_text(message: HumanMessage) -> str:
+    """A message as the model reads it: whose words they are, and of when."""
+    return f"{MESSAGE_BEGINS}{iso(message.sent_at)}:\n{message.text}"
+
+
+def pause_text(why: str) -> str:
+    """What a paused agent is told in place of its tool's output."""
+    return f"The human who supervises you has paused you: {why}\nUse no tools; end your turn and wait for the human."

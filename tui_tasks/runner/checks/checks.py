@@ -1,0 +1,61 @@
+"""The checks that the human has configured: `[check.NAME]` of the configuration file (docs: configuration, "Checks").
+
+No agent writes that file. A check's command and input files are taken from nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from tui_tasks.core.operations.checks import DefineChecks, NamedCheck
+
+
+class CheckProfile(msgspec.Struct, frozen=True):
+    """One check.
+
+    command: the argv, never a shell.
+    cwd: the absolute path of the folder in which the command runs.
+    timeout: seconds after which the check fails.
+    inputs: globs below `cwd`; a change of a matching file makes a passed check stale.
+    lists: names of the lists of which every task has this check.
+    gate: whether the check must have passed before such a task can be set done.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    cwd: str
+    timeout: int = 600
+    inputs: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    gate: bool = False
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of command, folder and inputs, in hexadecimal; a passed check with another digest is stale."""
+        return hashlib.sha256(msgspec.json.encode((self.command, self.cwd, self.inputs))).hexdigest()
+
+
+class CheckProfiles(msgspec.Struct, frozen=True):
+    """The checks of one configuration file, by name.
+
+    source: the path of the file.
+    unreadable: the names of checks with an invalid table; the state keeps what it has of them.
+    is_known: whether the file could be read. A file that cannot be read removes no check from the state.
+    """
+
+    source: str
+    profiles: dict[str, CheckProfile] = {}
+    unreadable: frozenset[str] = frozenset()
+    is_known: bool = True
+
+    def find(self, name: str, digest: str) -> CheckProfile | None:
+        """Return the check of that name if it has that digest."""
+        found = self.profiles.get(name)
+        return found if found is not None and found.digest == digest else None
+
+    def definition(self, *, alone: bool = False) -> DefineChecks:
+        """Return the operation that writes these checks into the state."""
+        named = (NamedCheck(each.name, each.digest, each.lists, each.gate) for each in self.profiles.values())
+        return DefineChecks(self.source, tuple(named), self.unreadable, alone)

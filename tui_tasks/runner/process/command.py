@@ -1,0 +1,175 @@
+"""The command of a run: starts it, writes its input, reads its output and ends it with its descendants.
+
+This module does not use the database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import IO, Final
+
+from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process.output import LAST_OUTPUT, LAST_WORDS, RESULT, OutputLog, StreamTail
+
+CHUNK: Final = 64 * 1024
+# The number of reads that empty a pipe of 1 MiB, the largest that Linux gives by default.
+PIPE_READS: Final = 16
+# Seconds that a command's descendants have to end by themselves once the command has ended.
+LEFTOVER_GRACE: Final = 2.0
+
+
+class Command:
+    """A process in its own session, and its descendants.
+
+    The process that creates one must be a subreaper and have no other children.
+
+    Attributes:
+        status: the wait status as `waitpid` returns it; None until the command itself has ended.
+        is_gone: whether the command and all its descendants have ended.
+    """
+
+    def __init__(
+        self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes, run_mark: int
+    ) -> None:
+        """Start the command with `text` as its standard input and `run_mark` as the mark of its run.
+
+        Raises:
+            OSError: the command cannot be started.
+        """
+        self.log = OutputLog()
+        self.result = StreamTail(RESULT)
+        self.last_words = StreamTail(LAST_WORDS)
+        # The end of both streams together, in order of arrival.
+        self.output = StreamTail(LAST_OUTPUT)
+        self.status: int | None = None
+        self.is_gone = False
+        self._text = memoryview(text)
+        self._kill_at: float | None = None
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environment,
+            start_new_session=True,
+            # Safe, because the supervisor has one thread and holds no locks here.
+            preexec_fn=lambda: _prepare_child(run_mark),
+        )
+        self.pid = self._process.pid
+
+    def register(self, selector: selectors.BaseSelector) -> None:
+        """Register the streams; a key's data is the handler to call with the selector and the stream when ready."""
+        process = self._process
+        for stream, events, handler in (
+            (process.stdin, selectors.EVENT_WRITE, self._write),
+            (process.stdout, selectors.EVENT_READ, self._read),
+            (process.stderr, selectors.EVENT_READ, self._read),
+        ):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            selector.register(stream, events, handler)
+
+    def _write(self, selector: selectors.BaseSelector, stream: IO[bytes]) -> None:
+        try:
+            written = os.write(stream.fileno(), self._text[:CHUNK]) if self._text else 0
+        except BlockingIOError:
+            return
+        except OSError:
+            # The command has closed its input, which it may.
+            self._text = self._text[:0]
+        else:
+            self._text = self._text[written:]
+        if not self._text:
+            selector.unregister(stream)
+            stream.close()
+
+    def _read(self, selector: selectors.BaseSelector, stream: IO[bytes]) -> None:
+        try:
+            data = os.read(stream.fileno(), CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            selector.unregister(stream)
+            stream.close()
+            return
+        self.log.feed(data)
+        self.output.feed(data)
+        (self.result if stream is self._process.stdout else self.last_words).feed(data)
+
+    def drain(self) -> None:
+        """Read what is left in the streams that are still open.
+
+        Reads no more than a pipe holds: another process may have been given its write end and still write.
+        """
+        for stream, end in ((self._process.stdout, self.result), (self._process.stderr, self.last_words)):
+            assert stream is not None
+            with contextlib.suppress(BlockingIOError, ValueError):
+                for _ in range(PIPE_READS):
+                    data = os.read(stream.fileno(), CHUNK)
+                    self.log.feed(data)
+                    self.output.feed(data)
+                    end.feed(data)
+
+    # Its end
+
+    def end(self, grace: float) -> None:
+        """Send SIGTERM to the command and its descendants; `reap` kills those left after `grace` seconds.
+
+        A second call has no effect.
+        """
+        if self._kill_at is None:
+            self._kill_at = time.monotonic() + grace
+            self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Let the next `reap` kill the command and its descendants."""
+        self._kill_at = time.monotonic()
+
+    def reap(self) -> None:
+        """Collect ended processes, and kill the rest once their grace is over."""
+        self._reap_children()
+        if self.is_gone:
+            return
+        if self.status is not None:
+            self.end(LEFTOVER_GRACE)
+        while self._kill_at is not None and time.monotonic() >= self._kill_at and not self.is_gone:
+            self._signal(signal.SIGKILL)
+            self._reap_children()
+            if not self.is_gone:
+                self._kill_at = time.monotonic() + processes.KILL_AGAIN
+                return
+
+    def seconds_to_kill(self) -> float | None:
+        """Return the seconds until `reap` must kill; None while nothing is being ended."""
+        return None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
+
+    def _reap_children(self) -> None:
+        """Reap every ended child: the command, and orphans that this subreaper has inherited."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.is_gone = True
+                return
+            if pid == 0:
+                return
+            if pid == self.pid:
+                self.status = status
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+
+    def _signal(self, number: int) -> None:
+        if self.status is None:
+            processes.send_group(self.pid, number)
+        processes.send(processes.descendants(os.getpid()), number)
+
+
+def _prepare_child(run_mark: int) -> None:
+    processes.die_with_parent()
+    mark.put(run_mark)

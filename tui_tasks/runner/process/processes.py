@@ -1,0 +1,221 @@
+"""Processes: identifies them despite reused pids, and ends everything that a run has started.
+
+What is specific to Linux (`/proc`, subreapers) stays here. Without `/proc`, psutil gives the same facts. Without psutil
+no process has an identity, and only its heartbeats show whether it is alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tui_tasks.runner.process import mark
+
+PROC: Final = Path("/proc")
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
+# Seconds between two rounds of killing processes.
+KILL_AGAIN: Final = 0.05
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+class ProcessIdentity(NamedTuple):
+    """A process, told apart from any other: its boot, pid namespace, pid and start time. "" where unknown.
+
+    The start time is in clock ticks since boot (`/proc`) or in seconds since the epoch (psutil).
+    """
+
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+
+
+class _Stat(NamedTuple):
+    state: str
+    parent: int
+    born: str
+
+
+def identity(pid: int | None = None) -> ProcessIdentity:
+    """Return the identity of a process, by default of this one."""
+    pid = os.getpid() if pid is None else pid
+    stat = _stat(pid)
+    return ProcessIdentity(_boot(), _namespace(), pid, stat.born if stat else "")
+
+
+def is_alive(process: ProcessIdentity) -> bool | None:
+    """Whether a process is alive; None where this process cannot tell: another machine, boot or container."""
+    if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
+        return None
+    stat = _stat(process.pid)
+    if stat is None or stat.state in _ENDED:
+        return False
+    if stat.born == process.born:
+        return True
+    # Another process has its pid; with psutil, the clock may instead have been set since the process started.
+    return None if _psutil() else False
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """Yield the pids of a process's parent, grandparent and so on."""
+    while pid > 1 and (stat := _stat(pid)) is not None:
+        pid = stat.parent
+        if pid > 0:
+            yield pid
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the pids of all descendants of a process that are reachable through living ones."""
+    children: dict[int, list[int]] = {}
+    for each in _all_pids():
+        if (stat := _stat(each)) is not None:
+            children.setdefault(stat.parent, []).append(each)
+    found: list[int] = []
+    pending = [pid]
+    while pending:
+        below = children.get(pending.pop(), [])
+        found += below
+        pending += below
+    return found
+
+
+def with_variable(name: str, value: str) -> list[int]:
+    """Return the pids of the visible processes that were started with that variable in their environment."""
+    return [pid for pid in _all_pids() if _has_variable(pid, name, value)]
+
+
+def with_mark(wanted: int) -> list[int]:
+    """Return the pids of the visible processes that have a run's mark."""
+    found = []
+    for pid in _all_pids():
+        with contextlib.suppress(OSError):
+            if mark.of_process(pid) == wanted:
+                found.append(pid)
+    return found
+
+
+def can_adopt() -> bool:
+    """Whether this system has subreapers, so that `adopt_orphans` has an effect."""
+    return _libc is not None
+
+
+def adopt_orphans() -> None:
+    """Become a subreaper: the parent of every descendant of this process that loses its own parent."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """Let the kernel send this process a signal when its parent dies; called after a fork."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def kill_descendants() -> None:
+    """Kill and reap all descendants of this process, a subreaper, until none is left."""
+    while True:
+        send(descendants(os.getpid()), signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(KILL_AGAIN)
+
+
+def send(pids: list[int], number: int) -> None:
+    """Send a signal to processes; those that are gone or belong to another user are skipped."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def send_group(leader: int, number: int) -> None:
+    """Send a signal to a process group whose leader has not been reaped."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def _psutil() -> Any:
+    """Return psutil where there is no `/proc`; None if there is, or if psutil is not installed."""
+    if (PROC / "self/stat").exists():
+        return None
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil
+
+
+def _all_pids() -> list[int]:
+    if psutil := _psutil():
+        return list(psutil.pids())
+    return [int(entry.name) for entry in PROC.glob("[0-9]*")]
+
+
+def _has_variable(pid: int, name: str, value: str) -> bool:
+    if psutil := _psutil():
+        with contextlib.suppress(psutil.Error, OSError):
+            return bool(psutil.Process(pid).environ().get(name) == value)
+    with contextlib.suppress(OSError):
+        return f"{name}={value}".encode() in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    return False
+
+
+def _stat(pid: int) -> _Stat | None:
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return _stat_by_psutil(pid)
+    # The name is in parentheses and may itself contain parentheses and blanks.
+    fields = text.rpartition(")")[2].split()
+    return _Stat(fields[0], int(fields[1]), fields[19])
+
+
+def _stat_by_psutil(pid: int) -> _Stat | None:
+    if not (psutil := _psutil()):
+        return None
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            return _Stat(process.status(), process.ppid(), f"{process.create_time():.6f}")
+    except psutil.ZombieProcess:
+        return _Stat("zombie", 0, "")
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.Error:
+        return _Stat("unknown", 0, "")
+
+
+def _boot() -> str:
+    try:
+        return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return _boot_session()
+
+
+def _boot_session() -> str:
+    """Return macOS's identifier of this boot, "" elsewhere. The boot time does not serve: it changes with the clock."""
+    if sys.platform != "darwin":
+        return ""
+    held = ctypes.create_string_buffer(64)
+    size = ctypes.c_size_t(len(held))
+    failed = ctypes.CDLL(None).sysctlbyname(b"kern.bootsessionuuid", held, ctypes.byref(size), None, ctypes.c_size_t(0))
+    return "" if failed else held.value.decode()
+
+
+def _namespace() -> str:
+    try:
+        return str((PROC / "self/ns/pid").readlink())
+    except OSError:
+        return ""

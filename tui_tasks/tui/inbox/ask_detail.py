@@ -1,0 +1,156 @@
+"""One question in full: who asks, about what, what can be answered, what happens meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.rules.agents.asks import MOST_OPTIONS
+from tui_tasks.core.snapshots import Agent, Ask
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.inbox.request_lines import request_lines
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
+
+_SMALL = 60
+
+
+class AskDetail(TextLines):
+    """Shows the question that it is given; its options can be clicked."""
+
+    def __init__(self, context: Context, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._ask: Ask | None = None
+        self._about: TaskLine | None = None
+        self._working: TaskLine | None = None
+        self._agent: Agent | None = None
+        self._draft = False
+        # How many lines there are to the end of what can be answered.
+        self._end = 0
+
+    def put(
+        self, ask: Ask | None, about: TaskLine | None, working: TaskLine | None, agent: Agent | None, *, draft: bool
+    ) -> None:
+        """Show a question: the task it is about, the one its agent works on, whether an answer was typed half."""
+        self._ask, self._about, self._working, self._agent, self._draft = ask, about, working, agent, draft
+        self._end = 0
+        self.again()
+
+    def ends_by(self, ask: Ask, end: int) -> bool:
+        """Whether a question stands on screen to the end of its options, where the line before `end` does."""
+        return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
+
+    def lines(self, width: int) -> list[Drawn]:
+        """The question, from who asks to what happens meanwhile."""
+        ask = self._ask
+        if ask is None:
+            return []
+        small, room = width < _SMALL and not self._is_beside, max(10, width - 2)
+        lines: list[Drawn] = []
+        if not small:
+            lines += [[(f" {line}", "$muted")] for line in wrapped(self._head(ask), room)]
+            lines.append([])
+        if ask.request is not None:
+            lines += request_lines(ask, room)
+            if small and ask.request.get("cwd"):
+                lines += [[(f" {line}", "$muted")] for line in wrapped(f"in {ask.request['cwd']}", room)]
+        else:
+            question = ask.question if small else f'"{ask.question.strip()}"'
+            lines += [[(f" {line}", "")] for line in wrapped(question, room)]
+        lines.append([])
+        if ask.state != "open":
+            lines += [
+                [(f" {line}", "$changed bold")]
+                for line in wrapped(agent_text.closed(ask, self.context.clock.now()), room)
+            ]
+            return lines
+        lines += self._options(ask, len(lines), width, small)
+        self._end = len(lines)
+        meanwhile = self._meanwhile(ask)
+        if meanwhile:
+            lines.append([])
+            lines += [[(f" {line}", "$muted")] for line in wrapped(meanwhile, room)]
+        return lines
+
+    @property
+    def _is_beside(self) -> bool:
+        return bool(self.screen.has_class("-wide") and not self.screen.has_class("-short"))
+
+    def _titled(self, task: TaskLine) -> str:
+        return f"#{self.context.numbers.number(task)} {safe_line(task.name, 60)}"
+
+    def _head(self, ask: Ask) -> str:
+        who = safe_line(ask.agent, 40)
+        request = ask.request
+        if request is not None:
+            place = f" in {safe_line(str(request['cwd']), 200)}" if request.get("cwd") else ""
+            what = f"wants to use {safe_line(str(request['tool']), 60)}" if self._is_of_tool(request) else "asks"
+            return f"{who} {what}{place}:"
+        about, working = self._about, self._working
+        while_ = f"while working on {self._titled(working)}" if working is not None else ""
+        if about is None or (working is not None and working.uid == about.uid):
+            return f"{who} asks {while_}".rstrip() + ":"
+        return f"{who} asks about {self._titled(about)}{f', {while_}' if while_ else ''}:"
+
+    @staticmethod
+    def _is_of_tool(request: dict[str, Any]) -> bool:
+        return request.get("kind") == "permission" and bool(request.get("tool"))
+
+    def _options(self, ask: Ask, at: int, width: int, small: bool) -> list[Drawn]:
+        reply = self.context.keymap.key_of("ask_reply")
+        rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
+        if not ask.options:
+            rest = [
+                (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
+                (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
+                *rest,
+            ]
+        choices = [self._choice(number, text) for number, text in enumerate(ask.options, 1)] + rest
+        widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 6 for key, text, _ in choices]
+        lines: list[Drawn] = []
+        if not small and sum(widths) <= width:
+            parts: list[Part] = [("   ", "")]
+            column = 3
+            for (key, text, action), wide in zip(choices, widths, strict=True):
+                parts += [(key, "$changed bold"), (f" {safe_line(text)}      ", "")]
+                if action:
+                    self.spot(at, column, column + wide - 6, action)
+                column += wide
+            return [parts]
+        indent = " " if small else "   "
+        for key, text, action in choices:
+            for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
+                if action:
+                    self.spot(at + len(lines), 0, width, action)
+                lines.append([(indent + (key if number == 0 else " "), "$changed bold"), (f" {line}", "")])
+        return lines
+
+    def _choice(self, number: int, text: str) -> tuple[str, str, str]:
+        """Key, text and action of an option; there are keys for as many as can be asked with."""
+        if number > MOST_OPTIONS:
+            return "-", text, ""
+        return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
+
+    def _of_program(self, ask: Ask) -> str:
+        """Where else what a program asks for is answered."""
+        if (ask.request or {}).get("answer") is None:
+            return "It asks in its own window, and waits for no answer from here."
+        return "It waits for your answer."
+
+    def _meanwhile(self, ask: Ask) -> str:
+        said = []
+        if self._agent is not None and self._agent.paused:
+            said.append(f"{safe_line(ask.agent, 20)} is paused.")
+        if ask.request is not None:
+            said.append(self._of_program(ask))
+        elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
+            said.append(f"#{self.context.numbers.number(self._working)} keeps running meanwhile.")
+        if ask.expires_at is not None:
+            now = self.context.clock.now()
+            self.lasts(age_lasts(ask.expires_at, now))
+            when = age(ask.expires_at, now) if ask.expires_at > now else "any moment"
+            said.append(f"Without an answer it goes on {when}.")
+        return " ".join(said)

@@ -1,0 +1,243 @@
+"""The inbox's part for held tasks: what agents have filed, accepted, joined or declined by single keys.
+
+What is accepted is what was on screen: a task that its maker has changed meanwhile stays, and the human is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, VerticalScroll
+
+from tui_tasks.core.read.tasks import held
+from tui_tasks.core.read.tasks.held import HeldTask
+from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.times import age, age_lasts, count
+from tui_tasks.tui.inbox.agent_actions import AgentActions
+from tui_tasks.tui.inbox.held_detail import HeldDetail
+from tui_tasks.tui.inbox.review_actions import ReviewActions
+from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.pane import RowMoves
+from tui_tasks.tui.widgets.styles import Part
+from tui_tasks.tui.widgets.text_lines import Divider
+
+
+class HeldWindow(VirtualList[HeldTask]):
+    """Held tasks, a line each."""
+
+    def __init__(self, context: Context, review: Review, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._review = review
+
+    def draw(self, row: HeldTask, look_: RowLook, line: int) -> Sequence[Part]:
+        """What was filed, in which list, by whom, since when, and how many wait for it."""
+        now, width = self.context.clock.now(), look_.width
+        self.lasts(age_lasts(row.at, now))
+        state = look("held")
+        cursor = sign("cursor") if look_.cursor else " "
+        head: list[Part] = [
+            (cursor, "$primary bold" if look_.focused else "$muted"),
+            ("+" if look_.marked else " ", "$changed bold"),
+            (state.mark(ascii_only=self.context.ascii_only), state.color),
+        ]
+        old = age(row.at, now)
+        if width < 60:
+            right = f" {old:>3} "
+            return (*head, (" " + fit(row.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
+        waiting = f"{row.waiting} wait{'s' if row.waiting == 1 else ''}" if row.waiting else ""
+        right = f" {fit(row.list_name, 12)} {fit(row.maker, 10)} {waiting:<8} {old:>4} "
+        return (*head, (" " + fit(row.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
+
+    def draw_empty(self, line: int) -> Sequence[Part]:
+        """How a task comes here."""
+        key = self.context.keymap.key_of("review_list")
+        text = (
+            f"   {self._review.empty}",
+            "",
+            f"   {key} in a list holds what agents file",
+            "   there until you accept it here.",
+        )
+        return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
+
+
+class ReviewHead(FrameLine):
+    """` Filed by agents   7 wait for you`, and the way to the questions."""
+
+    def __init__(self, context: Context, review: Review, *, id: str) -> None:
+        super().__init__(context, id=id)
+        self._review = review
+
+    def left(self, width: int) -> Sequence[Part]:
+        """How many wait, are marked, are shown."""
+        review, total = self._review, self._review.total
+        told = f"{total} wait{'s' if total == 1 else ''} for you" if total else "nothing waits"
+        if review.filter:
+            told += f', {review.listed.total()} with "{safe_line(review.filter, 20)}"'
+        if marked := len(review.window.marks):
+            told += f", {marked} marked"
+        return [(" Filed by agents", "bold"), (f"   {told}", "$muted")]
+
+    def right(self, width: int) -> Sequence[Part]:
+        """How many questions wait in the other part."""
+        asks = len(self.context.state.asks)
+        key = self.context.keymap.key_of("inbox_part")
+        return [(f"{key} ", "$changed bold"), (f"{count(asks, 'question')} ", "$muted")]
+
+
+class Review(Overlay):
+    """The screen. `listed` are the held tasks that the filter lets through."""
+
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "review", "agent", "inbox")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    Review #both { height: 1fr; layout: vertical; }
+    Review #held { height: 45%; min-height: 3; }
+    Review #held-scroll { height: 1fr; width: 1fr; }
+    Review Divider { display: none; }
+    Review.-wide.-tall #both { layout: horizontal; }
+    Review.-wide.-tall #held { width: 12fr; height: 1fr; }
+    Review.-wide.-tall #held-scroll { width: 8fr; }
+    Review.-wide.-tall #under-held { display: none; }
+    Review.-wide.-tall Divider { display: block; }
+    Review.-narrow #under-head, Review.-short #under-head { display: none; }
+    """
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.window = HeldWindow(context, self, id="held")
+        self.listed: InMemorySource[HeldTask] = InMemorySource(lambda row: row.uid, lambda row: row.id)
+        self.filter = ""
+        self.total = 0
+        self.controllers = (
+            ReviewActions(context, self),
+            AgentActions(context, self._agent_here),
+            RowMoves(self.window),
+        )
+
+    def compose(self) -> ComposeResult:
+        """Head, tasks, the one under the cursor."""
+        yield ReviewHead(self.context, self, id="review-head")
+        yield Rule(self.context, id="under-head")
+        with Container(id="both"):
+            yield self.window
+            yield Rule(self.context, id="under-held")
+            yield Divider(self.context)
+            with VerticalScroll(id="held-scroll", can_focus=False):
+                yield HeldDetail(self.context, id="held-detail")
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read what waits; the cursor is on the oldest."""
+        self._read()
+        self.window.show(self.listed)
+        self.window.focus()
+        self._show()
+
+    @property
+    def row(self) -> HeldTask | None:
+        """The task under the cursor."""
+        return self.listed.get(self.window.cursor)
+
+    @property
+    def chosen(self) -> list[HeldTask]:
+        """The marked tasks, else the one under the cursor."""
+        marked = [row for key in self.window.marks if (row := self.listed.get(key)) is not None]
+        return marked or ([self.row] if self.row is not None else [])
+
+    @property
+    def empty(self) -> str:
+        """What stands where no task does."""
+        return "No held task says that." if self.filter else "Nothing filed waits for you."
+
+    def _agent_here(self) -> str | None:
+        return self.row.maker if self.row is not None else None
+
+    def filter_by(self, text: str) -> None:
+        """Show the tasks that say each of these words, in title, list or agent."""
+        self.filter = text.strip()
+        self._read()
+        self.window.refilter(self.listed, self.window.cursor)
+        self._show()
+
+    def _read(self) -> set[str]:
+        rows = held.everything(self.context.db)
+        self.total = len(rows)
+        words = self.filter.casefold().split()
+        return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
+
+    def changed(self, changes: Changes) -> None:
+        """Take in what was filed, changed, accepted elsewhere."""
+        if changes.all or changes.touches("task", "list"):
+            self.window.change(self._read())
+            self._show()
+        elif changes.touches("ask"):
+            self.query_one(ReviewHead).again()
+
+    def on_virtual_list_moved(self) -> None:
+        """Show another task."""
+        self.query_one("#held-scroll").scroll_home(animate=False, immediate=True)
+        self._show()
+
+    def on_virtual_list_opened(self) -> None:
+        """As Enter does."""
+        self.action_act("review_open")
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        self.window.again()
+        self._show()
+
+    def marks_changed(self) -> None:
+        """Tell how many are marked."""
+        self.query_one(ReviewHead).again()
+
+    def _show(self) -> None:
+        self.query_one(HeldDetail).put(self.row)
+        self.query_one(ReviewHead).again()
+        if self.row is None:
+            self.hint(self.hint_of("inbox_part"), self.hint_of("back"))
+        elif self.small:
+            self.hint(*map(self.hint_of, ("review_accept", "review_decline", "review_edit", "back")))
+        else:
+            keys = ("review_accept", "review_edit", "review_decline", "review_join", "review_mark", "review_filter")
+            self.hint(*map(self.hint_of, (*keys, "back")))
+
+    def do_page_down(self) -> None:
+        """Scroll the task."""
+        self.query_one("#held-scroll").scroll_page_down(animate=False)
+
+    def do_page_up(self) -> None:
+        """Scroll the task."""
+        self.query_one("#held-scroll").scroll_page_up(animate=False)
+
+    def do_back(self) -> None:
+        """Take filter and marks away first, then go back to the pane."""
+        if self.filter:
+            self.filter_by("")
+        elif self.window.marks:
+            self.window.clear_marks()
+            self.marks_changed()
+        else:
+            super().do_back()
+
+    def do_inbox_part(self) -> None:
+        """Go to the questions."""
+        from tui_tasks.tui.app.panes import screen
+
+        self.dismiss()
+        self.context.push(screen("asks", self.context))
+
+
+def _says(row: HeldTask) -> str:
+    return f"{row.name}\n{row.list_name}\n{row.maker}".casefold()

@@ -1,0 +1,111 @@
+"""What the human does about held tasks by a key: accept, edit, join, decline, mark, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.held import HeldTask
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.inputs.dialogs import Prompt
+from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.state.context import Context
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.inbox.review import Review
+
+
+class ReviewActions(Controller):
+    """The actions of the scope `review`. What is done to several is one change, and one undo takes it back."""
+
+    def __init__(self, context: Context, review: Review) -> None:
+        self._context = context
+        self._review = review
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; what needs a held task needs one here."""
+        return "nothing waits for you" if action.needs == "held" and not self._review.chosen else None
+
+    async def do_review_accept(self) -> None:
+        """Let what is marked, or the task here, be taken up."""
+        rows = self._review.chosen
+        await self._commit(rows, [AcceptTask(row.uid, version=row.version) for row in rows], "Accepted")
+
+    async def do_review_decline(self) -> None:
+        """Cancel it, with a reason that its agents read."""
+        rows = self._review.chosen
+        title = f"Why not? {self._named(rows)}"
+        reason = await self._context.ask(Prompt(self._context, title, done="Decline", hint="may be empty"))
+        if reason is not None:
+            await self._commit(rows, [DeclineTask(row.uid, reason.strip()) for row in rows], "Declined")
+
+    async def do_review_edit(self) -> None:
+        """Edit the task here, and accept it as it is then."""
+        from tui_tasks.tui.tasks.task_form import TaskForm
+
+        row = self._review.row
+        if row is None:
+            return
+        task = queries.task(self._context.db, row.uid)
+        changes = await TaskForm(self._context).ask(task, "Edit and accept")
+        if changes is not None:
+            await self._commit([row], [AcceptTask(row.uid, changes, task.version)], "Accepted")
+
+    def do_review_join(self) -> None:
+        """Choose the task that says the same already."""
+        from tui_tasks.tui.screens.search_all import SearchAll
+
+        rows = self._review.chosen
+
+        def join(uid: str) -> None:
+            self._context.run(self._commit(rows, [JoinTask(row.uid, uid) for row in rows], "Joined"))
+
+        self._context.push(SearchAll(self._context, chosen=join))
+
+    async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> None:
+        try:
+            await self._context.link.commit(*operations)
+        except Conflict as refused:
+            if "version" not in refused.data:
+                raise
+            self._context.say("Changed by its agent meanwhile: nothing was accepted, look again.")
+            return
+        undo = self._context.keymap.key_of("undo")
+        self._context.say(f"{done} {self._named(rows)}. {undo} takes it back.")
+
+    @staticmethod
+    def _named(rows: Sequence[HeldTask]) -> str:
+        return f"“{safe_line(rows[0].name, 40)}”" if len(rows) == 1 else count(len(rows), "task")
+
+    def do_review_mark(self) -> None:
+        """Mark the task, or take its mark away, and go on."""
+        window = self._review.window
+        if window.cursor is not None:
+            window.mark([window.cursor])
+            window.move(1)
+            self._review.marks_changed()
+
+    def do_review_mark_all(self) -> None:
+        """Mark all that are shown, or none where all are marked."""
+        window, keys = self._review.window, [row.uid for row in self._review.listed.rows]
+        window.mark(keys, on=len(window.marks) < len(keys))
+        self._review.marks_changed()
+
+    async def do_review_filter(self) -> None:
+        """Show only those that say something."""
+        prompt = Prompt(self._context, "Show only", self._review.filter, done="Filter", hint="words, a list, an agent")
+        text = await self._context.ask(prompt)
+        if text is not None:
+            self._review.filter_by(text)
+
+    def do_review_open(self) -> None:
+        """Show the task among the others of its list."""
+        row = self._review.row
+        if row is not None:
+            self._context.navigation.close_overlays()
+            self._context.navigation.go_to(row.uid)

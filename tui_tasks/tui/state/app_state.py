@@ -1,0 +1,186 @@
+"""What every pane shows beside its rows: lists, questions, failures, agents, what is new to the human."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from tui_tasks.core import connections
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import activity, checks, fleet, overview, sessions, views
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.views import Looked
+from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
+from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
+from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.tasks.task_numbers import TaskNumbers
+
+_SECOND: Final = 1_000_000
+# More tasks than this are not told apart as new.
+MOST_NEW: Final = 10_000
+# Nor are more than these told of that have failed a check.
+MOST_UNPROVEN: Final = 1_000
+_OF_TASKS: Final = ("task", "log", "state", "list")
+
+
+class AppState:
+    """Read once at the start, and then only what a batch of changes touches.
+
+    `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
+    `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
+    `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
+    `paused`, those that the human has paused;
+    `unproven`, the uids of the tasks that were reported done and of which a check has failed;
+    `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
+    and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
+    the human `looked`.
+    """
+
+    def __init__(self, db: Database, now: int) -> None:
+        self._db = db
+        self.numbers = TaskNumbers(db)
+        self.list_id = 0
+        self.lists: dict[int, TaskList] = {}
+        self.asks: list[Ask] = []
+        self.asking: set[str] = set()
+        self.held = 0
+        self.stuck: dict[str, Stuck] = {}
+        self.paused: set[str] = set()
+        self.unproven: list[str] = []
+        self.active: TaskLine | None = None
+        self.active_log: LogEntry | None = None
+        self.next_job: tuple[str, int] | None = None
+        self.spoke: dict[str, int] = {}
+        self._there = self._counted_at = 0
+        self.new: dict[str, int] = {}
+        self.looked = views.looked(db) or Looked(journal.newest(db), now)
+        self._read_all()
+        self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
+
+    def take(self, changes: Changes) -> None:
+        """Take in what changed."""
+        if changes.all:
+            self.numbers.forget()
+            self._read_all()
+            self._note_new(overview.changes(self._db, changes.since, MOST_NEW))
+            return
+        entries = changes.entries
+        self.numbers.take(entries)
+        if changes.touches(*_OF_TASKS):
+            self._read_lists(entries)
+            self._read_active()
+            self.held = held.count(self._db)
+        if changes.touches("ask", "task"):
+            self._read_asks()
+        if changes.touches("stuck"):
+            self._read_stuck()
+        if changes.touches("agent"):
+            self.paused = set(fleet.paused(self._db))
+        if changes.touches("task", "check_run", "task_check"):
+            self.unproven = checks.failing(self._db, MOST_UNPROVEN)
+        if changes.touches("job", "run"):
+            self.next_job = overview.next_job(self._db)
+        self._note_new(entries)
+        self._counted_at = 0
+        self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
+
+    def all_seen(self, now: int) -> Looked:
+        """Nothing is new any more; return what to remember."""
+        self.looked = Looked(journal.newest(self._db), now)
+        self.new.clear()
+        return self.looked
+
+    @property
+    def current_list(self) -> TaskList | None:
+        """The list that the list and the board show."""
+        return self.lists.get(self.list_id)
+
+    @property
+    def places(self) -> TaskNumbers:
+        """The numbers of tasks."""
+        return self.numbers
+
+    @property
+    def failed(self) -> int:
+        """How many tasks of all lists have failed."""
+        return sum(found.failed for found in self.shelf)
+
+    @property
+    def shelf(self) -> Iterator[TaskList]:
+        """The lists that are not archived."""
+        return (found for found in self.lists.values() if not found.archived)
+
+    def others(self, list_id: int, most: int) -> int:
+        """How many lists beside one have tasks, counted up to `most`."""
+        others = (found for found in self.shelf if found.id != list_id and found.total)
+        return sum(1 for _ in islice(others, most))
+
+    def new_in(self, list_id: int) -> int:
+        """How many tasks of a list are new to the human."""
+        return sum(1 for home in self.new.values() if home == list_id)
+
+    def there(self, now: int) -> int:
+        """How many agents are there: sessions that have not ended, and those that are connected to the channel."""
+        # Who comes and goes on the channel leaves no entry of the journal, which would be told.
+        if abs(now - self._counted_at) >= _SECOND:
+            self._counted_at = now
+            self._there = len({session.uid for session in sessions.live(self._db)} | set(connections.there(self._db)))
+        return self._there
+
+    def status_of(self, task: TaskLine) -> str:
+        """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
+        if (task.uid in self.asking and task.status in OPEN) or (task.status == "done" and task.uid in self.unproven):
+            return "needs_you"
+        if task.held:
+            return "held"
+        return "blocked" if task.blocked else task.status
+
+    def _read_stuck(self) -> None:
+        self.stuck = {one.uid: one for one in activity.stuck_now(self._db)}
+
+    def _read_all(self) -> None:
+        self.lists = {found.id: found for found in queries.lists(self._db)}
+        self._read_asks()
+        self._read_active()
+        self.held = held.count(self._db)
+        self._read_stuck()
+        self.paused = set(fleet.paused(self._db))
+        self.unproven = checks.failing(self._db, MOST_UNPROVEN)
+        self.next_job = overview.next_job(self._db)
+        self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
+
+    def _read_lists(self, entries: Iterable[Change]) -> None:
+        """Read the lists again that have tasks come, go or change their status."""
+        if any(entry.entity == "list" for entry in entries):
+            self.lists = {found.id: found for found in queries.lists(self._db)}
+            return
+        touched = {entry.list_id for entry in entries if entry.entity == "task"}
+        touched |= {entry.was[0] for entry in entries if entry.was is not None}
+        for number in touched - {None}:
+            assert number is not None
+            found = queries.list_by_id(self._db, number)
+            # A claim in a list that was deleted may run out.
+            if not found.deleted:
+                self.lists[number] = found
+
+    def _read_asks(self) -> None:
+        self.asks = queries.open_asks(self._db)
+        self.asking = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
+
+    def _read_active(self) -> None:
+        self.active = overview.active(self._db)
+        log = overview.log_page(self._db, self.active.uid, 1) if self.active is not None else []
+        self.active_log = log[0] if log else None
+
+    def _note_new(self, entries: Iterable[Change]) -> None:
+        for entry in entries:
+            if entry.task is None or entry.list_id is None or entry.actor == HUMAN:
+                continue
+            if entry.kind == "task.deleted":
+                self.new.pop(entry.task, None)
+            elif len(self.new) < MOST_NEW or entry.task in self.new:
+                self.new[entry.task] = entry.list_id

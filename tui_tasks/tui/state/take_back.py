@@ -1,0 +1,62 @@
+"""Takes back changes of anybody, as the human: told before it is done, and undone by redo's key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.changes import TakeBack
+from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.log.standing_changes import Summary
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.inbox.agent_text import who
+from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+
+async def take_back(context: Context, changes: Sequence[int], what: str = "") -> None:
+    """Ask, and take changes back, the newest first; say what could not be.
+
+    Args:
+        changes: their numbers, the newest first.
+        what: how they are told of, in place of their agents' names.
+    """
+    found = standing_changes.summary(context.db, changes)
+    if not found.entries:
+        context.say("Nothing of this can be taken back: it changed no task, list or job.")
+        return
+    title = f"Take back {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {told(found)}?"
+    if await context.ask(Menu(context, title, [Choice("y", "Take it back"), Choice("n", "Leave it")])) != "y":
+        return
+    ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
+    key = context.keymap.key_of("redo")
+    left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
+    if taken:
+        context.say(f"Taken back: {told(found)}. {key} does it again.{left}")
+    else:
+        context.say(f"Nothing was taken back.{left}")
+
+
+def told(found: Summary) -> str:
+    """Return what changes did, in a few words: `24 deleted: Ship it, Fix it and more`."""
+    many = f"{found.deleted:,} deleted" if found.deleted == found.entries else count(found.entries, "change")
+    names = ", ".join(safe_line(name, 24) for name in found.names)
+    return f"{many}: {names}" if names else many
+
+
+async def take_back_entry(context: Context, seq: int) -> None:
+    """Take back the change that an entry of the log belongs to."""
+    await take_back(context, [journal.entry(context.db, seq).change])
+
+
+async def take_back_deletion(context: Context) -> None:
+    """Take back the newest deletion in the list on screen."""
+    found = standing_changes.last_deletion(context.db, context.state.list_id)
+    if found is None:
+        context.say("Nothing was deleted from this list of late.")
+        return
+    await take_back(context, [found.change])
