@@ -1,10 +1,26 @@
 """tui_tasks: a human and AI agents work on the same live tasks, in a terminal."""
 
-import sys
+from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_tasks.state.state import DatabaseRefused, State, ToolError, open_state
+
+__all__ = ["DatabaseRefused", "State", "ToolError", "__version__", "open_state"]
 __version__ = "0.1.0"
 
 if sys.platform == "win32":
     raise SystemExit(
         "tui-tasks needs Linux or macOS; on Windows run it in WSL: https://learn.microsoft.com/windows/wsl"
     )
+
+
+def __getattr__(name: str) -> Any:
+    """Import what `open_state` needs when it is asked for: every command imports this package."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tui_tasks.state import state
+
+    return getattr(state, name)

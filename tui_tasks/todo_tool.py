@@ -26,12 +26,13 @@ from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.core.store import Store, Transaction
+from tui_tasks.core.store import Transaction
 from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.todo import TodoArguments
 from tui_tasks.settings import atomic_file
+from tui_tasks.state.opening import opened_store
 
 AGENT: Final = "agent"
 _FILE: Final = "todos.json"
@@ -217,7 +218,7 @@ class TodoTool:
         given = decode(TodoArguments, {"merge": merge, "todos": _as_json(todos)})
         items = todo.checked_todos(given)
         database = str(self.checkpoint_path.parent / _DATABASE)
-        with Store(database) as store, store.transaction(clock.now()) as tx, tx.change():
+        with opened_store(database, read_only=False) as store, store.transaction(clock.now()) as tx, tx.change():
             tx.speak(AGENT)
             _refuse_paused(tx)
             home: TaskList = tx.run(EnsureList("todo", "todo"))

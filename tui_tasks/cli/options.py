@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def existing(options: argparse.Namespace) -> None:
     """
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.settings import paths
+    from tui_tasks.state.opening import has_hooks
 
     path = paths.database(options.db)
     # What a log without its file means, opening tells.
@@ -147,44 +148,17 @@ def existing(options: argparse.Namespace) -> None:
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
-@contextlib.contextmanager
-def open_store(options: argparse.Namespace) -> Iterator[Store]:
+def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager[Store]:
     """The database that was asked for, open as long as it is worked with.
 
     Raises:
         DatabaseRefused: it cannot be used.
         StorageFailed: it cannot be read.
     """
-    from tui_tasks.core.engine.storage_errors import storage_errors
-    from tui_tasks.core.store import Store
     from tui_tasks.settings import paths
+    from tui_tasks.state.opening import opened_store
 
-    with (
-        Store(paths.database(options.db), read_only=options.read_only) as store,
-        # What writes tells of its own failures.
-        storage_errors(store.path, reading=True),
-    ):
-        take_in_hooks(store)
-        yield store
-
-
-def has_hooks(path: str) -> bool:
-    """Whether hooks of agents have left something beside a database, or once did."""
-    from tui_tasks.hooks import folder
-
-    return os.path.isdir(f"{folder.path_of(path)}/payloads")
-
-
-def take_in_hooks(store: Store) -> None:
-    """Take in what agents' hooks have left beside the database, where it may be written to."""
-    if store.read_only or not has_hooks(store.path):
-        return
-    from tui_tasks import clock
-    from tui_tasks.core.errors import StorageFailed
-    from tui_tasks.hooks import intake
-
-    with contextlib.suppress(StorageFailed):  # what is left is taken in by the next
-        intake.take_in(store, clock.now())
+    return opened_store(paths.database(options.db), read_only=options.read_only)
 
 
 def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.AbstractContextManager[None]:
@@ -227,18 +201,9 @@ def project_of(options: argparse.Namespace) -> str | None:
     Raises:
         ProjectRefused: the name is none, or the folder's file cannot be used.
     """
-    from pathlib import Path
-
     from tui_tasks.settings import project
 
-    named = options.project if options.project is not None else os.environ.get("TUI_TASKS_PROJECT")
-    if named is not None:
-        return project.checked(named) if named else None
-    try:
-        folder = Path.cwd()
-    except OSError:  # it was deleted
-        return None
-    return project.of_folder(folder)
+    return project.of_process(options.project)
 
 
 def _default(options: argparse.Namespace) -> str:
@@ -255,28 +220,9 @@ def session_of(
 
     `stays`: it is for many requests, and whoever speaks in it is there until it ends.
     """
+    from tui_tasks.state.opening import session_for
+
     return session_for(identity_of(options), store, table or table_of(options), stays=stays)
-
-
-def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) -> Session:
-    """Make a session over a store for the one who speaks, inside the run of a job where this process is in one."""
-    import msgspec
-
-    from tui_tasks import clock
-    from tui_tasks.channel.presence import Presence
-    from tui_tasks.channel.session import Session
-    from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.review import ReviewSettings
-
-    store.review = ReviewSettings()
-    identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
-    session = Session(store, table, identity, clock.now, presence=Presence(store, stays=stays))
-    if not identity.read_only and not identity.inside_run:
-        from tui_tasks.runner.checks.check_keeper import CheckKeeper
-        from tui_tasks.settings.checks import CheckSettings
-
-        session.checks = CheckKeeper(CheckSettings())
-    return session
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:

@@ -37,6 +37,24 @@ def checked(name: str) -> str:
     return name
 
 
+def of_process(named: str | None) -> str | None:
+    """Return the project that is named, else that of `TUI_TASKS_PROJECT`, else of the folder; None outside any.
+
+    An empty name is no project.
+
+    Raises:
+        ProjectRefused: the name is none, or the folder's file cannot be used.
+    """
+    named = named if named is not None else os.environ.get("TUI_TASKS_PROJECT")
+    if named is not None:
+        return checked(named) if named else None
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was deleted
+        return None
+    return of_folder(folder)
+
+
 def of_folder(folder: Path) -> str | None:
     """Return the project that the nearest `.tui-tasks.toml` names, in a folder or above it; None without one.
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks import clock, terminal
-from tui_tasks.cli.options import session_for
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
@@ -171,11 +170,11 @@ class _Engine(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # A screen with no pipe beside it needs none of these, and would start later for them.
         from tui_tasks.channel.loop import ControlChannel
-        from tui_tasks.core.store import Store
         from tui_tasks.dialects.table import TABLE
+        from tui_tasks.state.opening import opened_store, session_for
 
         try:
-            with Store(self._path, read_only=self._identity.read_only) as store:
+            with opened_store(self._path, read_only=self._identity.read_only) as store:
                 session = session_for(self._identity, store, TABLE, stays=True)
                 self._channel = ControlChannel(session, *self._fds)
                 self._ready.set()

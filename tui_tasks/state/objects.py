@@ -1,0 +1,76 @@
+"""The types of what a state returns: the objects of the channel (docs: protocol, section 7)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Status = Literal["pending", "in_progress", "done", "failed", "skipped", "cancelled"]
+Verified = Literal["unproven", "running", "passed", "failed", "stale"]
+
+
+class CheckObject(TypedDict):
+    """A check of a task, and how it ended last."""
+
+    name: str
+    state: Verified
+    run_id: str | None
+    exit_code: int | None
+    output: str | None
+    at: str | None
+    commit: str | None
+    diff: str | None
+
+
+class TaskObject(TypedDict):
+    """A task with every field. Instants are ISO 8601 texts in UTC; `priority` is 1 for the most urgent."""
+
+    uid: str
+    key: str | None
+    list: str
+    name: str
+    description: str
+    status: Status
+    priority: int
+    tags: list[str]
+    domain: str | None
+    result: Any
+    metadata: Any
+    agent: str | None
+    intent: str | None
+    depends_on: list[str]
+    blocked: bool
+    held: bool
+    node_ids: list[str]
+    version: int
+    created_at: str
+    updated_at: str
+    started_at: str | None
+    finished_at: str | None
+    due: str | None
+    estimate: int | None
+    verified: Verified | None
+    checks: list[CheckObject]
+
+
+class ListObject(TypedDict):
+    """A list or plan. `handle` is what names it in calls: a list's name, a plan's id."""
+
+    handle: str
+    uid: str
+    kind: Literal["list", "plan"]
+    name: str
+    project: str | None
+    archived: bool
+    counts: dict[Status, int]
+
+
+class Event(TypedDict):
+    """A change: `event` says of what kind, such as `task.updated`; other kinds have keys of their own beside these."""
+
+    event: str
+    seq: int
+    at: str
+    actor: str
+    task: NotRequired[TaskObject]
+    changes: NotRequired[dict[str, list[Any]]]
+    why: dict[str, Any] | None

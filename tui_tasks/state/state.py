@@ -1,0 +1,235 @@
+"""`open_state`: the tasks of a database for a program in Python, in its own process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+
+from tui_tasks.channel import requests, single_request
+from tui_tasks.channel.session import Session
+from tui_tasks.client.errors import ToolError
+from tui_tasks.client.requests import result
+from tui_tasks.client.tools import Tools
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read.tasks import json_export, queries
+from tui_tasks.core.snapshots import TaskList
+from tui_tasks.dialects.requests import strict_json
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.table import TABLE
+from tui_tasks.settings import paths, project
+from tui_tasks.state.objects import Event, ListObject, Status, TaskObject
+from tui_tasks.state.opening import opened_store, session_for
+
+__all__ = ["DatabaseRefused", "State", "ToolError", "open_state"]
+
+# Events that are read at a time.
+_PAGE: Final = 500
+
+Call = tuple[str, Mapping[str, Any]]
+
+
+def open_state(
+    db: str | None = None,
+    *,
+    agent: str = Identity().agent,
+    list: str | None = None,
+    project: str | None = None,
+    read_only: bool = False,
+    on_message: Callable[[str], None] = lambda text: None,
+) -> State:
+    """Open the tasks of a database; `with open_state(...) as state:` closes them.
+
+    The arguments are the options of `tui-tasks serve`: without `db` it is `TUI_TASKS_DB`, else the user's own
+    database, which is made where there is none; without `project` that of the folder, and "" is none.
+
+    Args:
+        agent: who makes the changes; the human sees the name, and can pause it.
+        list: the one list that every family of tools works on, and that `tasks` reads.
+        on_message: is given what the human writes to the agent, with the reply to a call.
+
+    Raises:
+        DatabaseRefused: the database cannot be used; it was not changed.
+        ToolError: a name is none, or reserved.
+    """
+    with contextlib.ExitStack() as opening, _told_as_tool_errors():
+        identity = _identity(agent, list, project, read_only=read_only)
+        store = opening.enter_context(opened_store(paths.database(db), read_only=read_only))
+        session = session_for(identity, store, TABLE, stays=True)
+        opening.callback(session.leave)
+        return State(session, on_message, opening.pop_all())
+
+
+def _identity(agent: str, list: str | None, of_project: str | None, *, read_only: bool) -> Identity:
+    """Who speaks.
+
+    Raises:
+        InvalidRequest: a name is none, or reserved.
+    """
+    requests.name("agent", agent)
+    requests.agent_name(agent)
+    requests.name("list", list)
+    return Identity(agent, list, read_only, project=project.of_process(of_project))
+
+
+@contextlib.contextmanager
+def _told_as_tool_errors() -> Iterator[None]:
+    """Raise refusals as the exception that the clients of the channel raise, too."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise ToolError(refusal.code, refusal.message, refusal.data) from None
+
+
+class State:
+    """The tasks of a database, for one agent; used by the thread that opened it.
+
+    Every method raises `ToolError` where it is refused: nothing was written then.
+
+    Attributes:
+        tools: each tool as a method with typed arguments: `state.tools.tasklist_add_task(name="Build")`.
+    """
+
+    def __init__(self, session: Session, on_message: Callable[[str], None], opening: contextlib.ExitStack) -> None:
+        """`opening` is what ends with the state; use `open_state`."""
+        self._session = session
+        self._db = session.store.db
+        self._on_message = on_message
+        self._opening = opening
+        self._thread = threading.get_ident()
+        self._is_closed = False
+        self.tools = _StateTools(self)
+
+    # Reading
+
+    @property
+    def seq(self) -> int:
+        """The number of the newest change; it grows with each one, whoever makes it."""
+        with self._in_use():
+            return journal.newest(self._db)
+
+    def lists(self) -> list[ListObject]:
+        """Return every list and plan, oldest first."""
+        with self._in_use():
+            return [_list_object(home) for home in queries.lists(self._db)]
+
+    def tasks(self, list: str | None = None, statuses: Sequence[Status] = ()) -> list[TaskObject]:
+        """Return the tasks of a list or plan in their order; without one those of the list that the state is bound to.
+
+        Args:
+            list: the handle of a list; without any, and with no list that the state is bound to: those of every list.
+            statuses: these alone, where any are named.
+        """
+        with self._in_use():
+            for status in statuses:
+                if status not in vocab.STATUSES:
+                    raise InvalidRequest(f"no status {status!r}: one of {', '.join(vocab.STATUSES)}")
+            self._session.look_at_checks()
+            with contextlib.closing(
+                json_export.tasks(self._db, list or self._session.identity.list, statuses)
+            ) as texts:
+                return [task for text in texts for task in msgspec.json.decode(f"[{text}]")]
+
+    def task(self, reference: str) -> TaskObject:
+        """Return a task by its uid, the first 6 or more characters of it, or `#N` (its number in its list)."""
+        return cast(TaskObject, self.call("control:task", {"uid": reference}))
+
+    def changes(self, since: int, task: str | None = None) -> Iterator[Event]:
+        """Yield the changes after a `seq`, oldest first, up to the newest; of one task where its uid is given."""
+        next_since: int | None = since
+        while next_since is not None:
+            page = self.call("control:history", {"since": next_since, "limit": _PAGE, "task": task})
+            yield from page["entries"]
+            next_since = page["next"]
+
+    # Writing
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **envelope: Any) -> Any:
+        """Call a tool by its name, and return its result; a change is durable when this returns.
+
+        `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like (docs: protocol, section 2).
+        """
+        request = _as_json({"tool": tool, "arguments": arguments or {}, **envelope})
+        with self._in_use():
+            reply = single_request.ask(self._session, request)
+        return result(reply, self._on_message)
+
+    def commit(self, *calls: Call, **envelope: Any) -> list[Any]:
+        """Make several calls as one change, whole or not at all; return their results.
+
+        Where one is refused, `failed` in the error's data is its index.
+
+        `state.commit(("tasklist:add_task", {"name": "Build"}), ("tasklist:add_task", {"name": "Ship"}))`
+        """
+        batch = _as_json([{"tool": tool, "arguments": arguments, **envelope} for tool, arguments in calls])
+        with self._in_use():
+            (line,) = self._session.answer([batch])
+        told = msgspec.json.decode(line)
+        replies = told if isinstance(told, list) else [told]
+        for at, reply in enumerate(replies):
+            # The others of a refused batch are refused because of one of them.
+            if not reply["ok"] and "failed" not in reply["error"]["data"]:
+                reply["error"]["data"]["failed"] = at
+                result(reply, self._on_message)
+        return [result(reply, self._on_message) for reply in replies]
+
+    def close(self) -> None:
+        """Close the database; the agent is there no longer."""
+        self._is_closed = True
+        self._opening.close()
+
+    def __enter__(self) -> State:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _in_use(self) -> Iterator[None]:
+        if self._is_closed:
+            raise RuntimeError("this state is closed: open another by open_state()")
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("this state was opened by another thread: open one in each thread")
+        with _told_as_tool_errors(), storage_errors(self._db.path, reading=True):
+            yield
+
+
+class _StateTools(Tools):
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        return self._state.call(tool, {name: value for name, value in arguments.items() if value is not None})
+
+
+def _list_object(home: TaskList) -> ListObject:
+    counts = cast(dict[Status, int], {status: getattr(home, status) for status in vocab.STATUSES})
+    return {
+        "handle": home.handle,
+        "uid": home.uid,
+        "kind": "plan" if home.kind == "plan" else "list",
+        "name": home.name,
+        "project": home.project,
+        "archived": home.archived,
+        "counts": counts,
+    }
+
+
+def _as_json(value: Any) -> Any:
+    """What is given as JSON would have it, by the rules of the channel.
+
+    Raises:
+        ToolError: it cannot be written as JSON.
+    """
+    try:
+        with _told_as_tool_errors():
+            return strict_json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError("parse_error", f"this cannot be written as JSON: {error}", {}) from None
