@@ -152,7 +152,9 @@ def test_an_agent_is_there_as_long_as_its_state_is_open(db) -> None:
         assert {one["agent"]: one["state"] for one in watcher.call("control:agents")}["robin"] == "gone"
 
 
-@pytest.mark.parametrize("wrong", [{1}, float("nan"), "\ud800", 2**70, object()], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [{1}, float("nan"), "\ud800", 2**70, object()], ids=lambda wrong: type(wrong).__name__
+)
 def test_what_json_cannot_hold_is_refused_and_nothing_is_written(state, wrong) -> None:
     with pytest.raises(ToolError) as refused:
         state.call("task", {"action": "create", "title": "x", "metadata": {"held": wrong}})
