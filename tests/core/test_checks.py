@@ -16,12 +16,20 @@ from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.checks import AbandonCheck, ClaimCheck, GiveChecks, NamedCheck, RequestChecks
+from tui_tasks.core.operations.checks import (
+    AbandonCheck,
+    ClaimCheck,
+    GiveChecks,
+    NamedCheck,
+    RequestChecks,
+    WaiveChecks,
+)
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core.rules.jobs import checks as rules_of_checks
+from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.snapshots import Heartbeat, verified
 from tui_tasks.core.store import Store
 
@@ -314,7 +322,7 @@ def test_a_gate_refuses_agents_until_it_has_passed_and_never_the_human(store, cl
     do(done(other), actor="human")
     assert (queries.task(store.db, other).status, verified_of(store, other)) == ("done", "unproven")
     kinds = [kind for (kind,) in store.db.sql("SELECT kind FROM journal WHERE task = ?", (other,))]
-    assert kinds[-3:] == ["task.updated", "check.waived", "check.requested"]
+    assert kinds[-3:] == ["task.updated", "check.requested", "check.waived"]
 
 
 def test_no_other_way_leads_through_a_gate(store, clock, add, do):
@@ -355,6 +363,77 @@ def test_what_cannot_be_run_is_refused(store, clock, add, do):
         do(RequestChecks(add(), "lint"))
     with pytest.raises(NotFound):
         do(RequestChecks("no-such-task"))
+
+
+def failing(store: Store) -> list[str]:
+    return read_checks.failing(store.db, 100)
+
+
+def test_a_failed_check_needs_the_human_until_it_is_waived_and_again_once_it_is_run_again(store, clock, add, do):
+    checks = Checks(store, clock, TESTS)
+    uid = add()
+    with pytest.raises(Conflict):
+        do(WaiveChecks(uid), actor="human")
+    do(done(uid))
+    checks.run("failed", exit_code=1)
+    assert failing(store) == [uid]
+    for actor in ("agent", "shell", "system"):
+        with pytest.raises(Forbidden):
+            do(WaiveChecks(uid), actor=actor)
+    assert do(WaiveChecks(uid), actor="human") == [["tests"]]
+    assert (failing(store), verified_of(store, uid)) == ([], "failed")
+    assert list(replay_check.differences(store.db)) == []
+    do(RequestChecks(uid))
+    checks.run("failed", exit_code=1)
+    assert failing(store) == [uid]
+    assert list(replay_check.differences(store.db)) == []
+
+
+def test_what_a_gate_keeps_from_being_done_needs_the_human_who_may_set_it_done_all_the_same(store, clock, add, do):
+    checks = Checks(store, clock, GATE)
+    uid = add()
+    do(RequestChecks(uid))
+    checks.run("failed", exit_code=1)
+    assert failing(store) == [uid]
+    do(done(uid), actor="human")
+    checks.run("failed", exit_code=1)
+    assert (failing(store), verified_of(store, uid)) == ([], "failed")
+    do(EditTask(uid, {"status": "pending"}))
+    assert failing(store) == []
+
+
+def test_a_check_that_was_taken_from_a_task_needs_nobody(store, clock, add, do):
+    checks = Checks(store, clock, TESTS)
+    taken, moved = add(), add()
+    do(done(taken), done(moved))
+    checks.run("failed")
+    do(GiveChecks(taken, ()), actor="human")
+    assert failing(store) == [moved]
+    do(GiveChecks(taken, ("tests",)), actor="human")
+    assert sorted(failing(store)) == sorted([taken, moved])
+
+
+def test_of_a_check_the_newest_runs_are_kept_and_those_that_count_for_a_task(store, clock, add, do, monkeypatch):
+    monkeypatch.setattr(rules_of_checks, "KEEP_RUNS", 3)
+    checks = Checks(store, clock, TESTS)
+    counted, uid = add(), add()
+    do(done(counted))
+    first = checks.run(output="proven")
+    run_logs.write(store.db, first.uid, [(0, b"proven")], 6)
+    runs = []
+    for at in range(6):
+        do(RequestChecks(uid))
+        runs.append(checks.run("failed", output=f"try {at}").uid)
+    kept = [uid for (uid,) in store.db.sql("SELECT uid FROM check_run ORDER BY id")]
+    assert kept == [first.uid, *runs[-3:]]
+    assert (verified_of(store, counted), told_of(store, counted)[0]["output"]) == ("passed", "proven")
+    assert told_of(store, uid)[0]["output"] == "try 5"
+    assert run_logs.read(store.db, first.uid).total == 0
+    do(EditTask(uid, {"status": "in_progress"}))
+    do(Undo())
+    assert list(replay_check.differences(store.db)) == []
+    compact(store, clock() + SECOND, clock() + 2 * SECOND)
+    assert list(replay_check.differences(store.db)) == []
 
 
 def test_what_is_known_of_checks_is_replayed_compacted_and_copied(store, clock, add, do, tmp_path):
@@ -450,7 +529,8 @@ class LyingAgent(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 9), names=st.sampled_from([None, (), ("tests",)]))
     def give(self, pick: int, names) -> None:
-        assert self._do("agent", GiveChecks(self.uids[pick % len(self.uids)], names)) == []
+        uid = self.uids[pick % len(self.uids)]
+        assert self._do("agent", GiveChecks(uid, names)) + self._do("agent", WaiveChecks(uid)) == []
 
     @rule()
     def edit(self) -> None:

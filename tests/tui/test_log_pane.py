@@ -2,9 +2,11 @@
 
 import pytest
 
+from tests.docs import schema_page
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
+from tests.tui.sessions import Sessions
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
@@ -261,6 +263,31 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
             assert sorted(shown_now) == sorted(found)
         await settle(pilot, "escape")
         assert texts(app)[-1] == "running tests 14/22"
+
+
+def test_whatever_the_log_shows_can_be_filtered_by_its_kind():
+    told = set(schema_page.document()["event"]["properties"]["event"]["enum"]) - {"lagged"}
+    assert told - set(log_pages._HIDDEN) == {kind for kinds in log_pages.KINDS.values() for kind in kinds}
+
+
+async def test_failures_of_an_agent_programs_tools_and_turns_are_told_in_words_and_filtered(plan, make_app):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Clean the build", at(20, 9), "/home/me")
+        failed = {"tool_name": "Bash", "tool_use_id": "t", "error": "exit 2"}
+        sessions.tell("claude", "a", "PostToolUseFailure", at(20, 10), **failed)
+        sessions.tell("claude", "a", "StopFailure", at(20, 11), error="rate limit", last_assistant_message="no more")
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash")
+        for words, found in (
+            ("kind:tool", ["Bash failed: exit 2"]),
+            ("kind:fail", ["Bash failed: exit 2", "its turn failed: no more"]),
+            ("kind:session -kind:fail", ["session started", "session prompted"]),
+        ):
+            app.query_one("#log FilterWords").value = words
+            await settle(pilot)
+            assert [text for text in texts(app) if not text.startswith("---")][-2:] == found, words
 
 
 async def test_a_filter_that_means_nothing_says_so(plan, make_app):

@@ -11,9 +11,11 @@ from textual import events
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.alerts import Alert
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
@@ -138,6 +140,19 @@ async def test_a_failed_task_and_a_failed_run_are_told(plan, make_app, calls, ag
         await until(pilot, lambda: len(calls) == 4)
     assert calls[1] == "\x1b]9;tui-tasks: failed: Ship auth flow\x1b\\"
     assert calls[3] == "\x1b]9;tui-tasks: job failed: Digest mail\x1b\\"
+
+
+async def test_a_failed_check_is_told_where_the_task_was_reported_done(plan, make_app, calls, report, checks):
+    app = make_app(plan.path)
+    async with unattended(app) as pilot:
+        checks.store.commit(RequestChecks(plan[6]), actor="claude-1", now=NOW)
+        checks.run("failed")
+        app.link.catch_up()
+        report(plan[5], "failed")
+        app.link.catch_up()
+        await until(pilot, lambda: calls)
+        name = queries.task(app.link.db, plan[5]).name
+    assert calls == ["bell", f"\x1b]9;tui-tasks: check failed: tests of {name}\x1b\\"]
 
 
 async def test_a_job_that_becomes_overdue_is_told_once(plan, calls, agent):

@@ -365,6 +365,7 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     run: CheckRun | None = None
     gate: bool = False
     uid: str = ""  # the definition's; empty where no definition has the name
+    is_waived: bool = False  # the human lets the task be done though it has failed
 
     def brief(self) -> dict[str, Any]:
         """What a journal entry keeps of it; `read.checks.told` adds the rest."""

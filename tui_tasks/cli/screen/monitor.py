@@ -122,6 +122,7 @@ _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "check.finished": lambda entry: f"checked {_name(entry)} by {_word(entry, 'name')}: {_word(entry, 'state')}",
     "check.stale": lambda entry: "noticed that what a check has passed was changed since",
     "check.waived": lambda entry: f"set {_name(entry)} done though its checks had not passed",
+    "check.pruned": lambda entry: "dropped old runs of a check",
     "check.defined": lambda entry: "read the checks of the configuration",
     "task.logged": lambda entry: f"logged to {_name(entry)}: {_word(entry, 'message')}",
     "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",

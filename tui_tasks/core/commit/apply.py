@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit import apply_runs
+from tui_tasks.core.commit import apply_checks, apply_runs
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
@@ -134,6 +134,8 @@ def _recount_across(db: Database, list_uid: str) -> None:
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
     """Insert the row `uid` of `entity` from `new` if `old` is None, otherwise set its columns to `new`."""
     if entity == "run" and apply_runs.apply_many(db, uid, new):
+        return
+    if entity in ("check_run", "task_check") and apply_checks.apply_many(db, entity, uid, new):
         return
     if entity == "list" and "ranks" in new:
         for task_uid, rank in new["ranks"].items():

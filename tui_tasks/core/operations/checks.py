@@ -37,6 +37,12 @@ class GiveChecks(Operation, frozen=True):
     names: tuple[str, ...] | None
 
 
+class WaiveChecks(Operation, frozen=True):
+    """Let a task be done though checks of it have failed: it needs the human no more. Result: their names."""
+
+    uid: str
+
+
 # What agents may ask for
 
 

@@ -62,7 +62,7 @@ def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefin
     if not wanted:
         return []
     runs = _runs(db, [task.uid]).get(task.uid, {})
-    return [_check(name, found, runs.get(found.uid) if found else None) for name, found in wanted]
+    return [_check(name, found, runs) for name, found in wanted]
 
 
 def told_of(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
@@ -76,16 +76,14 @@ def of_tasks(
     """The same of tasks of one list that have any, by uid; each is told by its uid and the names it was given."""
     wanted = {uid: found for uid, names in tasks if (found := _wanted(names, (home.name, home.uid), known))}
     runs = _runs(db, list(wanted))
-    return {
-        uid: [_check(name, found, runs.get(uid, {}).get(found.uid) if found else None) for name, found in checks]
-        for uid, checks in wanted.items()
-    }
+    return {uid: [_check(name, found, runs.get(uid, {})) for name, found in checks] for uid, checks in wanted.items()}
 
 
-def _check(name: str, found: CheckDefinition | None, run: CheckRun | None) -> Check:
+def _check(name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
     if found is None:
         return Check(name, "unproven")
-    return Check(name, _state(found, run), run, found.gate, found.uid)
+    run, is_waived = runs.get(found.uid, (None, False))
+    return Check(name, _state(found, run), run, found.gate, found.uid, is_waived)
 
 
 def _state(found: CheckDefinition, run: CheckRun | None) -> str:
@@ -96,19 +94,20 @@ def _state(found: CheckDefinition, run: CheckRun | None) -> str:
     return _STATES.get(run.state, run.state)
 
 
-def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, CheckRun]]:
-    """The runs that count for tasks, by the task's uid and the check's."""
-    found: dict[str, dict[str, CheckRun]] = {}
+def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckRun, bool]]]:
+    """The runs that count for tasks, by the task's uid and the check's, and whether the human has waived each."""
+    found: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
     for at in range(0, len(uids), 500):
         part = uids[at : at + 500]
         rows = db.sql(
-            f"SELECT task_check.task_uid, {_RUN} FROM task_check JOIN check_run ON check_run.uid = task_check.run_uid"
+            f"SELECT task_check.task_uid, task_check.waived, {_RUN} FROM task_check"
+            " JOIN check_run ON check_run.uid = task_check.run_uid"
             f" WHERE task_check.task_uid IN ({', '.join('?' * len(part))})",
             tuple(part),
         )
-        for task_uid, *row in rows.fetchall():
+        for task_uid, is_waived, *row in rows.fetchall():
             run = CheckRun(*row)
-            found.setdefault(task_uid, {})[run.check_uid] = run
+            found.setdefault(task_uid, {})[run.check_uid] = (run, bool(is_waived))
     return found
 
 
@@ -133,17 +132,44 @@ def waiting(db: Database, check_uid: str) -> CheckRun | None:
 
 
 def failing(db: Database, limit: int) -> list[str]:
-    """The uids of the tasks that were reported done and of which a check has failed, the oldest failure first."""
+    """The uids of the tasks that need the human as a check of theirs has failed, the oldest failure first.
+
+    Those that were reported done, and those that a gate keeps from being so; not what the human has waived.
+    """
     rows = db.sql(
         "SELECT DISTINCT task.uid FROM check_run"
-        " JOIN task_check ON task_check.run_uid = check_run.uid JOIN task ON task.uid = task_check.task_uid"
+        " JOIN task_check ON task_check.run_uid = check_run.uid AND task_check.waived = 0"
+        " JOIN task ON task.uid = task_check.task_uid"
         " JOIN check_definition ON check_definition.uid = check_run.check_uid AND check_definition.deleted = 0"
         " JOIN list ON list.id = task.list_id AND list.deleted = 0 AND list.archived = 0"
-        " WHERE check_run.state = 'failed' AND task.deleted = 0 AND task.status = 'done'"
+        " WHERE check_run.state = 'failed' AND task.deleted = 0"
+        " AND (task.status = 'done' OR (check_definition.gate = 1 AND task.status IN ('pending', 'in_progress')))"
+        # A task keeps what is known of a check that was taken from it.
+        " AND CASE WHEN task.checks IS NULL THEN EXISTS (SELECT 1 FROM json_each(check_definition.lists) AS named"
+        " WHERE named.value IN (list.name, list.uid))"
+        " ELSE EXISTS (SELECT 1 FROM json_each(task.checks) AS given WHERE given.value = check_definition.name) END"
         " ORDER BY check_run.id LIMIT ?",
         (limit,),
     )
     return [uid for (uid,) in rows.fetchall()]
+
+
+def prunable(db: Database, check_uid: str, keep: int) -> int | None:
+    """The number of the oldest run of a check to keep, where there are ended ones beside the newest `keep`; else None.
+
+    Runs that count for a task are kept; their full output is not.
+    """
+    nth = db.sql(
+        "SELECT id FROM check_run WHERE check_uid = ? ORDER BY id DESC LIMIT 1 OFFSET ?", (check_uid, keep - 1)
+    ).fetchone()
+    if nth is None:
+        return None
+    older = db.sql(
+        "SELECT 1 FROM check_run WHERE check_uid = ? AND id < ? AND state NOT IN ('waiting', 'running')"
+        " AND (uid NOT IN (SELECT run_uid FROM task_check) OR uid IN (SELECT run_uid FROM run_log)) LIMIT 1",
+        (check_uid, nth[0]),
+    ).fetchone()
+    return nth[0] if older is not None else None
 
 
 def counts(db: Database, list_id: int, since: int) -> dict[str, int]:

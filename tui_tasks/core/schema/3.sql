@@ -1,0 +1,2 @@
+ALTER TABLE task_check ADD COLUMN waived INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX check_run_of_check ON check_run (check_uid, id);

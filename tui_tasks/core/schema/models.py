@@ -381,6 +381,7 @@ class TaskCheckRow(Model):
     task_uid = TextField()
     check_uid = TextField()
     run_uid = TextField()
+    waived = Flag(default=0)  # the human lets the task be done though it has failed
 
     class Meta:
         table_name = "task_check"

@@ -124,7 +124,9 @@ def _check(db: Database, entry: Entry) -> dict[str, Any]:
     if entry.entity == "check_definition":
         return {"name": checks.definition(db, entry.uid).name, **_shown(entry.new or {})}
     if entry.kind == "check.waived":
-        return dict(entry.new or {})
+        return {name: value for name, value in (entry.new or {}).items() if name != "waives"}
+    if entry.kind == "check.pruned":
+        return {"name": checks.definition(db, entry.uid).name}
     row = entry.new or {}
     run = checks.run(db, row.get("run_uid", entry.uid))
     name = checks.definition(db, run.check_uid).name if run else None

@@ -36,7 +36,7 @@ COMMAND_SECONDS: Final = 10.0
 # No longer than this between two looks at what is overdue, as clocks are set and machines sleep.
 _LOOK: Final = 60.0
 _CELLS: Final = 120
-_WORDS: Final = {"task": "failed: ", "run": "job failed: ", "overdue": "overdue: "}
+_WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "overdue: "}
 
 
 def told(found: Sequence[Alert], *, ascii_only: bool = False) -> str:

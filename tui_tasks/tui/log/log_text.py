@@ -92,7 +92,7 @@ def _text(line: LogLine) -> str:
         return MARKS[line.word]
     if line.entity in ("run", "job"):
         return _of_job(line)
-    if line.word in ("status", "fail"):
+    if line.word in ("status", "fail") and line.entity == "task":
         step = f"{old.get('status')} -> {new.get('status')}"
         return line.reason or step if line.word == "fail" else f"{step}: {line.reason}" if line.reason else step
     if line.word == "log":
@@ -116,8 +116,12 @@ def _of_people(line: LogLine) -> str:
     if line.word == "review":
         reason = f": {new['decline_reason']}" if new.get("decline_reason") else ""
         return f"{line.kind.partition('.')[2]}{reason}"
-    if line.word == "check":
+    if line.kind.startswith("check."):
         return _of_check(line)
+    if line.kind == "tool.failed":
+        return f"{new.get('tool')} failed: {new.get('error')}"
+    if line.kind == "session.failed":
+        return f"its turn failed: {new.get('last_message')}" if new.get("last_message") else "its turn failed"
     if line.word == "stuck":
         return f"{line.uid} {new.get('text') or 'goes on'}"
     if line.kind.startswith("agent."):

@@ -35,7 +35,7 @@ _STATUSES_WITH_REASON: Final = ("failed", "skipped")
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "new": ("task.created", "list.created", "job.created"),
     "status": ("task.updated",),
-    "fail": ("task.updated", "run.finished"),
+    "fail": ("task.updated", "run.finished", "check.finished", "tool.failed", "session.failed"),
     "log": ("task.logged",),
     "edit": ("task.updated", "list.updated", "job.updated"),
     "move": ("task.moved",),
@@ -54,14 +54,21 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "review": ("task.accepted", "task.declined"),
     "stuck": ("agent.stuck", "agent.unstuck"),
     "check": ("check.finished", "check.requested", "check.waived", "check.stale", "check.defined"),
+    "session": (
+        *("session.started", "session.prompted", "session.waiting", "session.idle"),
+        *("session.failed", "session.interrupted", "session.ended"),
+    ),
+    "tool": ("tool.failed",),
+    "compact": ("journal.compacted",),
 }
 """What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
 _WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
 _FAILING: Final = ("error", "interrupted")
+_FAILURES: Final = ("tool.failed", "session.failed")
 # How a job comes to its next run is no news, nor how a list keeps its order, nor how a check comes to its end.
 _HIDDEN: Final = (
     *("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND),
-    *("check.queued", "check.started", "check.ended"),
+    *("check.queued", "check.started", "check.ended", "check.pruned"),
 )
 
 
@@ -344,7 +351,8 @@ def _of_kind(word: str) -> Any:
     if word == "status":
         return of_kind & (J.entity == "task") & (status != "")
     if word == "fail":
-        return of_kind & ((status == "failed") | _field(J.new, "outcome").in_(_FAILING))
+        failed = (status == "failed") | _field(J.new, "outcome").in_(_FAILING) | J.kind.in_(_FAILURES)
+        return of_kind & (failed | ((J.kind == "check.finished") & (_field(J.new, "state") == "failed")))
     if word == "edit":
         return of_kind & (status == "")
     return of_kind
@@ -380,6 +388,8 @@ def _line(db: Database, row: Any, fold: int | None = None) -> LogLine:
             told["reason"] = _reason(db, seq, change, task, now)
     elif kind == "task.updated":
         word = "edit"
+    elif kind in _FAILURES or (kind == "check.finished" and now.get("state") == "failed"):
+        word = "fail"
     elif entity in ("run", "job"):
         word = "fail" if now.get("outcome") in _FAILING else word
         told = _of_job(db, entity, uid, now)

@@ -52,11 +52,16 @@ def _names(found: list[Check]) -> str:
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:
     """Have the checks run of a task that was set done, but those that have passed; tell where a gate was passed by."""
     found = tx.known.checks_of(task, home)
+    request(tx, task, (check for check in found if check.state != "passed"))
     passed_by = [check for check in found if check.gate and check.state != "passed"]
     if passed_by:
-        new = {"names": [check.name for check in passed_by], "verified": verified(check.state for check in found)}
-        tx.emit("check.waived", "check", task.uid, new=new, task=task)
-    request(tx, task, (check for check in found if check.state != "passed"))
+        waive(tx, task, passed_by, verified(check.state for check in found))
+
+
+def waive(tx: Transaction, task: Task, waived: list[Check], state: str | None) -> None:
+    """Let a task be done though some of its checks have not passed; `state` is what was verified of it."""
+    new = {"names": [check.name for check in waived], "verified": state, "waives": [check.uid for check in waived]}
+    tx.emit("check.waived", "task_check", task.uid, new=new, task=task)
 
 
 def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
@@ -74,8 +79,9 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
             new = {"uid": uid, "task_uid": task.uid, "check_uid": definition.uid, "run_uid": run.uid}
             tx.emit("check.requested", "task_check", uid, new=new, task=task)
         else:
-            new = {"run_uid": run.uid}
-            tx.emit("check.requested", "task_check", uid, old={"run_uid": old.uid}, new=new, task=task)
+            before: dict[str, Any] = {"run_uid": old.uid} | ({"waived": True} if check.is_waived else {})
+            after: dict[str, Any] = {"run_uid": run.uid} | ({"waived": False} if check.is_waived else {})
+            tx.emit("check.requested", "task_check", uid, old=before, new=after, task=task)
 
 
 def _new_run(tx: Transaction, check_uid: str, digest: str) -> CheckRun:

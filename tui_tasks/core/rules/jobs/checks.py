@@ -6,7 +6,7 @@ soon as one of its inputs is another than when it began.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -23,17 +23,21 @@ from tui_tasks.core.operations.checks import (
     GiveChecks,
     NamedCheck,
     RequestChecks,
+    WaiveChecks,
 )
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import change_task
-from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Task, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
+
+KEEP_RUNS: Final = job_settings.Settings().keep_runs
+"""So many runs of a check are kept beside those that count for a task, as of a job."""
 
 
 @rule(DefineChecks)
@@ -83,6 +87,20 @@ def give_checks(tx: Transaction, op: GiveChecks) -> Task:
             raise InvalidArgument("names", f"no check is called {name!r} in the configuration file", id=name)
     names = None if op.names is None else tuple(dict.fromkeys(op.names))
     return change_task(tx, task, "task.updated", {"checks": names})
+
+
+@rule(WaiveChecks)
+def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
+    """The human's alone. What is verified of the task stays as it is: failed."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("a failed check is passed by by the human alone")
+    task = queries.task(tx.db, op.uid)
+    found = tx.known.checks_of(task, tx.known.list_by_id(task.list_id))
+    failed = [check for check in found if check.state == "failed" and not check.is_waived]
+    if task.status != "done" or not failed:
+        raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
+    check_steps.waive(tx, task, failed, verified(check.state for check in found))
+    return [check.name for check in failed]
 
 
 @rule(RequestChecks)
@@ -161,6 +179,9 @@ def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
         if (check := next((one for one in found if one.uid == run.check_uid), None)) is not None:
             tx.emit("check.finished", "check", run.uid, new=check.brief(), task=task)
         tx.pause()
+    below = checks.prunable(tx.db, run.check_uid, KEEP_RUNS)
+    if below is not None:
+        tx.emit("check.pruned", "check_run", run.check_uid, new={"below": below})
     return ended
 
 
