@@ -4,6 +4,7 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.talking import ADD, add, task
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Refusal
 from tui_tasks.core.journal import chain
 from tui_tasks.core.operations.changes import AtVersion, Redo, Undo
@@ -13,7 +14,7 @@ from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, De
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema import models
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 
 class Human:

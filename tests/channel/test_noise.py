@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import chain
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 

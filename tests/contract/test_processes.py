@@ -14,11 +14,12 @@ import pytest
 
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.journal import chain
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
 

@@ -4,13 +4,13 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from tests.conftest import SECOND
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.snapshots import Heartbeat
-from tui_tasks.core.store import replay
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

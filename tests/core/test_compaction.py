@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.journal import compaction, copying, journal
@@ -24,7 +25,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTa
 from tui_tasks.core.read.tasks import queries, queries_board, search
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schema import models
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 
 def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.conftest import START
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
@@ -14,7 +15,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import pages, queries, task_summary
 from tui_tasks.core.schema.migrations import migrate
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 MINUTE = 60_000_000
 

@@ -10,6 +10,7 @@ from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
 from tui_tasks.core import rank
 from tui_tasks.core.commit import rebalancing
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
@@ -18,7 +19,7 @@ from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask, SwapTasks
 from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import events
 
 

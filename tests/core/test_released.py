@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import SECOND, START, Clock, Talk
 from tests.core import released
 from tui_tasks.core import schema
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
@@ -24,7 +25,7 @@ from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.task_fields import FIELDS
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 FILES = sorted(Path(released.__file__).parent.glob("version-*.db"))
 LATER = START + 10_000 * SECOND

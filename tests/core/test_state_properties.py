@@ -12,6 +12,7 @@ from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, Hold, Item
 from tests.core.state_steps import PICK, StateSteps, content
 from tests.core.state_trail import LOST, Change, clashes, touched
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.journal import chain, journal
@@ -19,7 +20,7 @@ from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES, SYSTEM
 
 LEASE = 60 * SECOND

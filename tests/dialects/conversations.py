@@ -30,8 +30,9 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import chain
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 
 WHY = {"topic": "t", "thoughts": ["because"]}
 # What the model does for a request, and what was seen of the reply.

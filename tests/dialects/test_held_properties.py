@@ -27,6 +27,7 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import chain
 from tui_tasks.core.operations.changes import Redo, Undo
@@ -35,7 +36,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
 
 ordinary = settings.get_current_profile_name() == "ordinary"

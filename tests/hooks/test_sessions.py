@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import sessions
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.store import Store, replay
+from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.programs import PROGRAMS

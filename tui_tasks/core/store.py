@@ -19,7 +19,7 @@ from tui_tasks.core.commit.unfinished import StepRecord, UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
@@ -516,14 +516,3 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def replay(source: Database, target: Database) -> None:
-    """Apply every journal entry of one database to an empty one, which gives the same tables."""
-    with target.transaction(write=True):
-        begin = compaction.restore_base(source, target)
-        for entry in journal.all_entries(source, begin):
-            if entry.new is not None and entry.entity in STATE:
-                apply(target, entry.entity, entry.uid, entry.old, entry.new)
-            if entry.entity in TOUCHING and entry.image is not None and entry.task is not None:
-                touch(target, entry.task, entry.image["version"], entry.at, entry.actor)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.journal import journal
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.models import STATE
-from tui_tasks.core.store import replay
 
 AT_ONCE: Final = 100_000
 """Entries; so many are replayed in a few seconds."""

@@ -1,0 +1,47 @@
+"""Apply the journal's entries to the tables of another database, as the commits that wrote them did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core.commit.apply import apply, touch
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.schema.models import STATE
+
+# Entries that are read at once: a cursor that stands would keep the journal's database from being checkpointed.
+PAGE: Final = 2_000
+# The version of the task after the entry, which `touch` takes, of entries about `TOUCHING` entities alone.
+_ENTRIES: Final = """
+SELECT seq, at, actor, entity, uid, task, old, new,
+    CASE WHEN entity IN ('log', 'state') THEN json_extract(image, '$.version') END
+FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+"""
+_decode = msgspec.json.Decoder().decode
+
+
+def replay(source: Database, target: Database) -> None:
+    """Apply every journal entry of one database to an empty one, which gives the same tables."""
+    with target.transaction(write=True):
+        begin = compaction.restore_base(source, target)
+        for _ in apply_entries(source, target, begin, journal.newest(source)):
+            pass
+
+
+def apply_entries(source: Database, target: Database, after: int, upto: int) -> Iterator[int]:
+    """Apply the entries `after < seq <= upto` within the write transaction of `target`; yield the seq of each before.
+
+    Raises:
+        msgspec.DecodeError: an entry is damaged.
+    """
+    while rows := source.sql(_ENTRIES, (after, upto, PAGE)).fetchall():
+        for seq, at, actor, entity, uid, task, old, new, version in rows:
+            yield seq
+            if new is not None and entity in STATE:
+                apply(target, entity, uid, None if old is None else _decode(old), _decode(new))
+            if version is not None and task is not None:
+                touch(target, task, version, at, actor)
+            after = seq
