@@ -297,7 +297,7 @@ def commands(folder: Path, number: int, most: int = 100) -> int:
         ("ls",), ("ls", "--json"), ("next",), ("prime",), ("doctor",), ("show", name), ("ls", "--list", name),
         ("show", uids[-1]), ("show", uids[-1], "--json"), ("call", name), ("call", "control:task", f"uid={name}"),
         ("call", "control:history"), ("call", "--help", name), ("add", name, "--list", name), ("call", "ask", name),
-        ("ls", "--db", f"/nowhere/{name}/x"), ("ls", "--agent", "human", "--list", name), ("done", uids[0]),
+        ("ls", "--db", f"/nowhere/{name}/x"), ("next", "--agent", "human", "--list", name), ("done", uids[0]),
     ]  # fmt: skip
     for line in lines[:most]:
         terminal = Paper(program("--db", database, *line), lines=24, columns=80, piped=False)

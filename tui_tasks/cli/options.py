@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
@@ -32,33 +32,43 @@ def help_format(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
 
 
-def declare_shared(command: argparse.ArgumentParser, default: str | None) -> None:
-    """Declare the options of every command (docs: protocol, section 1); a later one wins over an earlier one."""
-    off = False if default is None else default
-    group = command.add_argument_group("the state and who speaks")
-    group.add_argument("--db", metavar="PATH", default=default, help="the database (else TUI_TASKS_DB)")
-    group.add_argument("--agent", metavar="NAME", default=default, help="who speaks (default: agent; the verbs: shell)")
-    group.add_argument("--list", metavar="NAME", default=default, help="bind every tool family to this one list")
-    group.add_argument(
-        "--project", metavar="NAME", default=default, help="the project (else .tui-tasks.toml, found upwards; '': none)"
-    )
-    group.add_argument("--read-only", action="store_true", default=off, help="write nothing")
-    group.add_argument("--no-scheduler", action="store_true", default=off, help="start no jobs from here")
-    group.add_argument("--ascii", action="store_true", default=off, help="letters in place of glyphs")
+# The options that several commands take, by name, each with the title of its group in `--help`. A row of
+# `command_table` tells which a command has.
+_STATE: Final = "which database, and who speaks"
+_AGENTS: Final = "what agents may do"
+_FLAG: Final = {"action": "store_true"}
+SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "db": (_STATE, {"metavar": "PATH", "help": "the database (default: TUI_TASKS_DB, else your own)"}),
+    "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: agent; for the commands on tasks: shell)"}),
+    "list": (_STATE, {"metavar": "NAME", "help": "this list alone (default: the project's lists)"}),
+    "project": (
+        _STATE,
+        {"metavar": "NAME", "help": "the project (default: that of .tui-tasks.toml, found upwards; '': none)"},
+    ),
+    "read-only": (_STATE, {**_FLAG, "help": "write nothing"}),
+    "no-scheduler": ("", {**_FLAG, "help": "start no jobs from here"}),
+    "ascii": ("", {**_FLAG, "help": "letters in place of glyphs"}),
+    "agent-only": (_AGENTS, {"metavar": "NAME", "help": "as --agent, and no request names another"}),
+    "list-only": (_AGENTS, {"metavar": "NAME", "help": "as --list, and nothing else is reached"}),
+    "tools": (
+        _AGENTS,
+        {"metavar": "NAMES", "help": "serve these alone: dialects and tools, with commas (tasklist,ask,claim)"},
+    ),
+}
 
 
-def declare_bounds(command: argparse.ArgumentParser, default: str | None) -> None:
-    """Declare what keeps an agent within bounds, for the commands through which agents speak."""
-    group = command.add_argument_group("for agents that are not trusted")
-    group.add_argument("--agent-only", metavar="NAME", default=default, help="as --agent, and no request names another")
-    group.add_argument("--list-only", metavar="NAME", default=default, help="as --list, and nothing else is reached")
+def declare_options(command: argparse.ArgumentParser, names: str, default: str | None) -> None:
+    """Declare options of `SHARED`, by their names with spaces between (docs: protocol, section 1).
 
-
-def declare_tools(command: argparse.ArgumentParser) -> None:
-    """Declare which tools are served, for the commands that serve them."""
-    command.add_argument(
-        "--tools", metavar="NAMES", help="serve these alone: dialects and tools, with commas (tasklist,ask,claim)"
-    )
+    With the default `argparse.SUPPRESS`, one that is not given leaves what was given before the command.
+    """
+    groups: dict[str, argparse._ActionsContainer] = {"": command}
+    for name in names.split():
+        title, given = SHARED[name]
+        if title not in groups:
+            groups[title] = command.add_argument_group(title)
+        off = False if default is None and "action" in given else default
+        groups[title].add_argument(f"--{name}", default=off, **given)
 
 
 def table_of(options: argparse.Namespace) -> Table:
@@ -77,6 +87,13 @@ def table_of(options: argparse.Namespace) -> Table:
     return selection.select(selection.words_of(named))
 
 
+def tell_refused(refused: Exception) -> None:
+    """Say on standard error why something was refused, whatever stands in the message."""
+    from tui_tasks.text.safe import safe_line
+
+    print(f"tui-tasks: {safe_line(str(refused))}", file=sys.stderr)
+
+
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
     options, more = parser.parse_known_args(arguments)
@@ -85,7 +102,11 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         options.arguments += more
         more = []
     if more:
-        parser.error(f"unrecognized arguments: {' '.join(more)}")
+        from tui_tasks.text.safe import safe_line
+
+        called = f"tui-tasks {options.command.name}".rstrip()
+        told = safe_line(" ".join(more), 60)
+        parser.exit(USAGE, f"{called}: unrecognized arguments: {told}; `{called} --help` lists what it takes\n")
     _take_bounds(parser, options)
     for name, given in vars(options).items():
         texts = given if isinstance(given, list) else [given]
@@ -100,7 +121,7 @@ def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -
         only = getattr(options, f"{name}_only", None)
         if only is None:
             continue
-        if not getattr(options, "takes_bounds", False):
+        if f"{name}-only" not in options.command.options.split():
             parser.error(f"--{name}-only goes with serve, mcp, call, setup and the screen")
         if getattr(options, name) not in (None, only):
             parser.error(f"--{name} names another than --{name}-only")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tui_tasks.channel.session import Session
 from tui_tasks.cli import streams
 from tui_tasks.cli.options import existing, open_store, session_of
 from tui_tasks.core.schema.task_fields import SYNTAX
 from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
 
 _QUICK_ADD: Final = (
     f"with #tag, !priority, @agent, after #N, {SYNTAX} among its words; a backslash before one makes it plain text"

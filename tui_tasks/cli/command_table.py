@@ -1,0 +1,112 @@
+"""The commands of the program: what each is for, which of the shared options it takes, and where its code is.
+
+The module of a command is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
+`run(name, options)`, which returns the exit status.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """One command. `options` are words of `options.SHARED`, with spaces between."""
+
+    name: str
+    help: str
+    module: str
+    options: str = ""
+    # It ends as soon as it has written or printed: what it allocates is freed by its end.
+    is_short: bool = False
+    # It paints on the terminal, which leaves standard output to the agent on the pipe.
+    is_screen: bool = False
+
+    def load(self) -> ModuleType:
+        """Import the module of the command."""
+        return import_module(f"tui_tasks.cli.{self.module}")
+
+
+# What keeps an agent within bounds: for the commands through which agents speak.
+_BOUNDS: Final = "agent-only list-only"
+_CHANNEL: Final = f"db agent list project read-only no-scheduler {_BOUNDS}"
+_SCREEN: Final = "db agent list project read-only no-scheduler ascii"
+_WRITES: Final = "db agent list project read-only"
+_READS: Final = "db list project read-only"
+
+SCREEN: Final = Command("", "the screen", "screen.screen_commands", f"{_SCREEN} {_BOUNDS}", is_screen=True)
+
+
+def _verb(name: str, help_: str, options: str = _WRITES) -> Command:
+    return Command(name, help_, "tasks.task_commands", options, is_short=True)
+
+
+COMMANDS: Final[dict[str, Command]] = {
+    command.name: command
+    for command in (
+        # Tasks
+        _verb("add", "add a task"),
+        _verb("ls", "list tasks", f"{_READS} ascii"),
+        _verb("show", "show a task and its log", _READS),
+        _verb("next", "show the task to take up next"),
+        _verb("start", "set a task in progress"),
+        _verb("log", "add to a task's log"),
+        _verb("done", "set a task done"),
+        _verb("fail", "set a task failed"),
+        _verb("skip", "set a task skipped"),
+        _verb("edit", "change a task's title, tags, priority, agent, dependencies or description"),
+        _verb("mv", "move a task within its list, or to another"),
+        _verb("rm", "delete a task"),
+        _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
+        # Who works, and what has happened
+        Command(
+            "agents",
+            "list who works: agent programs with hooks, and agents on the channel",
+            "agents.agents",
+            "db read-only",
+        ),
+        Command("digest", "what happened while you were away", "screen.digest_command", "db read-only"),
+        # The screen
+        Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
+        Command(
+            "demo",
+            "look around: a throw-away database, and a scripted agent at work",
+            "screen.screen_commands",
+            "ascii",
+            is_screen=True,
+        ),
+        # Agents
+        Command(
+            "setup",
+            "let an agent program use the tools, and tell of itself by hooks",
+            "setup.command",
+            f"{_CHANNEL} tools",
+        ),
+        Command("prime", "print what an agent needs to know to start", "agents.prime_command", _WRITES, is_short=True),
+        Command("call", "one tool call from a shell", "agents.call_command", _CHANNEL, is_short=True),
+        Command("serve", "the control channel alone, with no screen", "agents.serve_command", f"{_CHANNEL} tools"),
+        Command(
+            "mcp",
+            "the same tools over MCP, on standard input and output or over HTTP",
+            "agents.mcp_command",
+            f"{_CHANNEL} tools",
+        ),
+        Command("token", "let an agent on another machine in, over HTTP", "agents.token_command", "db read-only"),
+        Command("hook", "take in what a hook of an agent program tells on standard input", "agents.hook", "db project"),
+        Command("schema", "print the JSON Schemas of the channel", "agents.schema_command"),
+        # Files and projects
+        Command("init", "make this folder a project's, with lists of its own", "admin.init", "project"),
+        Command("export", "write tasks as another program reads them", "formats.formats", _READS),
+        Command("import", "take in the tasks of another program; again: what has changed", "formats.formats", _WRITES),
+        Command("sync-file", "keep a file of JSON Lines up to date, for a team to commit", "formats.formats", _READS),
+        # The database
+        Command("scheduler", "the scheduler alone, as a service", "agents.scheduler_command", "db"),
+        Command("doctor", "check the database, its file, the clock and the settings", "admin.admin", "db"),
+        Command("backup", "copy the database while it is in use", "admin.admin", "db"),
+        Command("restore", "put a backup in the place of the database, also while it is in use", "admin.admin", "db"),
+        Command("compact", "drop the journal's oldest entries", "admin.admin", "db"),
+        Command("config", "print where the settings are, each with its default and meaning", "admin.admin"),
+        Command("help", "print a page: the channel, its tools, jobs, settings, security and the like", "help"),
+    )
+}

@@ -1,0 +1,57 @@
+"""The screen, `watch` and `demo` among the commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from tui_tasks.cli.options import hosts_scheduler, identity_of, open_store, tell_refused, tell_who_else
+from tui_tasks.tui.keys import pane_names
+
+_PANES: Final = tuple(pane_names.PANES)
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    if name == "watch":
+        command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the pane to begin with")
+        command.add_argument("--plain", action="store_true", help="no screen: one plain sentence an event")
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Show the screen until the human leaves; return the exit status."""
+    if name == "demo":
+        return _demo(options)
+    if name == "watch":
+        options.read_only = True
+        if options.plain:
+            return _watch_plain(options)
+    return _screen(options)
+
+
+def _screen(options: argparse.Namespace) -> int:
+    from tui_tasks.cli.screen import screen
+
+    pane = getattr(options, "pane", _PANES[0])
+    hosts = hosts_scheduler(options)
+    return screen.run(options.db, pane, identity_of(options), scheduler=hosts, ascii_only=options.ascii)
+
+
+def _watch_plain(options: argparse.Namespace) -> int:
+    from tui_tasks.cli.screen import monitor
+    from tui_tasks.core.journal import journal
+
+    with open_store(options) as store:
+        tell_who_else(options)
+        newest = journal.newest(store.db)
+        print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
+        for said in monitor.follow(store, newest, tell_refused):
+            print(said, flush=True)
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from tui_tasks.cli.screen import demo, screen
+
+    identity = identity_of(options)
+    return demo.run(lambda db: screen.run(db, _PANES[0], identity, scheduler=True, ascii_only=options.ascii))
