@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.formats.records import Rows
 
@@ -23,7 +24,7 @@ def rows(db: Database, handle: str | None, project: str | None, step: Callable[[
             if named is None:
                 raise NotFound("list", handle)
             homes = [named]
-        found = Rows([(home, queries.tasks(db, home.id)) for home in homes])
+        found = Rows([(home, queries.tasks(db, home.id)) for home in homes], jobs=queries_jobs.jobs(db))
         for _, tasks in found.lists:
             for task in tasks:
                 if log := queries.logs(db, task.uid):

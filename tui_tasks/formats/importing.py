@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import msgspec
 
@@ -11,9 +12,9 @@ from tui_tasks.core.operations.imports import ImportList, ImportLog, ImportTask
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import TaskList
+from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
-from tui_tasks.formats.records import Read, Record, uid_of
+from tui_tasks.formats.records import ListRecord, Read, Record, uid_of, with_foreign
 
 
 class Outcome(msgspec.Struct):
@@ -45,6 +46,8 @@ class Importing:
         self._target = target
         self._fallback = fallback
         self._project = project
+        self._lists = {of_file.id: of_file for of_file in read.lists}
+        self._homes: dict[str, TaskList] = {}
         self._ids = {record.id: uid_of(format_, record.id) for record in read.records}
         self.outcome = Outcome(lost=Counter(read.lost))
 
@@ -63,23 +66,14 @@ class Importing:
         return self.outcome
 
     def _operations(self, *, stop: bool) -> Iterator[Operation]:
-        homes = {}
-        for of_file in self._read.lists if self._target is None else ():
-            values = {name: getattr(of_file, name) for name in of_file.__struct_fields__ if name != "id"}
-            uid = uid_of(self._format, of_file.id)
-            yield ImportList(uid=uid, **values)
-            homes[of_file.id] = self._home_of(uid, of_file.kind, of_file.name)
-        elsewhere = None
+        if self._read.has_places and self._target is None:
+            for of_file in self._read.lists:
+                yield from self._list(of_file)
         forward: list[tuple[Record, str, tuple[str, ...]]] = []
         for record in sorted(self._read.records, key=lambda record: record.rank or ""):
-            home = homes.get(record.home or "")
+            home = self._present_home(record)
             if home is None:
-                if elsewhere is None:
-                    name = self._target or self._fallback
-                    yield EnsureList(name, "tasklist", self._project)
-                    elsewhere = queries.find_list(self._db, name)
-                    assert elsewhere is not None
-                home = elsewhere
+                home = yield from self._home(record)
             yield from self._task(record, home, forward)
         for record, uid, depends_on in forward:
             # What a task depends on may stand behind it in the file.
@@ -92,8 +86,37 @@ class Importing:
         if stop:
             raise _Rehearsed
 
-    def _home_of(self, uid: str, kind: str, name: str) -> TaskList:
-        found = queries.find_list(self._db, name if kind == "list" else uid)
+    def _present_home(self, record: Record) -> TaskList | None:
+        """The list that the task is in, where the file does not decide that."""
+        if self._read.has_places or self._target is not None:
+            return None
+        before = queries.any_task(self._db, self._ids[record.id])
+        home = None if before is None or before.deleted else queries.list_by_id(self._db, before.list_id)
+        return None if home is None or home.deleted else home
+
+    def _home(self, record: Record) -> Generator[Operation, None, TaskList]:
+        """The list that the file names, else the one of the import; made where it is not there."""
+        of_file = self._lists.get(record.home or "") if self._target is None else None
+        if of_file is not None:
+            return (yield from self._list(of_file))
+        if "" not in self._homes:
+            name = self._target or self._fallback
+            yield EnsureList(name, "tasklist", self._project)
+            self._homes[""] = self._found(name)
+        return self._homes[""]
+
+    def _list(self, of_file: ListRecord) -> Generator[Operation, None, TaskList]:
+        if of_file.id not in self._homes:
+            values = {name: getattr(of_file, name) for name in of_file.__struct_fields__ if name != "id"}
+            if not self._read.has_places:
+                values["project"] = self._project
+            uid = uid_of(self._format, of_file.id)
+            yield ImportList(uid=uid, **values)
+            self._homes[of_file.id] = self._found(of_file.name if of_file.kind == "list" else uid)
+        return self._homes[of_file.id]
+
+    def _found(self, handle: str) -> TaskList:
+        found = queries.find_list(self._db, handle)
         assert found is not None
         return found
 
@@ -128,9 +151,46 @@ class Importing:
         if fields.get("key") is not None and before is None and queries.task_by_key(self._db, home.id, fields["key"]):
             lost["key: another task of the list has it"] += 1
             del fields["key"]
-        yield ImportTask(uid, home.uid, fields, record.rank, record.times)
+        fields |= self._metadata(record, fields, before)
+        times = record.times
+        if before is not None and not before.deleted:
+            fields = self._finer(fields, before)
+            times = self._finer(times, before)
+        yield ImportTask(uid, home.uid, fields, record.rank, times)
+        yield from self._log(record, uid)
+        self._count(uid, before)
+
+    def _metadata(self, record: Record, fields: dict[str, Any], before: Task | None) -> dict[str, Any]:
+        """The metadata with what the file's program knows of the task beside what else is there."""
+        if not record.foreign:
+            return {}
+        present = fields.get("metadata", None if before is None else before.metadata)
+        if not isinstance(present, dict | None):
+            self.outcome.lost["metadata: it is no object, so nothing of the file is kept in it"] += 1
+        return {"metadata": with_foreign(present, self._format, record.foreign)}
+
+    def _finer(self, told: dict[str, Any], before: Task) -> dict[str, Any]:
+        """What the file tells; where the task is told just so by the format, the task's own value."""
+        return {
+            name: present
+            if (tell := self._read.coarse.get(name)) is not None
+            and tell(present := getattr(before, name)) == tell(value)
+            else value
+            for name, value in told.items()
+        }
+
+    def _log(self, record: Record, uid: str) -> Iterator[Operation]:
+        known = {entry.message for entry in queries.logs(self._db, uid)} if record.log else set()
         for entry in record.log:
-            yield ImportLog(uid_of(self._format, entry.uid), uid, entry.at, entry.agent, entry.message)
+            if entry.uid is not None:
+                id_ = entry.uid
+            elif entry.message in known:
+                continue
+            else:
+                id_ = f"{uid}\0{entry.message}"
+            yield ImportLog(uid_of(self._format, id_), uid, entry.at, entry.agent, entry.message)
+
+    def _count(self, uid: str, before: Task | None) -> None:
         if before is None or before.deleted:
             self.outcome.added += 1
         elif queries.any_task(self._db, uid) != before:

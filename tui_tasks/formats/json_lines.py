@@ -73,7 +73,7 @@ def read(text: str, now: datetime) -> Read:
     Raises:
         InvalidArgument: a line is no task and no list.
     """
-    found = Read()
+    found = Read(has_places=True)
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             _take(found, f"line {number}", line, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
@@ -12,8 +13,9 @@ from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import task_fields
-from tui_tasks.core.snapshots import LogEntry, Task, TaskList
+from tui_tasks.core.snapshots import Job, LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
+from tui_tasks.text.safe import safe_copy
 
 _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
@@ -45,9 +47,9 @@ class _Fields(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Logged(msgspec.Struct, forbid_unknown_fields=True):
-    """A log entry as a file has it; `at` in microseconds."""
+    """A log entry as a file has it; `at` in microseconds. Without a uid it is known by its words."""
 
-    uid: _Name
+    uid: _Name | None
     at: int
     agent: _Name
     message: _Text
@@ -69,7 +71,8 @@ class ListRecord(msgspec.Struct):
 class Record(msgspec.Struct):
     """A task as a file has it: `id` is the file's own; `home` the id of a `ListRecord`, None that of the import.
 
-    `where` tells a person its place in the file.
+    `where` tells a person its place in the file. `foreign` is what the program behind the file knows and no task has,
+    its own id among it: it goes to the task's metadata under the format's name.
     """
 
     where: str
@@ -79,25 +82,32 @@ class Record(msgspec.Struct):
     rank: str | None = None
     times: dict[str, int | None] = {}
     log: list[Logged] = []
+    foreign: dict[str, Any] = {}
 
 
 class Read(msgspec.Struct):
-    """What a file holds, and a count of what of it does not fit."""
+    """What a file holds, and a count of what of it does not fit.
+
+    Attributes:
+        coarse: by the name of a field, how the format tells a value of it, where it cannot tell every one. A task that
+            is told as the file tells it stays as it is.
+        has_places: whether the file is where a task's list and place in it are decided; else those of a task that is
+            there stay.
+    """
 
     lists: list[ListRecord] = []
     records: list[Record] = []
     lost: Counter[str] = msgspec.field(default_factory=Counter)
+    coarse: dict[str, Callable[[Any], Any]] = {}
+    has_places: bool = False
 
 
 class Rows(msgspec.Struct):
-    """What is to be written: lists with their tasks in order, and the log entries of each task that has any.
-
-    `lost` counts what of it the format has no place for.
-    """
+    """What is to be written: lists with their tasks in order, the log entries of each task that has any, and jobs."""
 
     lists: list[tuple[TaskList, list[Task]]]
     logs: dict[str, list[LogEntry]] = {}
-    lost: Counter[str] = msgspec.field(default_factory=Counter)
+    jobs: list[Job] = []
 
 
 def checked(where: str, given: dict[str, Any], read: Read, now: datetime) -> dict[str, Any]:
@@ -129,6 +139,29 @@ def fitting_times(status: str | None, times: dict[str, int | None]) -> dict[str,
         "finished_at": status in CLOSED,
     }
     return {name: at for name, at in times.items() if has[name]}
+
+
+def plain(text: str) -> str:
+    """Return a text for a file of another program, whence it comes to a terminal: what would be obeyed is shown."""
+    return safe_copy(text)
+
+
+def plain_name(name: str, *, one_line: bool = False) -> str:
+    """Return a task's name as `plain` does; one of which nothing is left is the replacement character."""
+    return safe_copy(name, one_line=one_line).strip() or "\ufffd"
+
+
+def with_foreign(metadata: Any, format_: str, foreign: dict[str, Any]) -> Any:
+    """Return metadata with what another program knows of the task; what is no object has no place for it."""
+    if not foreign or not isinstance(metadata, dict | None):
+        return metadata
+    return {**(metadata or {}), format_: foreign}
+
+
+def foreign_of(task: Task, format_: str) -> dict[str, Any]:
+    """Return what an import has kept of a task for the program that it came from."""
+    kept = task.metadata.get(format_) if isinstance(task.metadata, dict) else None
+    return kept if isinstance(kept, dict) else {}
 
 
 def uid_of(format_: str, id_: str) -> str:

@@ -8,10 +8,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from tui_tasks import clock
+from tui_tasks.cli.formats import folders
+from tui_tasks.cli.formats.folders import MOST_BYTES
 from tui_tasks.cli.formats.progress import ProgressBar
 from tui_tasks.cli.options import REFUSED, existing, identity_of, open_store
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
@@ -22,11 +25,11 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting, json_lines
 from tui_tasks.formats.importing import Importing
+from tui_tasks.formats.losses import losses
 from tui_tasks.formats.table import FORMATS
 from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
 
-MOST_BYTES: Final = 256_000_000
 _MOST_TOLD: Final = 20
 _BETWEEN: Final = 0.5
 """Seconds between two writes of a file that is kept up to date."""
@@ -41,11 +44,13 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument("--replace", action="store_true", help="also over tasks that the database does not have")
         return
     reads = name == "import"
-    known = {format_.name: format_.help for format_ in FORMATS.values() if format_.is_read or not reads}
+    known = {
+        format_.name: format_.help for format_ in FORMATS.values() if (format_.is_read if reads else format_.is_written)
+    }
     command.epilog = "Formats: " + "; ".join(f"{word} ({told})" for word, told in known.items()) + "."
     command.add_argument("format", metavar="FORMAT", choices=known, help=f"one of {', '.join(known)}")
     if reads:
-        command.add_argument("file", metavar="FILE", help="what to read; - is standard input")
+        command.add_argument("file", metavar="FILE", help="what to read, a file or a folder; - is standard input")
     else:
         command.add_argument("-o", "--output", dest="file", metavar="FILE", help="write there, not to standard output")
     command.add_argument("--dry-run", action="store_true", help="tell what would come of it, and change nothing")
@@ -65,33 +70,54 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     existing(options)
     identity = identity_of(options)
+    format_ = FORMATS[options.format]
+    if format_.is_folder and options.file is None:
+        raise InvalidArgument("output", f"{format_.name} is a folder of files: name it by -o FOLDER")
     with open_store(options) as store:
         bar = ProgressBar("reading", sum(home.total for home in queries.lists(store.db, identity.project)))
         rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
         bar.end()
-    parts = FORMATS[options.format].write(rows, local_time(clock.now()))
+    now = _local_now()
     count = sum(len(tasks) for _, tasks in rows.lists)
+    if format_.is_folder:
+        present = folders.read(Path(options.file))
+        files = format_.write_folder(rows, present, now)
+        lost = losses(rows, format_.read_folder({**present, **files}, now), format_.name)
+    else:
+        text = "".join(format_.write(rows, now))
+        lost = Counter() if format_.is_whole else format_.lost(rows, text, now)
     if options.dry_run:
-        for _ in parts:
-            pass
         print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
     elif options.file is None:
-        for part in parts:
-            sys.stdout.write(part)
+        sys.stdout.write(text)
     else:
-        atomic_file.replace(Path(options.file), "".join(parts).encode())
+        if format_.is_folder:
+            changed = {name: text for name, text in files.items() if present.get(name) != text}
+            folders.write(Path(options.file), changed, ProgressBar("writing", len(changed)))
+        else:
+            atomic_file.replace(Path(options.file), text.encode())
         print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
-    _tell_lost(rows.lost)
+    _tell_lost(lost)
     return 0
+
+
+def _local_now() -> datetime:
+    """The time in this machine's zone: by its rules, days of another season begin where they do there."""
+    from tui_tasks.core.schedule.schedule import system_zone, zone_of
+
+    return local_time(clock.now(), zone_of(system_zone()))
 
 
 def _import(options: argparse.Namespace) -> int:
     identity = identity_of(options)
     if options.read_only:
         raise Forbidden("--read-only: nothing is imported")
-    text = _text(options.file)
+    format_ = FORMATS[options.format]
     now = clock.now()
-    found = FORMATS[options.format].read(text, local_time(now))
+    if format_.is_folder:
+        found = format_.read_folder(folders.read(Path(options.file)), _local_now())
+    else:
+        found = format_.read(_text(options.file), _local_now())
     with open_store(options) as store:
         _refuse_paused(store, identity)
         target, project = identity.list, identity.project
@@ -115,12 +141,7 @@ def _text(file: str) -> str:
     else:
         with Path(file).open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise InvalidArgument("file", f"{as_utf8(file)} holds over {MOST_BYTES:,} bytes: import it in parts")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidArgument("file", f"{as_utf8(file)} is not UTF-8: {error.reason} at byte {error.start}") from None
+    return folders.decoded(file, content)
 
 
 def _refuse_paused(store: Store, identity: Identity) -> None:
@@ -132,7 +153,7 @@ def _refuse_paused(store: Store, identity: Identity) -> None:
 def _tell_lost(lost: Counter[str]) -> None:
     """Say on standard error what did not fit, the most frequent first."""
     for what, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOLD]:
-        print(f"did not fit: {safe_line(what)} ({count:,} times)", file=sys.stderr)
+        print(f"did not fit: {safe_line(what)} ({count:,} time{'s' * (count != 1)})", file=sys.stderr)
     if len(lost) > _MOST_TOLD:
         print(f"and {len(lost) - _MOST_TOLD:,} more kinds", file=sys.stderr)
 

@@ -1,0 +1,119 @@
+"""What holds of every format that goes out and in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Clock
+from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.store import Store
+from tui_tasks.formats import exporting
+from tui_tasks.formats.losses import losses
+from tui_tasks.formats.records import Rows
+from tui_tasks.formats.table import FORMATS, Format
+
+BOTH_WAYS = [format_ for format_ in FORMATS.values() if format_.is_read and format_.is_written]
+every_format = pytest.mark.parametrize("format_", BOTH_WAYS, ids=lambda format_: format_.name)
+
+
+@pytest.fixture
+def empty(tmp_path: Path):
+    with Store(str(tmp_path / "empty.db")) as store:
+        yield store
+
+
+@every_format
+def test_what_goes_out_comes_back_but_for_what_is_told_and_a_second_import_changes_nothing(
+    store: Store, empty: Store, clock: Clock, format_: Format
+) -> None:
+    filled(store, clock())
+    files = out(store, format_)
+    told = lost(store, format_, files)
+    first = bring(empty, format_, files, clock() + 10**9)
+    assert (counts(first), dict(first.lost)) == ((4, 0, 0), {})
+    # What is lost is exactly what was told: what came back is as what was read.
+    assert losses(exporting.rows(store.db, None, None), read(format_, out(empty, format_)), format_.name) == told
+    newest = journal.newest(empty.db)
+    again = bring(empty, format_, files, clock() + 2 * 10**9)
+    assert (counts(again), dict(again.lost)) == ((0, 0, 4), {})
+    assert journal.newest(empty.db) == newest
+    assert list(replay_check.differences(empty.db)) == []
+
+
+@every_format
+def test_an_import_of_ones_own_export_changes_nothing(store: Store, clock: Clock, format_: Format) -> None:
+    filled(store, clock())
+    newest, before = journal.newest(store.db), queries.lists(store.db)
+    assert counts(bring(store, format_, out(store, format_), clock() + 10**9)) == (0, 0, 4)
+    assert journal.newest(store.db) == newest
+    assert queries.lists(store.db) == before
+
+
+@every_format
+def test_one_undo_takes_an_import_back(store: Store, empty: Store, clock: Clock, format_: Format) -> None:
+    filled(store, clock())
+    bring(empty, format_, out(store, format_), clock())
+    empty.commit(Undo(), actor="shell", now=clock())
+    assert names(empty) == []
+
+
+@every_format
+def test_what_is_written_does_nothing_to_a_terminal(store: Store, clock: Clock, format_: Format) -> None:
+    filled(store, clock())
+    text = "".join(out(store, format_).values())
+    assert all(char.isprintable() or char in "\n\t" for char in text)
+
+
+NASTY = st.text(
+    st.sampled_from(" \t\n\r-*+#<>!@:[]()x`\\|\"'&;{},.1_~^/Aaé\x1b\u202e\u2028\u200d"), max_size=12
+) | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+WORDS = st.sampled_from(
+    [
+        *("x done", "- [ ] y", "# head", "---", "<!-- a -->", "2026-01-01 z", "(A) b", "@c +d", "due:2026-01-01"),
+        *("1. two", "    code", "===", "```"),
+    ]
+)
+
+
+@every_format
+@settings(max_examples=60, deadline=None)
+@given(name=NASTY | WORDS, description=NASTY | WORDS, tags=st.lists(NASTY, max_size=2), done=st.booleans())
+def test_whatever_stands_in_a_text_stays_that_text(
+    format_: Format, name: str, description: str, tags: list[str], done: bool
+) -> None:
+    name = name if name.strip() else f"{name}a"
+    tags = [tag for tag in tags if tag.strip()]
+    status = "done" if done else "pending"
+    one = task("00000000-0000-4000-8000-000000000001", name, description, status, tags)
+    two = task("00000000-0000-4000-8000-000000000002", "two", "", "pending", [])
+    home = TaskList(
+        1, "00000000-0000-4000-8000-00000000000a", "list", "web", "", None, "tasklist", False, 0, False, *[0] * 6
+    )
+    rows = Rows([(home, [one, two])])
+    files = format_.write_folder(rows, {}, NOW) if format_.is_folder else {"": "".join(format_.write(rows, NOW))}
+    found = read(format_, files)
+    assert len(found.records) == 2
+    coarse = found.coarse
+    for field in ("name", "description", "tags", "status"):
+        told = found.records[0].fields.get(field, getattr(one, field))
+        tell = coarse.get(field, lambda value: value)
+        assert tell(told) == tell(getattr(one, field)), field
+    assert found.records[1].fields["name"] == "two"
+
+
+def task(uid: str, name: str, description: str, status: str, tags: list[str]) -> Task:
+    at = 1_700_000_000_000_000
+    ended = at + 5_000_000 if status == "done" else None
+    return Task(
+        *(1, uid, 1, "80", None, name, description, status, 3, tuple(tags), None, None, None, None, None, (), (), 1),
+        *(at, "a", at, "a", ended, ended, False, False, 0, None, ()),
+    )

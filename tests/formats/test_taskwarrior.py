@@ -1,0 +1,111 @@
+"""Taskwarrior: its own export comes in, and the real program takes what we write and gives it back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock
+from tests.formats.round_trips import bring, counts, filled, lost, out, read
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.formats import exporting
+from tui_tasks.formats.losses import losses
+from tui_tasks.formats.table import FORMATS
+
+RECORDED = (Path(__file__).parent / "recorded" / "taskwarrior-2.6.2.json").read_text()
+TASKWARRIOR = FORMATS["taskwarrior"]
+MILK, SECOND = "7179453d-4083-4bae-94a5-e9705e1c7b8c", "b4f0af8e-29d0-485e-bf2f-b64fad47527b"
+
+
+def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: Store, clock: Clock) -> None:
+    outcome = bring(store, "taskwarrior", RECORDED, clock())
+    assert counts(outcome) == (4, 0, 0)
+    assert outcome.lost == {
+        "recurring: what is to be made from the template is imported, not the template": 1,
+        **{f"{name}: kept in the metadata alone": 1 for name in ("recur", "rtype", "imask", "parent", "until")},
+        **{f"{name}: kept in the metadata alone": 1 for name in ("wait", "scheduled")},
+    }
+    milk, second = queries.task(store.db, MILK), queries.task(store.db, SECOND)
+    assert (milk.name, milk.status, milk.priority, milk.tags) == ("Buy milk", "done", 2, ("a", "b"))
+    assert (milk.domain, milk.due) == ("home.shop", "2026-12-01T10:00:00.000+00:00")
+    assert milk.metadata == {"taskwarrior": {"uuid": MILK}}
+    assert (second.status, second.depends_on) == ("in_progress", (MILK,))
+    assert [(entry.message, entry.agent) for entry in queries.logs(store.db, SECOND)] == [("a note", "taskwarrior")]
+    four = next(task for task in queries.tasks(store.db, second.list_id) if task.name == "four")
+    assert four.metadata["taskwarrior"]["scheduled"] == "20261205T000000Z"
+    assert counts(bring(store, "taskwarrior", RECORDED, clock())) == (0, 0, 4)
+
+
+def test_a_line_a_task_and_dependencies_in_one_text_are_read_too(store: Store, clock: Clock) -> None:
+    one, two = (f"00000000-0000-4000-8000-00000000000{at}" for at in (1, 2))
+    tasks = [{"uuid": one, "description": "one"}, {"uuid": two, "description": "two"}]
+    tasks.append({"uuid": one[:-1] + "3", "description": "three", "depends": f"{one},{two}"})
+    bring(store, "taskwarrior", ",\n".join(map(json.dumps, tasks)), clock())
+    assert queries.task(store.db, one[:-1] + "3").depends_on == (one, two)
+
+
+def test_what_was_changed_there_is_changed_here_and_the_rest_stays(store: Store, clock: Clock) -> None:
+    _, two, _, four = filled(store, clock())
+    tasks = {each["uuid"]: each for each in json.loads(out(store, TASKWARRIOR)[""])}
+    del tasks[two]["due"]
+    tasks[four] |= {"status": "completed", "priority": "H"}
+    del tasks[four]["outcome"]
+    store.commit(EditTask(four, {"description": "newer here"}), actor="human", now=clock())
+    del tasks[four]["notes"]
+    assert counts(bring(store, "taskwarrior", json.dumps(list(tasks.values())), clock())) == (0, 2, 2)
+    task = queries.task(store.db, four)
+    # `completed` is what a failed task is told as, so it says nothing new.
+    assert (task.status, task.priority, task.description) == ("failed", 2, "newer here")
+    assert queries.task(store.db, two).due is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[", "line 1: not one JSON text"),
+        ('[{"uuid": 7}]', "task 1: Expected `str`, got `int`"),
+        ('[{"description": "x"}]', "task 1: Object missing required field `uuid`"),
+        ('[{"uuid": "a", "description": " "}]', "task 1: "),
+        ('{"uuid": "a", "description": "x", "status": "new"}', "line 1: Invalid enum value 'new'"),
+        ('{"uuid": "a", "description": "x", "due": "tomorrow"}', "line 1: time data"),
+        ("7", "line 1: Expected `object`, got `int`"),
+    ],
+)
+def test_what_is_no_task_is_named(store: Store, clock: Clock, text: str, told: str) -> None:
+    with pytest.raises(InvalidArgument, match="^" + told.replace("[", r"\[")):
+        bring(store, "taskwarrior", text, clock())
+
+
+@pytest.mark.skipif(shutil.which("task") is None, reason="Taskwarrior (`task`) is not installed")
+def test_the_real_program_takes_what_is_written_and_gives_it_back(store: Store, clock: Clock, tmp_path: Path) -> None:
+    filled(store, clock())
+    text = out(store, TASKWARRIOR)[""]
+    (tmp_path / "rc").write_text(f"data.location={tmp_path}/data\nconfirmation=no\n")
+
+    def task(*words: str, stdin: str = "") -> str:
+        environ = {**os.environ, "TASKRC": str(tmp_path / "rc"), "TASKDATA": str(tmp_path), "TZ": "UTC"}
+        done = subprocess.run(
+            ["task", "rc.verbose=nothing", *words], input=stdin, env=environ, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    task("import", "-", stdin=text)
+    back = task("export")
+    rows = exporting.rows(store.db, None, None)
+    told = losses(rows, read(TASKWARRIOR, {"": back}), "taskwarrior")
+    # It orders tasks by its own numbers; everything else is as it was written.
+    assert {what: often for what, often in told.items() if not what.startswith("rank")} == {
+        what: often for what, often in lost(store, TASKWARRIOR, {"": text}).items() if not what.startswith("rank")
+    }
+    assert counts(bring(store, TASKWARRIOR, back, clock())) == (0, 0, 4)
+    task(store_uuid := queries.tasks(store.db, 1)[0].uid, "done")
+    assert counts(bring(store, TASKWARRIOR, task("export"), clock())) == (0, 1, 3)
+    assert queries.task(store.db, store_uuid).status == "done"

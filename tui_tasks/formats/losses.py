@@ -1,0 +1,67 @@
+"""What of the tasks does not come back from a file, found by reading it: every field named, with how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from tui_tasks.core.snapshots import LogEntry, Task, TaskList
+from tui_tasks.formats.records import Read, Record, Rows, uid_of, with_foreign
+
+_EMPTY: Final[dict[str, Any]] = {
+    **dict.fromkeys(("key", "domain", "result", "agent", "intent", "due", "estimate")),
+    **dict.fromkeys(("name", "description"), ""),
+    **dict.fromkeys(("tags", "node_ids"), ()),
+    "status": "pending",
+    "priority": 3,
+}
+_TIMES: Final = ("created_at", "started_at", "finished_at")
+
+
+def losses(rows: Rows, read: Read, format_: str) -> Counter[str]:
+    """Count by field what of `rows` is not in `read`, which was read from the file that was written of them."""
+    lost: Counter[str] = Counter()
+    records = {uid_of(format_, record.id): (at, record) for at, record in enumerate(read.records)}
+    homes = {record.id: record.name for record in read.lists}
+    for home, tasks in rows.lists:
+        places = []
+        for task in tasks:
+            at, record = records.get(task.uid, (0, None))
+            if record is None:
+                lost["the whole task: the format has no place for it"] += 1
+                continue
+            places.append(at)
+            _compare(task, record, lost, format_)
+            _compare_log(rows.logs.get(task.uid, []), record, lost)
+            _compare_list(home, homes.get(record.home or ""), lost)
+        if moved := sum(one != other for one, other in zip(places, sorted(places), strict=True)):
+            lost["rank: the file has another order"] += moved
+    return lost
+
+
+def _compare(task: Task, record: Record, lost: Counter[str], format_: str) -> None:
+    for name, empty in _EMPTY.items():
+        _count(lost, name, getattr(task, name), record.fields.get(name, empty), empty)
+    metadata = with_foreign(record.fields.get("metadata"), format_, record.foreign)
+    _count(lost, "metadata", task.metadata, metadata, None)
+    depends_on = {uid_of(format_, id_) for id_ in record.fields.get("depends_on", ())}
+    _count(lost, "depends_on", set(task.depends_on), depends_on, set())
+    for name in _TIMES:
+        _count(lost, name, getattr(task, name), record.times.get(name), None)
+
+
+def _compare_log(log: list[LogEntry], record: Record, lost: Counter[str]) -> None:
+    there = sorted((entry.at, entry.agent, entry.message) for entry in log)
+    told = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
+    _count(lost, "log", there, told, [])
+
+
+def _compare_list(home: TaskList, told: str | None, lost: Counter[str]) -> None:
+    _count(lost, "list", home.name, told, None)
+    if home.kind == "plan" and told is not None:
+        lost["list: a plan comes back as a list"] += 1
+
+
+def _count(lost: Counter[str], name: str, value: Any, told: Any, empty: Any) -> None:
+    if value != told:
+        lost[f"{name}: {'no place for it' if told == empty else 'not kept whole'}"] += 1

@@ -1,0 +1,1 @@
+"""The files of other programs that keep tasks: a module a program."""

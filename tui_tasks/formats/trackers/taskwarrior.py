@@ -1,0 +1,273 @@
+"""Taskwarrior's tasks, as `task export` writes and `task import` reads them.
+
+What Taskwarrior has no attribute for is written as attributes of a user's own, which it keeps as they are: notes,
+agent, estimate, tasklist and outcome. Of an import, attributes that no task has are kept in the metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
+from typing import Any, Final, Literal
+
+import msgspec
+
+from tui_tasks.core.errors import InvalidArgument, ParseError
+from tui_tasks.core.snapshots import LogEntry, Task, TaskList
+from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
+from tui_tasks.dialects.requests import strict_json
+from tui_tasks.formats.records import (
+    ListRecord,
+    Logged,
+    Read,
+    Record,
+    Rows,
+    checked,
+    fitting_times,
+    foreign_of,
+    plain,
+    plain_name,
+)
+from tui_tasks.text import json_text
+
+NAME: Final = "taskwarrior"
+_SECOND: Final = 1_000_000
+_INSTANT: Final = "%Y%m%dT%H%M%SZ"
+_STATUS: Final = {
+    "pending": "pending",
+    "in_progress": "started",
+    "done": "completed",
+    "failed": "completed",
+    "skipped": "deleted",
+    "cancelled": "deleted",
+}
+_STATUS_READ: Final = {"pending": "pending", "waiting": "pending", "completed": "done", "deleted": "cancelled"}
+_PRIORITY_READ: Final = {"H": HIGH, "M": MEDIUM, "L": LOW, None: MEDIUM, "": MEDIUM}
+# It splits tags at these, and takes what stands after a colon for a value.
+_NOT_IN_TAGS: Final = re.compile(r"[\s,:\"']+")
+_SPAN: Final = re.compile(r"PT(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:\d{1,9}S)?")
+_DERIVED: Final = frozenset({"id", "urgency", "modified"})
+
+
+class _Annotation(msgspec.Struct):
+    entry: str
+    description: str
+
+
+class _Attributes(msgspec.Struct):
+    """The attributes that have a place in a task."""
+
+    uuid: str
+    description: str
+    status: Literal["pending", "waiting", "completed", "deleted", "recurring"] = "pending"
+    entry: str | None = None
+    start: str | None = None
+    end: str | None = None
+    due: str | None = None
+    priority: str | None = None
+    project: str | None = None
+    tags: list[str] = []
+    depends: list[str] | str = []
+    annotations: list[_Annotation] = []
+    notes: str | None = None
+    agent: str | None = None
+    estimate: str | int | float | None = None
+    tasklist: str | None = None
+    outcome: str | None = None
+
+
+def write(rows: Rows, now: datetime) -> Iterator[str]:
+    """Write a JSON array, a task a line."""
+    yield "["
+    first = True
+    for home, tasks in rows.lists:
+        for task in tasks:
+            attributes = _attributes(task, home, rows.logs.get(task.uid, []), now)
+            yield ("\n" if first else ",\n") + json_text.shown(attributes)
+            first = False
+    yield "\n]\n"
+
+
+def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) -> dict[str, Any]:
+    told = _STATUS[task.status]
+    begun = task.status == "in_progress" or task.status in CLOSED
+    ended = task.finished_at or task.updated_at if task.status in CLOSED else None
+    started = task.started_at if begun else None
+    foreign = foreign_of(task, NAME)
+    attributes = {name: value for name, value in foreign.items() if name not in _Attributes.__struct_fields__}
+    attributes |= {
+        "uuid": task.uid,
+        "description": plain_name(task.name),
+        "status": "pending" if told == "started" else told,
+        "entry": _instant(task.created_at),
+        "modified": _instant(task.updated_at),
+        "start": _instant(started or task.created_at if told == "started" else started),
+        "end": _instant(ended),
+        "due": None if task.due is None else _due(task.due, now=now),
+        "priority": _priority(task.priority),
+        "project": _text(task.domain),
+        "tags": list(_tags(task.tags)),
+        "depends": sorted(task.depends_on),
+        "annotations": _annotations(log),
+        "notes": _text(task.description),
+        "agent": _text(task.agent),
+        "estimate": None if task.estimate is None else f"PT{task.estimate}M",
+        "tasklist": None if "uuid" in foreign else home.name,
+        "outcome": task.status if task.status in ("failed", "skipped") else None,
+    }
+    return {name: value for name, value in attributes.items() if value not in (None, "", [])}
+
+
+def _instant(at: int | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at // _SECOND, UTC).strftime(_INSTANT)
+
+
+def _text(text: str | None) -> str | None:
+    return None if text is None else plain(text)
+
+
+def _due(due: str, *, now: datetime) -> str:
+    """Taskwarrior knows instants alone: a date is its first one here, as `due:tomorrow` is there."""
+    if len(due) == 10:
+        at = datetime.combine(date.fromisoformat(due), time_of_day(), now.tzinfo)
+    else:
+        at = datetime.fromisoformat(due)
+    return at.astimezone(UTC).strftime(_INSTANT)
+
+
+def _priority(priority: int) -> str | None:
+    return "H" if priority <= HIGH else None if priority == MEDIUM else "L"
+
+
+def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """It has a tag once, and sorts them."""
+    return tuple(sorted({_NOT_IN_TAGS.sub("_", plain(tag)) for tag in tags} - {""}))
+
+
+def _annotations(log: list[LogEntry]) -> list[dict[str, str | None]]:
+    """Annotations have an instant each, to the second: those of one second are moved on."""
+    told, last = [], 0
+    for entry in sorted(log, key=lambda entry: (entry.at, entry.uid)):
+        last = max(entry.at // _SECOND, last + 1)
+        told.append({"entry": _instant(last * _SECOND), "description": plain(entry.message)})
+    return [each for each in told if each["description"]]
+
+
+def read(text: str, now: datetime) -> Read:
+    """Read an array, or a task a line, as `json.array` has it.
+
+    Raises:
+        InvalidArgument: it is neither, or something in it is no task.
+    """
+    found = Read(
+        coarse={
+            "name": plain_name,
+            "description": plain,
+            "domain": _text,
+            "agent": _text,
+            "status": _STATUS.__getitem__,
+            "priority": _priority,
+            "tags": _tags,
+            "due": lambda due: due and _due(due, now=now),
+            **dict.fromkeys(("created_at", "started_at", "finished_at"), _to_the_second),
+        }
+    )
+    for where, value in _values(text):
+        _take(found, where, value, now)
+    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    return found
+
+
+def _to_the_second(at: int | None) -> int | None:
+    return None if at is None else at // _SECOND
+
+
+def _values(text: str) -> Iterator[tuple[str, Any]]:
+    is_array = text.lstrip().startswith("[")
+    lines = [text] if is_array else [line.rstrip().removesuffix(",") for line in text.split("\n")]
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = strict_json.loads(line)
+        except ParseError as error:
+            raise InvalidArgument("file", f"line {number}: {error.message}") from None
+        if is_array and isinstance(value, list):
+            yield from ((f"task {at}", each) for at, each in enumerate(value, 1))
+        else:
+            yield f"line {number}", value
+
+
+def _take(found: Read, where: str, value: Any, now: datetime) -> None:
+    try:
+        task = msgspec.convert(value, _Attributes)
+        if task.status == "recurring":
+            found.lost["recurring: what is to be made from the template is imported, not the template"] += 1
+            return
+        found.records.append(_record(found, where, task, value, now))
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InvalidArgument("file", f"{where}: {error}") from None
+
+
+def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], now: datetime) -> Record:
+    known = set(_Attributes.__struct_fields__)
+    foreign = {name: each for name, each in value.items() if name not in known | _DERIVED}
+    for name in foreign:
+        found.lost[f"{name}: kept in the metadata alone"] += 1
+    if task.tasklist is None:
+        foreign["uuid"] = task.uuid
+    status = _STATUS_READ[task.status]
+    if status == "pending" and task.start is not None:
+        status = "in_progress"
+    elif task.outcome is not None and _STATUS.get(task.outcome) == task.status:
+        status = task.outcome
+    fields = {
+        "name": task.description,
+        "status": status,
+        "priority": _PRIORITY_READ.get(task.priority),
+        "tags": task.tags,
+        "domain": task.project,
+        "depends_on": task.depends.split(",") if isinstance(task.depends, str) and task.depends else task.depends or [],
+        "due": None if task.due is None else _read_due(_at(task.due), now),
+        "description": task.notes,
+        "agent": task.agent,
+        "estimate": _minutes(task.estimate),
+    }
+    if fields["priority"] is None:
+        found.lost[f"priority: {task.priority} is none of H, M and L"] += 1
+    # What is always there when it is meant is cleared by its absence; an attribute of a user's own is not.
+    always = ("name", "status", "tags", "domain", "depends_on", "due")
+    fields = {name: each for name, each in fields.items() if each is not None or name in always}
+    times = {"created_at": task.entry, "started_at": task.start, "finished_at": task.end}
+    return Record(
+        where,
+        task.uuid,
+        checked(where, fields, found, now),
+        home=task.tasklist,
+        times=fitting_times(status, {name: _microseconds(text) for name, text in times.items() if text is not None}),
+        log=[Logged(None, _microseconds(each.entry), NAME, each.description) for each in task.annotations],
+        foreign=foreign,
+    )
+
+
+def _at(text: str) -> datetime:
+    return datetime.strptime(text, _INSTANT).replace(tzinfo=UTC)
+
+
+def _microseconds(text: str) -> int:
+    return int(_at(text).timestamp()) * _SECOND
+
+
+def _read_due(at: datetime, now: datetime) -> str:
+    local = at.astimezone(now.tzinfo)
+    return local.date().isoformat() if local.time() == time_of_day() else at.isoformat()
+
+
+def _minutes(estimate: str | float | None) -> int | None:
+    """A duration as Taskwarrior writes it, else minutes."""
+    text = str(estimate or "")
+    if span := _SPAN.fullmatch(text):
+        return int(span[1] or 0) * 60 + int(span[2] or 0) or None
+    return int(float(text)) if re.fullmatch(r"\d{1,6}(\.0*)?", text) else None
