@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 from tui_tasks.uptime import Uptime
 
@@ -45,6 +44,7 @@ def _file() -> int | None:
 def _machine() -> str:
     """This start of this machine, as processes of one container see it; its name where nothing else is told."""
     with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
     return os.uname().nodename

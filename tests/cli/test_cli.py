@@ -279,6 +279,7 @@ import sys
 from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
+needless |= {"pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
 others = ("core.schedule.cron", "runner.service", "runner.process.processes", "dialects.plans")
 needless |= {f"tui_tasks.{name}" for name in others}
 found = set(sys.modules) & needless

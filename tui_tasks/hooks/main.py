@@ -129,7 +129,7 @@ def _path(database: str) -> str:
         from tui_tasks.settings import paths
 
         return paths.database(named)
-    from tui_tasks.default_database import default_database
+    from tui_tasks.default_paths import default_database
 
     path = default_database()
     if not os.path.isdir(os.path.dirname(path)):

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_database import NAME, default_database
+from tui_tasks.default_paths import default_configuration, default_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,12 +39,13 @@ def configuration() -> Path:
     """
     from pathlib import Path
 
-    named = os.environ.get("TUI_TASKS_CONFIG")
-    if named:
-        return Path(expanded(named))
-    import platformdirs
+    return Path(configuration_path())
 
-    return platformdirs.user_config_path(NAME, appauthor=False) / "config.toml"
+
+def configuration_path() -> str:
+    """The same as text, for commands that are over before importing `pathlib` would pay."""
+    named = os.environ.get("TUI_TASKS_CONFIG")
+    return expanded(named) if named else default_configuration()
 
 
 def expanded(named: str) -> str:

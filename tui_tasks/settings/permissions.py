@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from tui_tasks.default_database import NAME
+from tui_tasks.default_paths import NAME
 
 _GROUP, _OTHERS = 0o020, 0o002
 

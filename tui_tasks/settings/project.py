@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILE: Final = ".tui-tasks.toml"
 _MOST_BYTES: Final = 64 * 1024
@@ -49,13 +51,13 @@ def of_process(named: str | None) -> str | None:
     if named is not None:
         return checked(named) if named else None
     try:
-        folder = Path.cwd()
+        folder = os.getcwd()
     except OSError:  # it was deleted
         return None
     return of_folder(folder)
 
 
-def of_folder(folder: Path) -> str | None:
+def of_folder(folder: str | Path) -> str | None:
     """Return the project that the nearest `.tui-tasks.toml` names, in a folder or above it; None without one.
 
     A file of another user is passed over: above a shared folder anybody could put one.
@@ -63,10 +65,12 @@ def of_folder(folder: Path) -> str | None:
     Raises:
         ProjectRefused: the file cannot be read, or names no project.
     """
-    for place in (folder, *folder.parents):
-        file = place / FILE
+    place, above = "", os.path.abspath(folder)
+    while place != above:
+        place, above = above, os.path.dirname(above)
+        file = os.path.join(place, FILE)
         try:
-            owner = file.stat().st_uid
+            owner = os.stat(file).st_uid
         except OSError:
             continue
         if owner in (os.geteuid(), 0):
@@ -74,11 +78,11 @@ def of_folder(folder: Path) -> str | None:
     return None
 
 
-def _read(file: Path) -> str:
+def _read(file: str) -> str:
     import tomllib
 
     try:
-        with file.open("rb") as opened:
+        with open(file, "rb") as opened:
             held = tomllib.loads(opened.read(_MOST_BYTES).decode())
     except (OSError, ValueError) as error:  # tomllib's errors and those of UTF-8 are ValueErrors
         raise ProjectRefused(f"{file} cannot be used ({error}): tui-tasks init writes one") from error

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings import paths
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 class ReviewSettings:
     """Tells the policy, and reads the file anew once it has changed: what the human says there holds at once."""
 
-    def __init__(self, find: Callable[[], Path] = paths.configuration) -> None:
+    def __init__(self, find: Callable[[], str | Path] = paths.configuration_path) -> None:
         """`find` tells where the file is; it is asked once, when the policy is first wanted."""
         self._find = find
-        self._file: Path | None = None
+        self._file: str | Path | None = None
         self._stamp: tuple[int, ...] | None = None
         self._policy = ReviewPolicy()
 
@@ -24,15 +28,18 @@ class ReviewSettings:
         """Return what holds now. A file that is wrong changes nothing of what held before."""
         try:
             file = self._file = self._file or self._find()
-            found = file.stat()
+            found = os.stat(file)
         except (OSError, DatabaseRefused):
             self._stamp, self._policy = None, ReviewPolicy()
             return self._policy
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
         if stamp != self._stamp:
-            from tui_tasks.settings import config  # only now: nearly nobody has a file
+            # Only now: nearly nobody has a file.
+            from pathlib import Path
 
-            settings, problems = config.load(file)
+            from tui_tasks.settings import config
+
+            settings, problems = config.load(Path(file))
             if not problems or settings.review != ReviewPolicy():
                 self._policy = settings.review
             self._stamp = stamp

@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks.core.engine.database import Database
@@ -45,13 +44,13 @@ _FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NON
 class StepLock:
     """The lock of one process on a change that is not finished; held until `release`."""
 
-    def __init__(self, handle: int, path: Path) -> None:
+    def __init__(self, handle: int, path: str) -> None:
         self._handle, self._path = handle, path
 
     def release(self) -> None:
         """Remove the lock and its file."""
         with contextlib.suppress(FileNotFoundError):
-            self._path.unlink()
+            os.unlink(self._path)
         os.close(self._handle)
 
 
@@ -101,7 +100,7 @@ def take_lock(db: Database, suffix: str) -> StepLock | None:
     Raises:
         StorageFailed: the file cannot be made.
     """
-    path = Path(f"{db.path}-step{suffix}")
+    path = f"{db.path}-step{suffix}"
     try:
         handle = os.open(path, _FLAGS, 0o600)
     except OSError as error:

@@ -7,9 +7,7 @@ reader takes memory, and the read transaction ends before the reader has begun.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
@@ -65,7 +63,7 @@ class _Writer:
         """
         try:
             if self._file is None:
-                self._file = _nameless_file(Path(self._path).parent)
+                self._file = _nameless_file(os.path.dirname(self._path))
             self._file.write(self._held)
             self._file.flush()
         except OSError as error:
@@ -76,7 +74,9 @@ class _Writer:
         return self._file
 
 
-def _nameless_file(folder: Path) -> IO[bytes]:
+def _nameless_file(folder: str) -> IO[bytes]:
+    import tempfile  # takes long, and few replies are that long
+
     try:
         return tempfile.TemporaryFile(dir=folder)
     except OSError:

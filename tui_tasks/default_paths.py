@@ -1,0 +1,36 @@
+"""Where the user's files are unless they are named; imports next to nothing, since every hook of an agent asks it."""
+
+import os
+import sys
+
+NAME = "tui-tasks"
+
+
+def default_database() -> str:
+    """The database: a file in the user's data directory of the platform."""
+    folder = _xdg_folder("XDG_DATA_HOME", ".local/share")
+    if folder is None:
+        import platformdirs
+
+        folder = str(platformdirs.user_data_path(NAME, appauthor=False))
+    return f"{folder}/tasks.db"
+
+
+def default_configuration() -> str:
+    """The configuration file, in the user's configuration directory of the platform."""
+    folder = _xdg_folder("XDG_CONFIG_HOME", ".config")
+    if folder is None:
+        import platformdirs
+
+        folder = str(platformdirs.user_config_path(NAME, appauthor=False))
+    return f"{folder}/config.toml"
+
+
+def _xdg_folder(variable: str, below_home: str) -> str | None:
+    """Return what platformdirs says on Linux, without the time that importing it takes (a test compares them)."""
+    if sys.platform != "linux" or "ANDROID_DATA" in os.environ:
+        return None
+    named, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+    if named.startswith("/") and named.isprintable():
+        return f"{named.rstrip('/')}/{NAME}"
+    return f"{home.rstrip('/')}/{below_home}/{NAME}" if not named and home.startswith("/") else None
