@@ -1,5 +1,6 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
+import compileall
 import json
 import os
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
+import tui_tasks
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
@@ -25,6 +27,12 @@ settings.load_profile("ordinary")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--agents", metavar="FOLDER", help="run agent programs that npm has installed there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the program once: where no bytecode may be written, each of hundreds of processes would compile it."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
