@@ -1,10 +1,9 @@
 """tui_tasks: a human and AI agents work on the same live tasks, in a terminal."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
 
+# Every hook of an agent imports this, and `typing` takes longer than all that a hook does.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tui_tasks.state.state import DatabaseRefused, State, ToolError, open_state
 
@@ -17,10 +16,11 @@ if sys.platform == "win32":
     )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import what `open_state` needs when it is asked for: every command imports this package."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tui_tasks.state import state
 
-    return getattr(state, name)
+    found: object = getattr(state, name)
+    return found
