@@ -217,6 +217,9 @@ class Activity(msgspec.Struct, gc=False):
     news: dict[str, Any] = {}
     tool_times: dict[str, list[int]] = {}  # microseconds that each tool took the last times
     pulse: list[int] = []  # how often it told something, by the minute up to that of `last_seen`, the oldest first
+    worked_at: int | None = None  # when it was last told that its turn goes on
+    failure: str | None = None  # the error with which its model's service has answered last in its turn
+    record: dict[str, Any] = {}  # how far its program's own record of it was read
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):

@@ -16,6 +16,7 @@ from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import folder, intake
 from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks.records.watching import RecordWatch
 from tui_tasks.hooks.replies.outbox import Outbox
 
 _log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class Follower:
         self._looks = 0
         self._store: Store | None = None
         self._outbox: Outbox | None = None
+        self._records: RecordWatch | None = None
 
     def run(self) -> None:
         """Follow the hooks of the database until told to stop."""
@@ -64,12 +66,17 @@ class Follower:
     def _look(self) -> None:
         self._looks += 1
         if _has_some(self._payloads):
-            intake.take_in(self._opened(), self._clock())
+            self._take_in()
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
+            self._records = self._records or RecordWatch(self._opened(), self._take_in, intake.human_settings)
+            self._records.look(self._clock())
         if os.path.isdir(self._payloads):
             self._outbox = self._outbox or Outbox(self._opened())
             self._outbox.look(self._clock())
+
+    def _take_in(self) -> None:
+        intake.take_in(self._opened(), self._clock())
 
     def _opened(self) -> Store:
         self._store = self._store or Store(self._path)

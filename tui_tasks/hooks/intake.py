@@ -19,14 +19,18 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Asked, Fact, Heard, HearSession, Interrupted, Process
-from tui_tasks.core.rules.agents.sessions import agent_of
+from tui_tasks.core.read import sessions
+from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.hooks import discretion, programs
+from tui_tasks.hooks.records import reading
+from tui_tasks.hooks.records.record import Record
 from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.project import ProjectRefused
@@ -66,7 +70,12 @@ def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> 
         if not spool.pending():
             return 0
         with _turn(spool):
-            return _take_in(store, spool, now, settings or config.load(paths.configuration())[0].sessions)
+            return _take_in(store, spool, now, settings or human_settings())
+
+
+def human_settings() -> SessionSettings:
+    """What the human's configuration file says of sessions."""
+    return config.load(paths.configuration())[0].sessions
 
 
 @contextlib.contextmanager
@@ -85,8 +94,9 @@ def _turn(spool: Spool) -> Iterator[None]:
 
 def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) -> int:
     count = 0
+    records = _Records(store.db)
     while names := spool.pending()[:AT_ONCE]:
-        found = [(name, heard) for name in names if (heard := _heard(spool, name, settings)) is not None]
+        found = [(name, heard) for name in names if (heard := _heard(spool, name, records, settings)) is not None]
         with store.transaction(now) as transaction:
             transaction.db.run(_FORGET, {"before": now - _KEPT_FOR})
             for name, heard in found:
@@ -96,10 +106,32 @@ def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) ->
     return count
 
 
-def _heard(spool: Spool, name: str, settings: SessionSettings) -> Heard | None:
+class _Records:
+    """The records of the sessions of which payloads are taken in, each read on as it is due."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._found: dict[tuple[str, str], Record] = {}
+
+    def add_to(self, heard: Heard) -> Heard:
+        """A payload with what the program's record of its session tells beside it."""
+        whose = heard.program, heard.session
+        if whose not in self._found:
+            agent = self._agent(heard)
+            self._found[whose] = reading.of(sessions.activity(self._db, agent) if agent is not None else None)
+        return reading.with_record(heard, self._found[whose])
+
+    def _agent(self, heard: Heard) -> str | None:
+        if (known := sessions.by_session(self._db, heard.program, heard.session)) is not None:
+            return known[0]
+        former = goes_on(self._db, heard)
+        return former.uid if former is not None else None
+
+
+def _heard(spool: Spool, name: str, records: _Records, settings: SessionSettings) -> Heard | None:
     try:
         heard = read(spool.read(name))
-        return discretion.discreet(heard, settings) if heard is not None else None
+        return discretion.discreet(records.add_to(heard), settings) if heard is not None else None
     except FileNotFoundError:
         return None  # another process has taken it in
     except (OSError, ValueError) as error:

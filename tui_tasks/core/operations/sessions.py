@@ -91,6 +91,12 @@ class TurnFailed(Fact, frozen=True):
     message: str | None = None
 
 
+class Faltered(Fact, frozen=True):
+    """Its model's service has answered with an error; whether its turn ends by that, what comes next tells."""
+
+    message: str
+
+
 class Interrupted(Fact, frozen=True):
     """The person ended its turn."""
 
@@ -175,6 +181,12 @@ class Heard(msgspec.Struct, frozen=True):
     """The name under which its hook waits to be answered."""
     is_shared: bool = False
     """Whether its process has several sessions at once."""
+    transcript: str | None = None
+    """The path of the file in which the program records the session."""
+    record: dict[str, Any] | None = None
+    """How far that file was read with this (`hooks.records`); None: as far as before."""
+    is_payload: bool = True
+    """Whether a hook told it, which is a sign of life; otherwise it was found in the program's records."""
 
 
 class HearSession(Operation, frozen=True):

@@ -15,6 +15,8 @@ from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.snapshots import Activity, Ask, Session, reader
 
 GONE: Final = "gone"
+BY_ERROR: Final = "error"
+"""`ended_by` of a session whose process ended by an error of its model's service."""
 
 _COLUMNS: Final = tuple(models.columns(SessionRow).values())
 _ACTIVITY_COLUMNS: Final = tuple(models.columns(ActivityRow).values())
@@ -118,7 +120,7 @@ def _seen(session: Session, at: Activity | None, asks: list[Ask]) -> Seen:
     at = at or Activity(session.uid, session.ended_at or session.started_at)
     session = msgspec.structs.replace(session, **at.news)
     if session.state == GONE:
-        return Seen(session, at, GONE, None)
+        return Seen(session, at, "failed" if session.ended_by == BY_ERROR else GONE, None)
     if asks:
         return Seen(session, at, "waiting", waiting_for(asks[-1]))
     is_at_work = at.busy or at.tool is not None

@@ -468,6 +468,9 @@ class ActivityRow(Model):
     news = JsonField(default="{}")
     tool_times = JsonField(default="{}")  # how long each tool took of late
     pulse = JsonField(default="[]")  # how often it told something, by the minute up to `last_seen`, oldest first
+    worked_at = BigIntegerField(null=True)  # when it was last told that its turn goes on
+    failure = TextField(null=True)  # the error with which its model's service has answered last in its turn
+    record = JsonField(default="{}")  # how far its program's own record of it was read (`hooks.records`)
 
     class Meta:
         table_name = "activity"

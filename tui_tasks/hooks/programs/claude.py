@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from tui_tasks.core.operations.sessions import (
     Busy,
     Ended,
     Fact,
+    Faltered,
     Heard,
     Interrupted,
     Item,
@@ -32,6 +34,8 @@ from tui_tasks.hooks.programs.fields import is_own_prompt, item_status, table, t
 _QUESTION: Final = "AskUserQuestion"
 # They come while it waits for a person, and say nothing of whether it still does.
 _BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
+# It shows an error of its model's service as a message, which begins so.
+_API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
@@ -46,6 +50,7 @@ def read(payload: dict[str, Any]) -> Heard | None:
         session=session,
         facts=tuple(facts),
         cwd=text(payload, "cwd"),
+        transcript=text(payload, "transcript_path"),
         model=text(payload, "model"),
         mode=text(payload, "permission_mode"),
         subagent=None if event in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
@@ -119,7 +124,9 @@ def _notification(payload: dict[str, Any]) -> list[Fact]:
 def _said(payload: dict[str, Any]) -> list[Fact]:
     words = text(payload, "delta")
     is_whole = payload.get("final") is True and payload.get("index") == 0
-    return [Said(words)] if words is not None and is_whole else []
+    if words is None or not is_whole:
+        return []
+    return [Said(words), *([Faltered(words)] if _API_ERROR.match(words) else [])]
 
 
 def _turn_ended(payload: dict[str, Any]) -> list[Fact]:

@@ -36,6 +36,7 @@ def read(payload: dict[str, Any]) -> Heard | None:
         session=session,
         facts=tuple(facts),
         cwd=text(payload, "cwd"),
+        transcript=text(payload, "transcript_path"),
         model=text(payload, "model"),
         mode=text(payload, "permission_mode"),
         subagent=None if event in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),

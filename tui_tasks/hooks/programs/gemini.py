@@ -34,6 +34,7 @@ def read(payload: dict[str, Any]) -> Heard | None:
         session=session,
         facts=tuple(facts),
         cwd=text(payload, "cwd"),
+        transcript=text(payload, "transcript_path"),
         model=text(table(payload, "llm_request"), "model"),
         ends_waiting=event != "Notification" or any(isinstance(fact, Asked) for fact in facts),
     )

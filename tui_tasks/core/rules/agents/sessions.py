@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.core import names
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import (
@@ -20,6 +21,7 @@ from tui_tasks.core.operations.sessions import (
     Ended,
     EndSession,
     Fact,
+    Faltered,
     Heard,
     HearSession,
     Interrupted,
@@ -91,7 +93,7 @@ def agent_of(tx: Transaction, heard: Heard) -> str:
     known = sessions.by_session(tx.db, heard.program, heard.session)
     if known is not None:
         return known[0]
-    if (former := _goes_on(tx, heard)) is not None:
+    if (former := goes_on(tx.db, heard)) is not None:
         return former.uid
     number = sessions.last_number(tx.db, heard.program) + 1
     # A program on the control channel may have taken the name.
@@ -100,11 +102,11 @@ def agent_of(tx: Transaction, heard: Heard) -> str:
     return f"{heard.program}-{number}"
 
 
-def _goes_on(tx: Transaction, heard: Heard) -> Session | None:
+def goes_on(db: Database, heard: Heard) -> Session | None:
     """The session of the same process that goes on under another id: it was cleared."""
     if not any(isinstance(fact, Started) and fact.source == "clear" for fact in heard.facts):
         return None
-    found = [one for one in sessions.of_process(tx.db, heard.process.pid) if _process(one) == heard.process]
+    found = [one for one in sessions.of_process(db, heard.process.pid) if _process(one) == heard.process]
     return found[-1] if found else None
 
 
@@ -147,7 +149,7 @@ def _end(tx: Transaction, session: Session, activity: Activity, by: str, at: int
         session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
     new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
     _emit(tx, "session.ended", session, new)
-    _keep(tx, Activity(session.uid, activity.last_seen, pulse=activity.pulse))
+    _keep(tx, Activity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
 
 
 def _emit(tx: Transaction, kind: str, session: Session, changes: dict[str, Any]) -> Session:
@@ -161,7 +163,7 @@ def _keep(tx: Transaction, activity: Activity) -> None:
     tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
     values = {name: getattr(activity, name) for name in _ACTIVITY}
     values |= {"busy": int(activity.busy)}
-    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times", "pulse")}
+    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times", "pulse", "record")}
     tx.db.run(_PUT_ACTIVITY, values)
 
 
@@ -186,7 +188,10 @@ class _Hearing:
         self._session = sessions.find(self._tx.db, self._agent) or self._begun()
         self._activity = sessions.activity(self._tx.db, self._agent) or Activity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
-        self._beat()
+        if self._heard.is_payload:
+            self._beat()
+        if self._heard.record is not None:
+            self._activity.record = self._heard.record
         if self._session.state != sessions.GONE or self._is_back():
             self._learn()
             self._end_others()
@@ -309,6 +314,7 @@ class _Hearing:
         """Its turn is over, in this state; `ends_as` is the status of the task of its prompt."""
         activity = self._activity
         activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
+        activity.failure = None
         said = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
             session_tasks.end(self._tx, self._session.task, ends_as, said.get("last_message"))
@@ -340,6 +346,7 @@ class _Hearing:
         activity = self._activity
         activity.tool = activity.tool_since = activity.call = None
         activity.busy = False
+        self._works()
         words = _cut(fact.text)
         told = {"last_prompt": words, "task": self._task_of(fact, words), "ended_at": None, "ended_by": None}
         activity.turn = fact.turn
@@ -365,6 +372,11 @@ class _Hearing:
         """It works on without a person."""
         if self._heard.subagent is None:
             self._activity.busy = not self._is_in_turn
+            self._works()
+
+    def _works(self) -> None:
+        """Its turn goes on."""
+        self._activity.worked_at, self._activity.failure = self._at, None
 
     def tool_began(self, fact: ToolBegan) -> None:
         """A tool runs; a subagent's is the subagent's."""
@@ -373,6 +385,7 @@ class _Hearing:
         activity = self._activity
         activity.tool, activity.tool_since, activity.call = _cut(fact.tool), self._at, fact.call
         activity.busy = not self._is_in_turn
+        self._works()
 
     def tool_ended(self, fact: ToolEnded) -> None:
         """A tool is over."""
@@ -382,6 +395,7 @@ class _Hearing:
             self._tx.emit("tool.failed", "tool", self._agent, new=told)
         if self._heard.subagent is not None:
             return
+        self._works()
         is_it = fact.call == activity.call if fact.call and activity.call else _cut(fact.tool) == activity.tool
         if is_it and activity.tool is not None:
             self._end_tool()
@@ -455,6 +469,11 @@ class _Hearing:
         if self._heard.subagent is None:
             self._over("session.failed", "failed", fact.message, ends_as="failed")
 
+    def faltered(self, fact: Faltered) -> None:
+        """Its model's service has failed; it may try again."""
+        if self._heard.subagent is None:
+            self._activity.failure = _cut(fact.message)
+
     def interrupted(self, fact: Interrupted) -> None:
         """The person has ended its turn."""
         if self._heard.subagent is None:
@@ -462,9 +481,15 @@ class _Hearing:
             self._over("session.interrupted", "interrupted", ends_as="cancelled")
 
     def ended(self, fact: Ended) -> None:
-        """The session is over."""
+        """The session is over, by an error where its turn was ended by that and nothing could follow."""
         if self._heard.subagent is None:
-            _end(self._tx, self._session, self._activity, "told", self._at)
+            if self._is_in_turn and self._activity.failure is not None:
+                self.failed(TurnFailed(self._activity.failure))
+                has_failed = True
+            else:
+                has_failed = any(isinstance(told, TurnFailed) for told in self._heard.facts)
+            by = sessions.BY_ERROR if has_failed else "told"
+            _end(self._tx, self._session, self._activity, by, self._at)
             self._activity = sessions.activity(self._tx.db, self._agent) or self._activity
 
     def said(self, fact: Said) -> None:
@@ -516,6 +541,7 @@ _TAKES: Final[dict[type[Fact], Any]] = {
     TurnEnded: _Hearing.turn_ended,
     Rested: _Hearing.rested,
     TurnFailed: _Hearing.failed,
+    Faltered: _Hearing.faltered,
     Interrupted: _Hearing.interrupted,
     Ended: _Hearing.ended,
     Said: _Hearing.said,

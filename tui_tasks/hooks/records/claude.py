@@ -1,0 +1,66 @@
+"""Claude Code's record of a session (seen with 2.1.330): a JSON object a line, subagents in files of their own.
+
+Its sum of tokens and dollars (`cost-state`) comes at the end of the process; until then the messages are counted.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.hooks.programs.fields import number, table, tables, text
+from tui_tasks.hooks.records.record import Ending, Part, Record
+
+MOST_PARTS: Final = 100
+_TELLING: Final = (b'"usage"', b'"cost-state"')
+_SPENT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_SPENT_BY_MODEL: Final = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
+_OWN_MODEL: Final = "<synthetic>"
+"""It names this for messages that it has made itself."""
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def files(path: str) -> list[str]:
+    """The files of a record: the session's own and its subagents'."""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
+    except OSError:
+        names = []
+    return [path, *(os.path.join(folder, name) for name in names[:MOST_PARTS])]
+
+
+def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+    """Take in a line of a file; `is_own`: of the session itself."""
+    if is_own and line.startswith(b'{"parentUuid"') and b'"type":"user"' in line:
+        record.ending = None
+    if not any(word in line for word in _TELLING):
+        return
+    told = _decode(line)
+    if text(told, "type") == "cost-state":
+        _sum(record, told)
+        return
+    message = table(told, "message")
+    part.count(text(message, "id"), _count(table(message, "usage"), _SPENT))
+    if not is_own:
+        return
+    if told.get("isApiErrorMessage") is True:
+        words = "\n".join(words for one in tables(message, "content") if (words := text(one, "text")) is not None)
+        record.ending = Ending("faltered", words or "its model's service has failed")
+    else:
+        record.ending = None
+        if (model := text(message, "model")) != _OWN_MODEL:
+            record.model = model or record.model
+
+
+def _sum(record: Record, told: dict[str, Any]) -> None:
+    by_model = table(told, "modelUsage")
+    record.total = max(record.total, sum(_count(table(by_model, name), _SPENT_BY_MODEL) for name in by_model))
+    if told.get("hasUnknownModelCost") is False and by_model:
+        record.cost_usd = number(told, "totalCostUSD")
+
+
+def _count(usage: dict[str, Any], names: tuple[str, ...]) -> int:
+    return sum(int(number(usage, name) or 0) for name in names)

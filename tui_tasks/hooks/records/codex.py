@@ -1,0 +1,48 @@
+"""Codex's record of a session (seen with 0.169.0): a JSON object a line, with a running sum of tokens.
+
+No hook tells that its model's service has failed; the record does. It names no price.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.hooks.programs.fields import number, table, text
+from tui_tasks.hooks.records.record import Ending, Part, Record
+
+_TELLING: Final = (b'"token_count"', b'"task_started"', b'"task_complete"')
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def files(path: str) -> list[str]:
+    """The files of a record: one."""
+    return [path]
+
+
+def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+    """Take in a line."""
+    if not any(word in line for word in _TELLING):
+        return
+    payload = table(_decode(line), "payload")
+    kind = text(payload, "type")
+    if kind == "token_count":
+        total = number(table(table(payload, "info"), "total_token_usage"), "total_tokens")
+        record.total = max(record.total, int(total or 0))
+    elif kind == "task_started":
+        record.ending = None
+    elif kind == "task_complete":
+        error = table(payload, "error")
+        record.ending = Ending("failed", _plain(text(error, "message"))) if error else None
+
+
+def _plain(message: str | None) -> str:
+    """The words of an error, which may be the service's JSON."""
+    if message is None:
+        return "its model's service has failed"
+    try:
+        told = _decode(message)
+    except msgspec.DecodeError:
+        return message
+    return text(table(told, "error"), "message") or text(told, "message") or message

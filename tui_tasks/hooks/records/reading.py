@@ -1,0 +1,118 @@
+"""Reading on in the record of a session: only what is new, and never more at once than `MOST` bytes of a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core.operations.sessions import (
+    Ended,
+    Fact,
+    Faltered,
+    Heard,
+    Interrupted,
+    Prompted,
+    Spent,
+    Started,
+    TurnEnded,
+    TurnFailed,
+)
+from tui_tasks.core.snapshots import Activity
+from tui_tasks.hooks.records.record import Ending, Part, Record
+
+PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
+"""Those whose records are read: each has a module here, with `files` and `take`."""
+MOST: Final = 16 * 1024 * 1024
+_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# With these a turn begins: how the one before it ended is no longer told.
+_BEGINNINGS: Final = (Started, Prompted)
+# With these a record is looked at, since its program may say no more.
+_EDGES: Final = (*_BEGINNINGS, TurnEnded, TurnFailed, Interrupted, Ended)
+
+
+def of(activity: Activity | None) -> Record:
+    """The record of a session, as far as it was read."""
+    try:
+        return msgspec.convert(activity.record if activity is not None else {}, Record)
+    except msgspec.ValidationError:
+        return Record()  # a later version has written it
+
+
+def with_record(heard: Heard, record: Record) -> Heard:
+    """A payload with what the program's record of its session tells beside it; `record` is read on."""
+    path = heard.transcript
+    if heard.program not in PROGRAMS or heard.subagent is not None or path is None or not os.path.isabs(path):
+        return heard
+    is_new = path != record.path
+    if is_new:
+        record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
+        record.ending = None
+    if not is_new and not any(isinstance(fact, _EDGES) for fact in heard.facts):
+        return heard
+    told = read_on(heard.program, record)
+    facts = heard.facts
+    if any(isinstance(fact, _BEGINNINGS) for fact in facts):
+        told = [fact for fact in told if isinstance(fact, Spent)]
+    if any(isinstance(fact, TurnFailed | Interrupted) for fact in told):
+        # The program says of such a turn that it is over, and no more.
+        facts = tuple(fact for fact in facts if not isinstance(fact, TurnEnded))
+    return msgspec.structs.replace(
+        heard, facts=(*told, *facts), model=heard.model or record.model, record=msgspec.to_builtins(record)
+    )
+
+
+def read_on(program: str, record: Record) -> list[Fact]:
+    """Read what is new in a record; return what is new to tell."""
+    module = import_module(f"tui_tasks.hooks.records.{program}")
+    tokens, cost, ending = record.tokens, record.cost_usd, record.ending
+    for path in module.files(record.path):
+        part = record.parts.setdefault(os.path.basename(path), Part())
+        for line in _lines(path, part):
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                module.take(record, part, line, is_own=path == record.path)
+    told: list[Fact] = []
+    if (record.tokens, record.cost_usd) != (tokens, cost):
+        told.append(Spent(record.tokens or None, record.cost_usd))
+    if record.ending is not None and record.ending != ending:
+        told.append(_fact(record.ending))
+    return told
+
+
+def _fact(ending: Ending) -> Fact:
+    if ending.kind == "interrupted":
+        return Interrupted()
+    return Faltered(ending.words) if ending.kind == "faltered" else TurnFailed(ending.words)
+
+
+def size(program: str, path: str) -> int:
+    """How many bytes there are in the files of a record."""
+    found = 0
+    for one in import_module(f"tui_tasks.hooks.records.{program}").files(path):
+        with contextlib.suppress(OSError):
+            found += os.stat(one, follow_symlinks=False).st_size
+    return found
+
+
+def _lines(path: str, part: Part) -> Iterator[bytes]:
+    """The lines of a file that are new and whole; `part` says how far it was read."""
+    try:
+        handle = os.open(path, _OPEN)
+    except OSError:
+        return
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        # What a payload names may be any file: only one of this user's is read.
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_size <= part.read:
+            return
+        file.seek(part.read)
+        body = file.read(MOST)
+    end = body.rfind(b"\n") + 1
+    # A line of that size tells nothing that is looked for.
+    part.read += end or (len(body) if len(body) == MOST else 0)
+    yield from body[:end].splitlines()

@@ -1,0 +1,80 @@
+"""Looking at the records of the sessions that are there, as long as a process follows the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted
+from tui_tasks.core.read import sessions
+from tui_tasks.core.read.sessions import Seen
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import discretion
+from tui_tasks.hooks.records import claude_status, reading
+from tui_tasks.settings.sessions import SessionSettings
+
+
+class RecordWatch:
+    """What no hook tells of sessions: spending while they work, turns that failed or that their person has ended."""
+
+    def __init__(self, store: Store, take_in: Callable[[], object], settings: Callable[[], SessionSettings]) -> None:
+        """`take_in` takes in what hooks have told until now: what is found here may be told by one, too."""
+        self._store = store
+        self._take_in = take_in
+        self._settings = settings
+        self._sizes: dict[str, int] = {}
+
+    def look(self, now: int) -> None:
+        """Take in what is new.
+
+        Raises:
+            StorageFailed: it is done another time.
+        """
+        there = [seen for seen in sessions.everyone(self._store.db, now) if seen.session.program in reading.PROGRAMS]
+        for seen in there:
+            if self._has_rested(seen):
+                self._read(seen, now)
+            if _was_interrupted(seen):
+                self._take_in()
+                again = sessions.seen(self._store.db, seen.session.uid)
+                if again is not None and _was_interrupted(again):
+                    self._hear(again, msgspec.structs.replace(_found_of(again), facts=(Interrupted(),)), now)
+        self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
+
+    def _has_rested(self, seen: Seen) -> bool:
+        """Whether there is something new in a record, and nothing was added since the look before.
+
+        A program that ends right after its last line has its hook say so first.
+        """
+        record, uid = reading.of(seen.activity), seen.session.uid
+        size = reading.size(seen.session.program, record.path) if record.path else 0
+        had, self._sizes[uid] = self._sizes.get(uid), size
+        return size == had and size != sum(part.read for part in record.parts.values())
+
+    def _read(self, seen: Seen, now: int) -> None:
+        record = reading.of(seen.activity)
+        before = msgspec.to_builtins(record)
+        facts = reading.read_on(seen.session.program, record)
+        if (read := msgspec.to_builtins(record)) != before:
+            heard = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
+            self._hear(seen, msgspec.structs.replace(heard, facts=tuple(facts)), now)
+
+    def _hear(self, seen: Seen, heard: Heard, now: int) -> None:
+        settings = self._settings()
+        with self._store.transaction(now) as transaction, transaction.change():
+            transaction.speak(seen.session.uid)
+            transaction.run(HearSession(discretion.discreet(heard, settings), tasks=settings.tasks))
+
+
+def _found_of(seen: Seen) -> Heard:
+    return Heard(seen.session.program, seen.session.session, is_payload=False)
+
+
+def _was_interrupted(seen: Seen) -> bool:
+    """Whether Claude Code waits for its person, though a turn goes on as far as its hooks have told."""
+    session, at = seen.session, seen.activity
+    if session.program != "claude" or seen.state not in ("working", "waiting") or at.background or not session.pid:
+        return False
+    since = claude_status.idle_since(reading.of(at).path, session.session, session.pid)
+    return since is not None and at.worked_at is not None and since > at.worked_at
