@@ -13,7 +13,7 @@ from tui_tasks.core.operations.asks import SendMessage
 EVERY_FIELD = {
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
     *("agent", "intent", "depends_on", "blocked", "held", "node_ids", "version"),
-    *("created_at", "updated_at", "started_at", "finished_at", "due", "estimate", "verified", "checks"),
+    *("created_at", "updated_at", "started_at", "finished_at", "due", "estimate", "links", "verified", "checks"),
 }
 
 

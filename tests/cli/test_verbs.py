@@ -277,6 +277,22 @@ def test_no_agent_speaks_as_the_shell(talk: Talk, name: str) -> None:
     assert "reserved" in error["message"]
 
 
+def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: Store, told) -> None:
+    tasks.add(shell, "Phone links:branch:phone", "", as_json=False)
+    branch = {"kind": "branch", "target": "phone"}
+    assert task(store, "Phone").links == (branch,)
+    told_of = {"remove": False, "as_json": False}
+    tasks.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
+    assert [link["kind"] for link in task(store, "Phone").links] == ["branch", "commit", "file"]
+    tasks.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
+    tasks.edit(shell, "1", "links:file:c", None, as_json=False)
+    assert task(store, "Phone").links == ({"kind": "file", "target": "c"},)
+    with pytest.raises(InvalidArgument, match="branch:NAME"):
+        tasks.link(shell, "1", ["phone"], **told_of)
+    tasks.edit(shell, "1", "links:none", None, as_json=False)
+    assert task(store, "Phone").links == ()
+
+
 def test_no_agent_is_served_the_tools_of_the_verbs(talk: Talk) -> None:
     for name in SHELL.tools:
         assert TABLE.find(name) is None

@@ -54,7 +54,7 @@ def are_refusals(replies: list[dict], refused: Refused) -> None:
 
 # The fields of which an event tells in the same words as the model.
 TOLD = {"name", "description", "status", "priority", "tags", "domain", "result", "metadata"}
-TOLD |= {"agent", "intent", "node_ids", "due", "estimate"}
+TOLD |= {"agent", "intent", "node_ids", "due", "estimate", "links"}
 
 
 def wanted_event(kind: str, name: Any, new: Any) -> str | None:

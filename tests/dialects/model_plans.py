@@ -155,6 +155,14 @@ def update_task(call: Call, uid: str, due: str | None = None, estimate: int | No
     return full(call.model, call.model.edit(uid, **changes))
 
 
+def link(call: Call, uid: str, kind: str, target: str, remove: bool = False) -> Any:
+    """A link is there once, behind those that were there; the order stays."""
+    found, wanted = call.model.task(uid), {"kind": kind, "target": target}
+    others = [each for each in found.links if each != wanted]
+    added = found.links if wanted in found.links else [*found.links, wanted]
+    return full(call.model, call.model.edit(uid, links=others if remove else added))
+
+
 def undo(call: Call) -> Any:
     return {"undone": call.model.undo(call.model.newest(), was_refused=not call.seen.ok)}
 
@@ -175,4 +183,5 @@ PLAN_TOOLS: dict[str, Callable[..., Any]] = {
     "control:task": lambda call, uid: full(call.model, call.model.task(uid)),
     "control:undo": undo,
     "control:update_task": update_task,
+    "control:link": link,
 }

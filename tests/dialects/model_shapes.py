@@ -90,7 +90,7 @@ def as_tasks(model: Model, task: Task) -> dict[str, Any]:
 def full(model: Model, task: Task) -> dict[str, Any]:
     """Section 7, less `started_at` and `finished_at`, of which the protocol gives but the names."""
     same = ("uid", "key", "name", "description", "status", "priority", "tags", "domain", "result", "metadata")
-    more = ("agent", "intent", "depends_on", "node_ids", "version", "due", "estimate")
+    more = ("agent", "intent", "depends_on", "node_ids", "version", "due", "estimate", "links")
     return {
         **{name: getattr(task, name) for name in same + more},
         "list": model.home_of(task).handle,

@@ -57,6 +57,7 @@ class Task:
     key: str | None = None
     due: str | None = None
     estimate: int | None = None
+    links: list[dict[str, str]] = field(default_factory=list)
     version: int = 1
     updated_at: int = 0
     log: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -139,7 +140,7 @@ class State:
 
 FIELDS = (
     *("name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
-    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "deleted", "moves"),
+    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "links", "deleted", "moves"),
 )
 Key = tuple[str, Any, Any]
 Diff = dict[Key, tuple[Any, Any]]

@@ -156,6 +156,13 @@ UPDATES = sent(
     {"due": st.sampled_from(["2026-01-31", "2026-02-01T09:00:00.000+00:00", ""]), "estimate": st.integers(0, 90)},
     uid=TASK,
 )
+LINKS = sent(
+    "control:link",
+    {"remove": st.booleans()},
+    uid=TASK,
+    kind=st.sampled_from(["branch", "file"]),
+    target=st.sampled_from(["phone", "src/a.py"]),
+)
 # What whoever has or had a claim does with its task.
 AS_HOLDER = st.one_of(
     sent(["control:heartbeat", "control:release"], claim="its"),
@@ -165,12 +172,13 @@ AS_HOLDER = st.one_of(
     sent("update_task", id="its", status=PLANS_STATUS),
     sent("control:undo"),
 )
-EVERYTHING = TASKLIST | BOARD | TODO | PLANS | CLAIMS | UPDATES
+EVERYTHING = TASKLIST | BOARD | TODO | PLANS | CLAIMS | UPDATES | LINKS
 
 # What changes exactly one named task: tools, and actions of `task`, `agent` and `tasks`.
 CHANGES_ONE = {
     *SETTERS,
-    *("tasklist:update_task", "tasklist:delete_task", "tasklist:log_task_progress", "control:update_task"),
+    *("tasklist:update_task", "tasklist:delete_task", "tasklist:log_task_progress"),
+    *("control:update_task", "control:link"),
     *("update", "update_task", "save_state", "save_session_state", "link_nodes", "link_task_nodes"),
 }
 

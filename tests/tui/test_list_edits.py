@@ -256,7 +256,7 @@ async def test_the_form_has_a_row_for_when_it_is_due_and_for_the_estimate(app, p
     async with opened(app) as pilot:
         await pilot.press("e")
         await pilot.pause()
-        await pilot.press("shift+tab")
+        await pilot.press("shift+tab", "shift+tab")
         await write(pilot, "90")
         await pilot.press("shift+tab")
         await write(pilot, "whenever")

@@ -57,6 +57,7 @@ COMMANDS: Final[dict[str, Command]] = {
         _verb("skip", "set a task skipped"),
         _verb("edit", "change a task's title, tags, priority, agent, dependencies or description"),
         _verb("mv", "move a task within its list, or to another"),
+        _verb("link", "link a task to a branch, commits, a pull request or files"),
         _verb("rm", "delete a task"),
         _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
         # Who works, and what has happened

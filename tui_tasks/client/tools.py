@@ -14,6 +14,7 @@ WRITES = frozenset(
         "ask",
         "control:claim",
         "control:heartbeat",
+        "control:link",
         "control:release",
         "control:request_check",
         "control:undo",
@@ -72,6 +73,17 @@ class Tools:
     def control_update_task(self, *, uid: str, due: str | None = None, estimate: int | None = None) -> Any:
         """Set what no other tool sets: when a task is due, and how long it is thought to take."""
         return self._call("control:update_task", {"uid": uid, "due": due, "estimate": estimate})
+
+    def control_link(
+        self,
+        *,
+        uid: str,
+        kind: Literal["branch", "commit", "file", "pull_request"],
+        target: str,
+        remove: bool | None = None,
+    ) -> Any:
+        """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks."""
+        return self._call("control:link", {"uid": uid, "kind": kind, "target": target, "remove": remove})
 
     def control_agents(self, *, everyone: bool | None = None) -> Any:
         """See who works here: sessions of agent programs, and agents of this channel, oldest first, each with ."""
@@ -640,6 +652,17 @@ class AsyncTools:
     def control_update_task(self, *, uid: str, due: str | None = None, estimate: int | None = None) -> Awaitable[Any]:
         """Set what no other tool sets: when a task is due, and how long it is thought to take."""
         return self._call("control:update_task", {"uid": uid, "due": due, "estimate": estimate})
+
+    def control_link(
+        self,
+        *,
+        uid: str,
+        kind: Literal["branch", "commit", "file", "pull_request"],
+        target: str,
+        remove: bool | None = None,
+    ) -> Awaitable[Any]:
+        """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks."""
+        return self._call("control:link", {"uid": uid, "kind": kind, "target": target, "remove": remove})
 
     def control_agents(self, *, everyone: bool | None = None) -> Awaitable[Any]:
         """See who works here: sessions of agent programs, and agents of this channel, oldest first, each with ."""

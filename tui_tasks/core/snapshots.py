@@ -94,6 +94,7 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     held: bool = False
     decline_reason: str | None = None
     checks: tuple[str, ...] | None = None  # names that the human gave it; None: those of its list
+    links: tuple[dict[str, str], ...] = ()  # `work_links`
 
     @property
     def blocked(self) -> bool:
@@ -498,7 +499,7 @@ def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) ->
 
 
 # The fields that version 1 did not have, with their defaults.
-_ADDED: Final[dict[str, Any]] = {**dict.fromkeys(FIELDS), "held": False}
+_ADDED: Final[dict[str, Any]] = {**{name: field.none for name, field in FIELDS.items()}, "held": False}
 
 
 def image_since(image: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw
 
@@ -19,6 +19,7 @@ from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import not_ready, queries
+from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, iso
 from tui_tasks.dialects.base import Call, Table, Tool, Wait, one_of
@@ -178,7 +179,7 @@ class _Update(_OneTask):
 @CONTROL.tool("control:update_task", _Update, writes=True, subject="uid")
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Set what no other tool sets: when a task is due, and how long it is thought to take. Returns the task."""
-    values = {name: getattr(given, name) for name in FIELDS}
+    values = {name: getattr(given, name) for name in FIELDS if hasattr(given, name)}
     one_of("due", values)
     changes = {
         name: _parsed(FIELDS[name], value, call.now) if value else None
@@ -193,6 +194,23 @@ def _parsed(field: TaskField, value: Any, now: int) -> Any:
         return field.parse(str(value), local_time(now))
     except ValueError as error:
         raise InvalidArgument(field.name, f"{field.name}: {error}") from None
+
+
+class _Link(_OneTask):
+    kind: Literal["branch", "commit", "pull_request", "file"]
+    target: Annotated[str, Meta(description="Name, hash, https address or path.")]
+    remove: bool = False
+
+
+@CONTROL.tool("control:link", _Link, writes=True, subject="uid")
+def link(call: Call, given: _Link) -> dict[str, Any]:
+    """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks. Returns the task."""
+    try:
+        wanted = work_links.checked(given.kind, given.target)
+        links = work_links.changed(queries.task(call.db, given.uid).links, [wanted], remove=given.remove)
+    except ValueError as error:
+        raise InvalidArgument("target", f"target: {error}") from None
+    return _full(call, call.run(EditTask(given.uid, {"links": links})))
 
 
 class _Agents(Arguments):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_tasks.core.errors import NotFound
+from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.base import Call, Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
@@ -112,6 +113,22 @@ def move(call: Call, given: _Move) -> dict[str, Any]:
         raise NotFound("list", given.list)
     where = MoveTask(given.uid, given.before, given.after, home.uid if home else None)
     return _full(call, call.run(where))
+
+
+class _Link(Arguments):
+    uid: Uid
+    links: list[dict[str, str]]
+    remove: bool = False
+
+
+@SHELL.tool("shell:link", _Link, writes=True, subject="uid")
+def link(call: Call, given: _Link) -> dict[str, Any]:
+    """Link a task to its work, or take links away."""
+    try:
+        links = work_links.changed(queries.task(call.db, given.uid).links, given.links, remove=given.remove)
+    except ValueError as error:
+        raise InvalidArgument("links", str(error)) from None
+    return _full(call, call.run(EditTask(given.uid, {"links": links})))
 
 
 class _Named(Arguments):

@@ -31,7 +31,7 @@ from tui_tasks.text import json_text
 _LIST: Final = ("kind", "name", "description", "agent", "origin", "one_in_progress", "project")
 _FIELDS: Final = (
     *("key", "name", "description", "status", "priority", "tags", "domain", "result", "metadata", "agent", "intent"),
-    *("depends_on", "node_ids", "due", "estimate"),
+    *("depends_on", "node_ids", "due", "estimate", "links"),
 )
 _TIMES: Final[tuple[str, ...]] = ("created_at", "started_at", "finished_at")
 _PLACE: Final = frozenset({"record", "uid", "list", "rank", "log", *_TIMES})

@@ -44,6 +44,7 @@ class _Fields(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     node_ids: tuple[_Name, ...] | msgspec.UnsetType = msgspec.UNSET
     due: _Word | msgspec.UnsetType | None = msgspec.UNSET
     estimate: int | msgspec.UnsetType | None = msgspec.UNSET
+    links: tuple[dict[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Logged(msgspec.Struct, forbid_unknown_fields=True):
@@ -120,7 +121,7 @@ def checked(where: str, given: dict[str, Any], read: Read, now: datetime) -> dic
     for name in task_fields.FIELDS:
         if given.get(name) is not None:
             try:
-                given[name] = task_fields.FIELDS[name].parse(str(given[name]), now)
+                given[name] = task_fields.FIELDS[name].from_json(given[name], now)
             except ValueError as error:
                 read.lost[f"{name}: {error}"] += 1
                 del given[name]

@@ -95,6 +95,14 @@ def _declare_mv(command: argparse.ArgumentParser) -> None:
     where.add_argument("--to", metavar="LIST", dest="target", help="to the end of that list")
 
 
+def _declare_link(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    command.add_argument(
+        "links", metavar="LINK", nargs="+", help="branch:NAME, commit:HASH, pull_request:https://... or file:PATH"
+    )
+    command.add_argument("--remove", action="store_true", help="take these links away")
+
+
 def _place(word: str) -> int:
     return int(word.removeprefix("#"))
 
@@ -114,6 +122,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "skip": _task_and_reason,
     "edit": _declare_edit,
     "mv": _declare_mv,
+    "link": _declare_link,
     "rm": _task,
     "undo": _nothing,
 }
@@ -174,6 +183,12 @@ def _mv(options: argparse.Namespace, session: Session) -> None:
     tasks.move(session, options.task, options.place, beside, as_json=options.json)
 
 
+def _link(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.link(session, options.task, options.links, remove=options.remove, as_json=options.json)
+
+
 def _rm(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
@@ -198,6 +213,7 @@ _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
     "skip": _sets("skipped"),
     "edit": _edit,
     "mv": _mv,
+    "link": _link,
     "rm": _rm,
     "undo": _undo,
 }

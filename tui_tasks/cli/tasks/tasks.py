@@ -11,7 +11,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.schema import task_fields
+from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
 from tui_tasks.dialects.requests import quick_add_syntax
@@ -250,6 +250,17 @@ def _to_place(session: Session, task: Task, place: int) -> dict[str, str]:
         raise NotFound("task", f"#{place} in {home.name}")
     below = queries.task(session.store.db, other).rank > task.rank
     return {"after" if below else "before": other}
+
+
+def link(session: Session, reference: str, words: list[str], *, remove: bool, as_json: bool) -> None:
+    """Link a task to what each word names, or take those links away."""
+    task = _found(session, reference)
+    try:
+        links = work_links.joined(map(work_links.read, words))
+    except ValueError as error:
+        raise InvalidArgument("links", str(error)) from None
+    made = _request(session, "shell:link", uid=task.uid, links=links, remove=remove)
+    _tell_task("unlinked" if remove else "linked", made, as_json=as_json)
 
 
 def delete(session: Session, reference: str, *, as_json: bool) -> None:

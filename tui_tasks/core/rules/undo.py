@@ -262,7 +262,7 @@ def _expect(entry: Entry, row: Any) -> dict[str, Any]:
     return {name: _frozen(entry.old[name]) if name in _TUPLES else entry.old[name] for name in names}
 
 
-_TUPLES = frozenset({"tags", "depends_on", "node_ids", "plan", "checks"})
+_TUPLES = frozenset({"tags", "depends_on", "node_ids", "plan", "checks", "links"})
 
 
 def _frozen(value: Any) -> Any:

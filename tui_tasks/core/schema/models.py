@@ -97,6 +97,7 @@ class TaskRow(Model):
     held = Flag(default=0)  # an agent has filed it, and the human has not accepted it yet
     decline_reason = TextField(null=True)  # the human's words where a held task was declined
     checks = JsonField(null=True)  # names of checks that the human gave it; None: those of its list
+    links = JsonField(default="[]")  # the work that it is about: `work_links`
 
     class Meta:
         table_name = "task"

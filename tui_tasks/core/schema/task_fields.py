@@ -13,6 +13,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from typing import Any, Final, NamedTuple
 
+from tui_tasks.core.schema import work_links
+
 
 class Range(NamedTuple):
     """Values from `low` up to but without `high`; None is no bound.
@@ -31,7 +33,8 @@ class TaskField(NamedTuple):
     `parse` takes a text and the local time, and raises ValueError saying what it takes. `write` is what `parse` reads
     again. `short` and `long` tell a value to people. `ranges` are the values that a filter's word means; it raises
     ValueError as `parse` does. `suggested` are such words, to be offered. `is_late`: whether an open task with the
-    value is to be marked. `lasts`: for how many microseconds `short` and `long` stay true.
+    value is to be marked. `lasts`: for how many microseconds `short` and `long` stay true. `none` is the value of a
+    task that has none. `load` takes the value as JSON has it, None: by `parse`.
     """
 
     name: str
@@ -46,12 +49,24 @@ class TaskField(NamedTuple):
     example: str
     is_late: Callable[[Any, datetime], bool] = lambda _value, _now: False
     lasts: Callable[[Any, datetime], int] = lambda _value, _now: _DAY
+    none: Any = None
+    load: Callable[[Any, datetime], Any] | None = None
+
+    def from_json(self, value: Any, now: datetime) -> Any:
+        """Return the value that a tool or a file gives.
+
+        Raises:
+            ValueError: it is none; the message says what the field takes.
+        """
+        return self.load(value, now) if self.load is not None else self.parse(str(value), now)
 
 
 NONE: Final = "none"
 """The word for no value, in quick add and in filters."""
 OVERDUE: Final = "overdue"
 """The filter's word for the open tasks whose value is late."""
+ANY: Final = "any"
+"""The filter's word for some value, of a field that knows no order."""
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
@@ -234,6 +249,13 @@ def _estimate_ranges(word: str, now: datetime) -> list[Range]:
         raise ValueError(f"{_ESTIMATE}; < and > before it, or none") from None
 
 
+def _link_ranges(word: str, _: datetime) -> list[Range]:
+    """Read `any`: the JSON of what is not empty."""
+    if word.strip().lower() != ANY:
+        raise ValueError(f"links: takes {ANY} or {NONE}")
+    return [Range("[{", None)]
+
+
 FIELDS: Final[dict[str, TaskField]] = {
     field.name: field
     for field in (
@@ -263,6 +285,20 @@ FIELDS: Final[dict[str, TaskField]] = {
             ("<1h", ">1h", NONE),
             "1h30m",
         ),
+        TaskField(
+            "links",
+            tuple,
+            "The branch, commits, pull request and files that it is about.",
+            work_links.parse,
+            work_links.write,
+            work_links.short,
+            work_links.long,
+            _link_ranges,
+            (ANY, NONE),
+            "branch:NAME",
+            none=(),
+            load=work_links.load,
+        ),
     )
 }
 SYNTAX: Final = " ".join(f"{field.name}:{field.example}" for field in FIELDS.values())
@@ -270,15 +306,16 @@ SYNTAX: Final = " ".join(f"{field.name}:{field.example}" for field in FIELDS.val
 
 
 def read(name: str, text: str, now: datetime) -> Any:
-    """Return the value of a field that a person typed; `none` and "" are None.
+    """Return the value of a field that a person typed; `none` and "" are no value.
 
     Raises:
         ValueError: it is none; the message says what the field takes.
     """
-    return None if text.strip().lower() in ("", NONE) else FIELDS[name].parse(text, now)
+    field = FIELDS[name]
+    return field.none if text.strip().lower() in ("", NONE) else field.parse(text, now)
 
 
 def of(task: Any) -> dict[str, Any]:
     """Return the fields that a task, or what stands for one, has a value of."""
-    values = {name: getattr(task, name, None) for name in FIELDS}
-    return {name: value for name, value in values.items() if value is not None}
+    values = {name: getattr(task, name, field.none) for name, field in FIELDS.items()}
+    return {name: value for name, value in values.items() if value != FIELDS[name].none}

@@ -25,7 +25,14 @@ _WITHIN: Final = frozenset(
         *("save_session_state", "get_session_state", "link_task_nodes"),
         *("control:hello", "control:subscribe", "control:unsubscribe", "control:history", "control:undo"),
         "control:answer_of",
-        *("control:task", "control:update_task", "control:claim", "control:heartbeat", "control:release"),
+        *(
+            "control:task",
+            "control:update_task",
+            "control:link",
+            "control:claim",
+            "control:heartbeat",
+            "control:release",
+        ),
         "control:request_check",
     }
 )

@@ -93,7 +93,7 @@ def _condition(term: Term, only: Filter) -> Any:
 def _field(name: str, value: str, now: datetime) -> Any:
     column = _COLUMNS[name]
     if value == NONE:
-        return column.is_null()
+        return column.is_null() if FIELDS[name].none is None else column == "[]"
     # Where there is no value this is false, not NULL, so that it can be negated.
     found = column.is_null(False)
     if value == OVERDUE:

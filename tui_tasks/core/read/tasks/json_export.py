@@ -25,7 +25,7 @@ _NAMES: Final = (
     *FIELDS,
 )
 _JSON: Final = frozenset({"result", "metadata"})
-_ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids"})
+_ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
 PAGE: Final = 500  # tasks: a text of so many fits into memory that has been used before
 SHORT: Final = 24 << 20  # bytes of a database of which any page can be held in memory
 

@@ -1,0 +1,143 @@
+"""Links of a task to the work that it is about: a branch, commits, a pull request, files.
+
+A link is `{"kind", "target"}`. Targets are words of agents, which a screen opens: so each kind takes only what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+BRANCH: Final = "branch"
+COMMIT: Final = "commit"
+PULL_REQUEST: Final = "pull_request"
+FILE: Final = "file"
+KINDS: Final = (BRANCH, COMMIT, PULL_REQUEST, FILE)
+MOST: Final = 50
+MOST_CHARS: Final = 2_000
+
+Link = dict[str, str]
+
+_HEX: Final = re.compile(r"[0-9a-fA-F]{4,64}")
+_COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
+_URL: Final = re.compile(r"https://[^\s/@\\]+(?:/[^\s\\]*)?")
+# What git refuses in the name of a branch (git-check-ref-format), and what it would take for an option.
+_NO_BRANCH: Final = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|^[-/.@]|/\.|[/.]$|\.lock(?:/|$)")
+_TAKES: Final = {
+    BRANCH: "the name of a branch",
+    COMMIT: "the hash of a commit, 4 to 64 hexadecimal digits",
+    PULL_REQUEST: "an address that begins with https://, without a name or a password",
+    FILE: "a path",
+}
+_HELP: Final = "links takes branch:NAME, commit:HASH, pull_request:https://... and file:PATH, with spaces between"
+
+
+def checked(kind: str, target: str) -> Link:
+    """Return a link.
+
+    Raises:
+        ValueError: there is no such kind, or it does not take such a target.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no kind of link {kind[:40]!r}; there is {', '.join(KINDS)}")
+    if not 1 <= len(target) <= MOST_CHARS or not _is_plain(target) or not _fits(kind, target):
+        raise ValueError(f"{kind} takes {_TAKES[kind]}, up to {MOST_CHARS:,} characters, not {target[:80]!r}")
+    return {"kind": kind, "target": target}
+
+
+def _fits(kind: str, target: str) -> bool:
+    if kind == BRANCH:
+        return not _NO_BRANCH.search(target)
+    if kind == COMMIT:
+        return _HEX.fullmatch(target) is not None
+    return _URL.fullmatch(target) is not None if kind == PULL_REQUEST else bool(target.strip())
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no character of a text is one that is not seen, or that turns others around."""
+    import unicodedata
+
+    return not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text)
+
+
+def joined(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Return links in their order, each once.
+
+    Raises:
+        ValueError: they are too many.
+    """
+    found = tuple({(link["kind"], link["target"]): link for link in links}.values())
+    if len(found) > MOST:
+        raise ValueError(f"a task has up to {MOST} links, not {len(found)}")
+    return found
+
+
+def changed(links: tuple[Link, ...], named: Iterable[Link], *, remove: bool = False) -> tuple[Link, ...]:
+    """Return links with those that are named behind them, or without those.
+
+    Raises:
+        ValueError: they are too many.
+    """
+    named = tuple(named)
+    return tuple(link for link in links if link not in named) if remove else joined((*links, *named))
+
+
+def load(value: Any, _: datetime) -> tuple[Link, ...]:
+    """Return the links that JSON says.
+
+    Raises:
+        ValueError: it says none.
+    """
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise ValueError('links is an array of {"kind", "target"}')
+    return joined(checked(str(each.get("kind")), str(each.get("target", ""))) for each in value)
+
+
+def parse(text: str, _: datetime) -> tuple[Link, ...]:
+    """Return the links that a person typed: `branch:phone 1f2e3d4 https://...`, quoted where they have spaces.
+
+    Raises:
+        ValueError: a word is none.
+    """
+    import shlex  # only now: every command imports the fields
+
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"{_HELP}: a quote is open") from None
+    return joined(map(read, words))
+
+
+def read(word: str) -> Link:
+    """Return the link that one word names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    kind, colon, target = word.partition(":")
+    if colon and kind in KINDS:
+        return checked(kind, target)
+    if word.startswith("https://"):
+        return checked(PULL_REQUEST, word)
+    if _COMMIT_WORD.fullmatch(word):
+        return checked(COMMIT, word)
+    raise ValueError(f"{_HELP}, not {word[:40]!r}")
+
+
+def write(links: Iterable[Link], _: datetime) -> str:
+    """Return what `parse` reads again."""
+    import shlex
+
+    return " ".join(shlex.quote(f"{link['kind']}:{link['target']}") for link in links)
+
+
+def short(links: tuple[Link, ...], _: datetime) -> str:
+    """Return `3 links`."""
+    return f"{len(links)} link{'s' * (len(links) != 1)}"
+
+
+def long(links: tuple[Link, ...], _: datetime) -> str:
+    """Return `branch phone, commit 1f2e3d4`."""
+    return ", ".join(f"{link['kind'].replace('_', ' ')} {link['target']}" for link in links)
