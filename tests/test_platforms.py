@@ -155,11 +155,11 @@ def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_env
 @pytest.mark.usefixtures("no_proc", "boot_session")
 def test_without_proc_a_supervisor_that_died_is_noticed_at_once():
     with subprocess.Popen(["sleep", "600"]) as child:
-        beat = Heartbeat("run", True, *processes.identity(child.pid), at=1)
+        heartbeat = Heartbeat("run", True, *processes.identity(child.pid), at=1)
         leases = Leases(60.0)
-        assert leases.reason_to_abandon("run", beat, 0.0) is None
+        assert leases.reason_to_abandon("run", heartbeat, 0.0) is None
         child.kill()
-    assert leases.reason_to_abandon("run", beat, 0.0) == "its supervisor died"
+    assert leases.reason_to_abandon("run", heartbeat, 0.0) == "its supervisor died"
 
 
 def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
@@ -187,10 +187,10 @@ def test_macos_is_asked_by_sysctl_what_it_calls_this_boot(monkeypatch):
 @pytest.mark.usefixtures("no_proc", "no_psutil")
 def test_without_proc_and_psutil_a_run_is_given_up_when_its_lease_is_over_and_not_before():
     leases = Leases(60.0)
-    beat = Heartbeat("run", True, *processes.identity(), at=1)
-    assert leases.reason_to_abandon("run", beat, 0.0) is None
-    assert leases.reason_to_abandon("run", beat, 59.0) is None
-    assert "no sign of life for 60 s" in str(leases.reason_to_abandon("run", beat, 60.0))
+    heartbeat = Heartbeat("run", True, *processes.identity(), at=1)
+    assert leases.reason_to_abandon("run", heartbeat, 0.0) is None
+    assert leases.reason_to_abandon("run", heartbeat, 59.0) is None
+    assert "no sign of life for 60 s" in str(leases.reason_to_abandon("run", heartbeat, 60.0))
 
 
 def test_without_prctl_what_needs_it_does_nothing(monkeypatch):

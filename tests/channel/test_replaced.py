@@ -160,7 +160,7 @@ def test_a_lease_that_stands_there_lapses(store, path, filled):
     store.next_lapse()
     put_in_place(copy, path)
     with store.transaction(START + 100 * SECOND) as transaction:
-        assert transaction.known.next_lapse() == START + 5 * SECOND
+        assert transaction.state_cache.next_lapse() == START + 5 * SECOND
     assert queries.task(store.db, task.uid).status == "in_progress"
 
 

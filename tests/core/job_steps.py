@@ -47,10 +47,10 @@ class Jobs:
         return total
 
     def claim(self, run_uid, pid=1, max_parallel=10):
-        return self.commit(ClaimRun(run_uid, beat(run_uid, self.clock(), pid), max_parallel))
+        return self.commit(ClaimRun(run_uid, heartbeat(run_uid, self.clock(), pid), max_parallel))
 
     def begin(self, run_uid, pid=2):
-        by = beat(run_uid, self.clock(), pid, supervised=True)
+        by = heartbeat(run_uid, self.clock(), pid, supervised=True)
         return self.commit(BeginRun(run_uid, by, "hash", self.clock() + HOUR))
 
     def ran(self, run_uid, outcome="success", **told):
@@ -60,7 +60,7 @@ class Jobs:
         return self.commit(EndRun(run_uid, outcome, **told))
 
 
-def beat(run_uid, at, pid=1, supervised=False):
+def heartbeat(run_uid, at, pid=1, supervised=False):
     return Heartbeat(run_uid, supervised, "boot", "namespace", pid, "born", at)
 
 

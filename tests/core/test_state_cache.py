@@ -68,8 +68,8 @@ def test_what_was_known_does_not_grow_without_end(stores, monkeypatch):
     one, _ = stores
     for number in range(50):
         with one.transaction(START) as transaction:
-            assert transaction.known.agent(f"agent {number}") is None
-            assert len(transaction.known._agents) <= 11
+            assert transaction.state_cache.agent(f"agent {number}") is None
+            assert len(transaction.state_cache._agents) <= 11
 
 
 def test_counts_are_right_whenever_they_are_read_though_they_are_written_late(stores):
@@ -115,10 +115,10 @@ def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(
     stores = [Store(str(tmp_path / name)) for name in ("one.db", "other.db")]
     for store, names_ in zip(stores, ("xy", "yx"), strict=True):
         commit(store, *(EnsureList(name, "task") for name in names_))
-    before = [state_cache.still_known(store.db, None) for store in stores]
+    before = [state_cache.current_cache(store.db, None) for store in stores]
     assert before[0].seq == before[1].seq
-    assert state_cache.still_known(stores[0].db, before[0]) is before[0]
-    assert state_cache.still_known(stores[1].db, before[0]) is not before[0]
-    assert state_cache.still_known(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
+    assert state_cache.current_cache(stores[0].db, before[0]) is before[0]
+    assert state_cache.current_cache(stores[1].db, before[0]) is not before[0]
+    assert state_cache.current_cache(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
     for store in stores:
         store.close()

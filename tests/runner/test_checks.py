@@ -226,8 +226,8 @@ def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, 
         def begun():
             from tui_tasks.core.schedule import heartbeats
 
-            beat = heartbeats.find(store.db, run_uid)
-            return beat if beat is not None and beat.supervised else None
+            heartbeat = heartbeats.find(store.db, run_uid)
+            return heartbeat if heartbeat is not None and heartbeat.supervised else None
 
         os.kill(until(begun, "its supervisor").pid, 9)
         until(lambda: read_checks.run(store.db, run_uid).state == "interrupted", "its end")

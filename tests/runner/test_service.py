@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.conftest import SECOND, Clock
-from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, beat
+from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat
 from tests.runner.hosting import hosted, runners, until
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
@@ -27,7 +27,7 @@ class Noted:
 
     def __call__(self, store, run, job):
         self.started.append(run.uid)
-        by = beat(run.uid, self.clock(), 2, supervised=True)
+        by = heartbeat(run.uid, self.clock(), 2, supervised=True)
         store.commit(BeginRun(run.uid, by, "hash", self.clock() + HOUR), actor="system", now=self.clock())
         if self.succeeds:
             store.commit(EndRun(run.uid, "success"), actor="system", now=self.clock())

@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.core.job_steps import EVERY_MINUTE, Jobs, beat
+from tests.core.job_steps import EVERY_MINUTE, Jobs, heartbeat
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tests.soak.budget import Budget
@@ -72,7 +72,7 @@ def _schedule(folder: str, number: int) -> None:
 
     def start(store, run, job):
         os.write(noted, f"{run.uid}\n".encode())
-        begin = BeginRun(run.uid, beat(run.uid, shared(), number, supervised=True), "hash", shared() + MINUTE)
+        begin = BeginRun(run.uid, heartbeat(run.uid, shared(), number, supervised=True), "hash", shared() + MINUTE)
         store.commit(begin, actor="system", now=shared())
         store.commit(EndRun(run.uid, "success"), actor="system", now=shared())
 

@@ -116,9 +116,9 @@ class Jobs:
         """By a supervisor, which writes what the run prints."""
         self._do(now, DecideDue(self[1]))
         self.running = self._open(1).uid
-        beat = Heartbeat(self.running, False, "boot", "namespace", 4242, "1", now)
-        self._do(now, ClaimRun(self.running, beat, 4))
-        self._do(now + 1_000_000, BeginRun(self.running, beat, "0" * 64, at(21, 15)))
+        heartbeat = Heartbeat(self.running, False, "boot", "namespace", 4242, "1", now)
+        self._do(now, ClaimRun(self.running, heartbeat, 4))
+        self._do(now + 1_000_000, BeginRun(self.running, heartbeat, "0" * 64, at(21, 15)))
         output = b"PING 192.168.1.1\n64 bytes: time=0.3 ms\n64 bytes: time=0.4 ms\n"
         run_logs.write(self._store.db, self.running, [(0, output)], len(output))
 

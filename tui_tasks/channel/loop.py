@@ -152,9 +152,9 @@ class ControlChannel:
         session = self._session
         waits = [self._watch.wait(time.monotonic())] if self._is_listening() else []
         if self._due is not None:
-            waits.append(max(0.0, (self._due - session.passed()) / 1_000_000, self._retry_at - time.monotonic()))
+            waits.append(max(0.0, (self._due - session.elapsed_time()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
-            waits.append(0.0 if session.waits.can_give_up(session.passed()) else 1.0)
+            waits.append(0.0 if session.waits.can_give_up(session.elapsed_time()) else 1.0)
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
@@ -164,7 +164,7 @@ class ControlChannel:
     def _follow_up(self, *, changed: bool) -> None:
         """Write what follows from commits and from time passing: replies of ended waits, lapsed leases, events."""
         session = self._session
-        is_due = self._due is not None and self._due <= session.passed()
+        is_due = self._due is not None and self._due <= session.elapsed_time()
         try:
             # Limited in rate: each failed try may write to the write-ahead log, which the watch reports as a change.
             if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:

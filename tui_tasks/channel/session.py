@@ -233,8 +233,8 @@ class Session:
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
         """Serve lines that write nothing; return None if something must be written first: a lapsed lease, a message."""
         with self.store.reading() as reading:
-            lapse = reading.known.next_lapse()
-            if lapse is not None and lapse <= self.passed() and not self.identity.read_only:
+            lapse = reading.state_cache.next_lapse()
+            if lapse is not None and lapse <= self.elapsed_time() and not self.identity.read_only:
                 return None
             if any(
                 self._messages_for(pending, reading) for pending_requests, _ in lines for pending in pending_requests
@@ -373,7 +373,7 @@ class Session:
         if agent not in vocab.RESERVED_AGENTS:
             requests.refuse_alike(self.store.db, agent)
         self._speakers.add(agent)
-        if not tool.while_paused and (known := reading.known.agent(agent)) is not None and known.paused:
+        if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
         transaction = reading if isinstance(reading, Transaction) else None
         call = Call(
@@ -403,7 +403,7 @@ class Session:
         pending.note = call.note
         # Replies of requests that only read are not stored: they may be long, and repeating them is harmless.
         if request.idempotency_key is not None and pending.writes:
-            idempotency.keep(self.store.db, pending, agent, result, reading.seq, call.passed)
+            idempotency.keep(self.store.db, pending, agent, result, reading.seq, call.elapsed_time)
         return result, reading.seq
 
     # The human's messages
@@ -414,7 +414,7 @@ class Session:
             # A read-only channel cannot record a delivery.
             return ()
         agent = self.speaker(pending.request)
-        found = reading.known.messages_waiting_for(agent)
+        found = reading.state_cache.messages_waiting_for(agent)
         return tuple(message for message in found if not self.subscription.will_send(agent, message.seq))
 
     def _add_messages(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
@@ -446,7 +446,7 @@ class Session:
         if self.identity.read_only:
             return
         with self.store.reading() as reading:
-            if not reading.known.messages_waiting_for(agent):
+            if not reading.state_cache.messages_waiting_for(agent):
                 return
         with self.store.transaction(self.clock()) as transaction, transaction.change():
             transaction.speak(agent)
@@ -501,7 +501,7 @@ class Session:
 
     # Leases and waits
 
-    def passed(self) -> int:
+    def elapsed_time(self) -> int:
         """Return the database's instant in microseconds (`elapsed`), by which leases and waits end.
 
         Raises:
@@ -572,8 +572,8 @@ def _check_version(request: Request, tool: Tool, arguments: Arguments | None, tr
 
 def _release_lapsed_claims(transaction: Transaction) -> None:
     """Release lapsed claims."""
-    lapse = transaction.known.next_lapse()
-    if lapse is not None and lapse <= transaction.passed:
+    lapse = transaction.state_cache.next_lapse()
+    if lapse is not None and lapse <= transaction.elapsed_time:
         with transaction.change():
             transaction.speak(vocab.SYSTEM)
             transaction.run(LapseClaims())

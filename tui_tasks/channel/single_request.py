@@ -44,7 +44,7 @@ def _sleep_until_change(session: Session, watch: Watch) -> None:
     """Sleep until another process has committed or something is due."""
     while not watch.changed(time.monotonic()):
         due = session.due()
-        left = float("inf") if due is None else (due - session.passed()) / 1_000_000
+        left = float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000
         if left <= 0:
             return
         watch.sleep(left)

@@ -23,7 +23,10 @@ RETRY: Final = 500_000
 
 
 class Waiting(msgspec.Struct, eq=False):
-    """A request whose reply waits; after a storage error it is not tried before `not_before` (as `Session.passed`)."""
+    """A request whose reply waits.
+
+    not_before: after a storage error, the `Session.elapsed_time` before which it is not tried again.
+    """
 
     pending: PendingRequest
     wait: Wait
@@ -49,7 +52,7 @@ class Waits:
         self._waiting += waiting
 
     def due(self) -> int | None:
-        """Return the first deadline, as `Session.passed` counts, or None."""
+        """Return the first deadline, as `Session.elapsed_time` counts, or None."""
         deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
         return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
 
@@ -66,7 +69,7 @@ class Waits:
 
     def abandon(self, id: str | int | None) -> None:
         """Give up the waits of a request whose caller has gone, without a reply."""
-        passed = self._session.passed()
+        passed = self._session.elapsed_time()
         for waiting in [waiting for waiting in self._waiting if waiting.pending.id == id]:
             self._waiting.remove(waiting)
             wait = waiting.wait
@@ -79,7 +82,7 @@ class Waits:
             return self._reply_or_refusal(waiting, ending=ending)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
-            waiting.not_before = self._session.passed() + RETRY
+            waiting.not_before = self._session.elapsed_time() + RETRY
             return None
         except Exception:  # the others are still to be answered
             _log.exception("a wait failed")
@@ -113,13 +116,13 @@ class Waits:
         agent = session.speaker(pending.request)
         call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
         result = wait.check(call)
-        is_over = wait.deadline <= call.passed if wait.deadline is not None else ending
+        is_over = wait.deadline <= call.elapsed_time if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
         pending.note = call.note
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
             with session.store.transaction(call.now) as transaction:
-                idempotency.keep(session.store.db, pending, agent, result, transaction.seq, transaction.passed)
+                idempotency.keep(session.store.db, pending, agent, result, transaction.seq, transaction.elapsed_time)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:

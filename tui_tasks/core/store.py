@@ -14,7 +14,7 @@ from tui_tasks.core import rules
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.commit.elapsed import Elapsed
-from tui_tasks.core.commit.state_cache import StateCache, still_known
+from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.unfinished import StepRecord, UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.storage_errors import is_storage_error
@@ -69,14 +69,14 @@ class PartlyDone(Exception):
 class Reading:
     """An open transaction, as far as it is used to read."""
 
-    def __init__(self, db: Database, known: StateCache) -> None:
+    def __init__(self, db: Database, state_cache: StateCache) -> None:
         self.db = db
-        self.known = known
+        self.state_cache = state_cache
 
     @property
     def seq(self) -> int:
         """The seq of the journal's newest entry."""
-        return self.known.seq
+        return self.state_cache.seq
 
 
 class Transaction(Reading):
@@ -93,7 +93,7 @@ class Transaction(Reading):
     def __init__(
         self,
         db: Database,
-        known: StateCache,
+        state_cache: StateCache,
         uids: Iterator[str],
         now: int,
         *,
@@ -112,7 +112,7 @@ class Transaction(Reading):
                 after a write raises `HalfWritten`.
             in_steps: whether `pause` may commit; this excludes savepoints.
         """
-        super().__init__(db, known)
+        super().__init__(db, state_cache)
         self.now = now
         self._elapsed = elapsed
         self._passed: int | None = None
@@ -133,7 +133,7 @@ class Transaction(Reading):
         self._uids = uids
 
     @property
-    def passed(self) -> int:
+    def elapsed_time(self) -> int:
         """The database's instant in microseconds (`elapsed`), by which leases end; `now` without an `Elapsed`."""
         if self._elapsed is None:
             return self.now
@@ -174,7 +174,7 @@ class Transaction(Reading):
             self._record.record(self._parts)
             self.is_partly_done = True
         self.db.let_others_write(_YIELD_SECONDS)
-        self.known = still_known(self.db, self.known)
+        self.state_cache = current_cache(self.db, self.state_cache)
         self._touched.clear()
         self._locked_since = time.monotonic()
 
@@ -213,10 +213,10 @@ class Transaction(Reading):
         """
         if new is not None and entity in STATE:
             apply(self.db, entity, uid, old, new)
-            self.known.follow(entity, old, new)
+            self.state_cache.follow(entity, old, new)
         if task is not None and entity in TOUCHING:
             touch(self.db, task.uid, task.version, self.now, self.actor)
-        known, seq = self.known, self.known.seq + 1
+        cache, seq = self.state_cache, self.state_cache.seq + 1
         if self.current is None:
             self.current = self._parts[self.actor] = seq
         values = {
@@ -235,8 +235,8 @@ class Transaction(Reading):
             "image": _text(self._image(task, entity, old)) if task else None,
             "why": self._why,
         }
-        known.hash = journal.append(self.db, known.hash, values)
-        known.seq = seq
+        cache.hash = journal.append(self.db, cache.hash, values)
+        cache.seq = seq
         self.entries += 1
 
     def emit_by_system(self, kind: str, entity: str, uid: str, *, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -252,15 +252,15 @@ class Transaction(Reading):
         self.current = self.undoes = None
         self.is_partly_done = False
         self._parts.clear()
-        return self.known.seq, self.known.hash
+        return self.state_cache.seq, self.state_cache.hash
 
     def fail_change(self, before: tuple[int, bytes]) -> None:
         """Reset this object to the state before a change that the database has rolled back."""
-        self.known = StateCache(self.db, *before)
+        self.state_cache = StateCache(self.db, *before)
 
     def _image(self, task: Task, entity: str, old: dict[str, Any] | None) -> dict[str, Any]:
-        home = self.known.list_by_id(task.list_id)
-        briefs = [check.brief() for check in self.known.checks_of(task, home)]
+        home = self.state_cache.list_by_id(task.list_id)
+        briefs = [check.brief() for check in self.state_cache.checks_of(task, home)]
         if entity == "task" and old is None:
             # Everything else is in the row, from which `journal.read_entry` completes the image.
             return {"list": home.handle, "checks": briefs} if briefs else {"list": home.handle}
@@ -335,7 +335,7 @@ class Store:
         self.read_only = read_only
         self.elapsed: Elapsed | None = None
         self.review: Callable[[], ReviewPolicy] = ReviewPolicy
-        self._known: StateCache | None = None
+        self._state_cache: StateCache | None = None
         self._uids = new_uids()
 
     @property
@@ -361,11 +361,11 @@ class Store:
         try:
             with self.db.transaction(write=True):
                 # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
-                before, self._known = self._known, None
-                known = still_known(self.db, before)
+                before, self._state_cache = self._state_cache, None
+                cache = current_cache(self.db, before)
                 transaction = Transaction(
                     self.db,
-                    known,
+                    cache,
                     self._uids,
                     now,
                     elapsed=self.elapsed,
@@ -384,14 +384,14 @@ class Store:
         finally:
             if transaction is not None:
                 transaction.release_steps()
-        self._known = transaction.known
+        self._state_cache = transaction.state_cache
 
     def _undo_steps(self, failed: Transaction) -> None:
         """Undo the committed steps of a failed change."""
         try:
             with self.db.transaction(write=True):
                 undo_transaction = Transaction(
-                    self.db, still_known(self.db, None), self._uids, failed.now, in_steps=True
+                    self.db, current_cache(self.db, None), self._uids, failed.now, in_steps=True
                 )
                 for actor, change in failed.parts:
                     undo_transaction.begin_change()
@@ -409,10 +409,10 @@ class Store:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        if self._known is not None and not self._known.may_be_unfinished:
+        if self._state_cache is not None and not self._state_cache.may_be_unfinished:
             return
         with self.db.transaction(write=False):
-            self._known = still_known(self.db, self._known)
+            self._state_cache = current_cache(self.db, self._state_cache)
             found = unfinished.recorded(self.db)
         for each in found:
             lock = unfinished.take_lock(self.db, each.lock)
@@ -422,7 +422,7 @@ class Store:
                 self._undo_interrupted_change(each, now)
             finally:
                 lock.release()
-        self._known.may_be_unfinished = bool(found)
+        self._state_cache.may_be_unfinished = bool(found)
 
     def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
         _log.warning("change %s of %s was interrupted: it is taken back", interrupted.change, interrupted.actor)
@@ -431,7 +431,7 @@ class Store:
             with self.db.transaction(write=True):
                 if interrupted not in unfinished.recorded(self.db):
                     return
-                undo_transaction = Transaction(self.db, still_known(self.db, None), self._uids, now, in_steps=True)
+                undo_transaction = Transaction(self.db, current_cache(self.db, None), self._uids, now, in_steps=True)
                 undo_transaction.speak(interrupted.actor)
                 undo_transaction.run(Undo(interrupted.change))
                 undo_transaction.forget_steps()
@@ -452,8 +452,8 @@ class Store:
             StorageFailed: the database cannot be read.
         """
         with self.db.transaction(write=False):
-            self._known = still_known(self.db, self._known)
-            yield Reading(self.db, self._known)
+            self._state_cache = current_cache(self.db, self._state_cache)
+            yield Reading(self.db, self._state_cache)
 
     def next_lapse(self) -> int | None:
         """Return the database's instant (`elapsed`) at which the first lease ends; None without leases.
@@ -463,14 +463,14 @@ class Store:
         Raises:
             StorageFailed: the database cannot be read.
         """
-        if self._known is None or not self._known.has_next_lapse:
+        if self._state_cache is None or not self._state_cache.has_next_lapse:
             with self.reading() as reading:
-                return reading.known.next_lapse()
-        return self._known.next_lapse()
+                return reading.state_cache.next_lapse()
+        return self._state_cache.next_lapse()
 
     def look_again(self) -> None:
         """Discard the cached lookups, after other processes have written."""
-        self._known = None
+        self._state_cache = None
 
     def commit(self, *operations: Operation, actor: str, now: int, why: Mapping[str, Any] | None = None) -> list[Any]:
         """Run operations as one change of `actor`, whole or not at all; return their results.

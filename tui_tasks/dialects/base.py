@@ -48,7 +48,7 @@ class Channel(Protocol):
     def subscription(self) -> Listener:
         """The channel's subscription."""
 
-    def passed(self) -> int:
+    def elapsed_time(self) -> int:
         """Return the database's instant in microseconds (`elapsed`)."""
 
 
@@ -67,9 +67,9 @@ class Call(msgspec.Struct):
     note: str | None = None
 
     @property
-    def passed(self) -> int:
+    def elapsed_time(self) -> int:
         """The database's instant in microseconds (`elapsed`), by which leases and waits end."""
-        return self.transaction.passed if self.transaction is not None else self.channel.passed()
+        return self.transaction.elapsed_time if self.transaction is not None else self.channel.elapsed_time()
 
     @property
     def only_list(self) -> TaskList | None:
@@ -80,7 +80,9 @@ class Call(msgspec.Struct):
         return self._find_list(identity.list)
 
     def _find_list(self, handle: str) -> TaskList | None:
-        return self.transaction.known.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+        return (
+            self.transaction.state_cache.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+        )
 
     def run(self, operation: Operation) -> Any:
         """Run an operation within the transaction of the request.
@@ -123,7 +125,7 @@ class Call(msgspec.Struct):
 
     def _list_of(self, task: Task) -> TaskList:
         if self.transaction is not None:
-            return self.transaction.known.list_by_id(task.list_id)
+            return self.transaction.state_cache.list_by_id(task.list_id)
         return queries.list_by_id(self.db, task.list_id)
 
 
@@ -131,8 +133,8 @@ class Wait(msgspec.Struct):
     """Returned by a tool whose reply comes later.
 
     `check` is called again after every change; it returns the result, or None to go on waiting. At `deadline` (as
-    `Call.passed`; None: never) `give_up` is called, which returns the result or raises the refusal. At the end of the
-    input, a wait without a deadline gives up at once.
+    `Call.elapsed_time`; None: never) `give_up` is called, which returns the result or raises the refusal. At the end of
+    the input, a wait without a deadline gives up at once.
     """
 
     check: Callable[[Call], Any]

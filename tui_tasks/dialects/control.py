@@ -347,10 +347,12 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
     def check(later: Call) -> dict[str, Any] | None:
         found = _state_of(later, asked.uid)
         # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
-        return found if found["state"] != "open" or later.passed >= deadline else None
+        return found if found["state"] != "open" or later.elapsed_time >= deadline else None
 
     until = elapsed.until(call.db, asked.uid)
-    deadline = min(call.passed + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until)
+    deadline = min(
+        call.elapsed_time + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until
+    )
     found = check(call)
     return found if found is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
 
@@ -359,7 +361,9 @@ def _state_of(call: Call, uid: str) -> dict[str, Any]:
     """What has come of a question; one that is over though nobody has closed it is timed out."""
     asked = queries.ask(call.db, uid)
     until = elapsed.until(call.db, uid)
-    is_over = asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.passed
+    is_over = (
+        asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.elapsed_time
+    )
     return {
         "ask": uid,
         "state": "timeout" if is_over else asked.state,
@@ -375,7 +379,7 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
             return {"answer": found.answer, "at": iso(found.answered_at)}
         if found.state != "open":
             raise TimedOut(f"the question was {found.state}")
-        if ticket_at is not None and later.passed >= ticket_at:
+        if ticket_at is not None and later.elapsed_time >= ticket_at:
             return {"ask": asked.uid, "state": "open"}
         return None
 
@@ -388,7 +392,7 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
 
     until = elapsed.until(call.db, asked.uid)
     deadline = asked.expires_at if until is None else until
-    ticket_at = None if wait is None else call.passed + int(wait * SECOND)
+    ticket_at = None if wait is None else call.elapsed_time + int(wait * SECOND)
     if ticket_at is not None and (deadline is None or ticket_at < deadline):
         # Whoever has gone before then wants no answer.
         return Wait(check, check, ticket_at, asked.uid, abandon=give_up)

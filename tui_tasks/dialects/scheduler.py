@@ -179,7 +179,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
     if not active:
         return _ended_json(call, job, queries_jobs.last_ended(call.db, job.uid))
     awaited = active[-1].uid
-    deadline = call.passed + int(given.timeout * SECOND)
+    deadline = call.elapsed_time + int(given.timeout * SECOND)
 
     def check(later: Call) -> dict[str, Any] | None:
         run = _newest_attempt(later, awaited)
@@ -187,7 +187,7 @@ def wait_for_task(call: Call, given: _Wait) -> Any:
             now = queries_jobs.any_job(later.db, given.uuid) or job
             return _ended_json(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
         # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
-        return give_up(later) if later.passed >= deadline else None
+        return give_up(later) if later.elapsed_time >= deadline else None
 
     def give_up(later: Call) -> Any:
         raise TimedOut(f"job {job.name!r} is still running", uuid=job.uid, run_id=awaited, state="running")

@@ -142,4 +142,4 @@ class Conversations:
 
 def _seconds_left(session: Session) -> float:
     due = session.due()
-    return float("inf") if due is None else (due - session.passed()) / 1_000_000
+    return float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000

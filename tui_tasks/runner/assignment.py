@@ -15,7 +15,7 @@ from tui_tasks.runner.process import mark, processes
 from tui_tasks.runner.process.run_context import RUN_ID
 
 # Seconds between two heartbeats of a supervisor.
-BEAT: Final = 10.0
+HEARTBEAT_SECONDS: Final = 10.0
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     timeout: float
     grace: float
-    beat: float = BEAT
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
     # The globs of a check's input files; None for a run of a job.
     inputs: tuple[str, ...] | None = None
     # Used by tests: the step at which the supervisor kills itself.

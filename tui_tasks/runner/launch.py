@@ -21,7 +21,7 @@ from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.snapshots import CheckRun, Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.assignment import BEAT, Assignment
+from tui_tasks.runner.assignment import HEARTBEAT_SECONDS, Assignment
 from tui_tasks.runner.checks.checks import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
@@ -36,16 +36,21 @@ class Launcher:
 
     runners: returns the configured runners; called for each start.
     clock: returns the time of day, in microseconds since the epoch.
-    beat: seconds between two heartbeats of a supervisor.
+    heartbeat_seconds: seconds between two heartbeats of a supervisor.
     die_at: the step at which a supervisor kills itself; used by tests.
     """
 
     def __init__(
-        self, runners: Callable[[], Runners], clock: Callable[[], int], *, beat: float = BEAT, die_at: str = ""
+        self,
+        runners: Callable[[], Runners],
+        clock: Callable[[], int],
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        die_at: str = "",
     ) -> None:
         self._runners = runners
         self._clock = clock
-        self._beat = beat
+        self._heartbeat_seconds = heartbeat_seconds
         self._die_at = die_at
 
     def __call__(self, store: Store, run: Run, job: Job) -> subprocess.Popen[bytes] | None:
@@ -66,7 +71,7 @@ class Launcher:
             environment=profile.passed_on(os.environ),
             timeout=min(settings.timeout or profile.timeout, runners.max_timeout),
             grace=profile.grace,
-            beat=self._beat,
+            heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
         )
         try:
@@ -88,7 +93,7 @@ class Launcher:
             environment=passed_on(os.environ, ALWAYS_PASSED),
             timeout=min(profile.timeout, runners.max_timeout),
             grace=CHECK_GRACE_SECONDS,
-            beat=self._beat,
+            heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
             inputs=profile.inputs,
         )

@@ -210,16 +210,16 @@ class SchedulerService:
         """End requested runs past their deadline, and abandon claimed runs whose supervisor is dead."""
         now = self._clock()
         runs = [run for run in queries_jobs.open_runs(store.db) if run.state != "queued"]
-        held = {beat.run_uid: beat for beat in heartbeats.everyone(store.db)}
+        held = {heartbeat.run_uid: heartbeat for heartbeat in heartbeats.everyone(store.db)}
         self._leases.keep_only(run.uid for run in runs)
         for run in runs:
-            beat = held.get(run.uid)
+            heartbeat = held.get(run.uid)
             if run.state == "running" and not run.dedicated:
                 if run.deadline is not None and run.deadline <= now:
                     self._commit(store, ExpireRuns())
-            elif beat is not None or run.state == "running":
-                reason = self._leases.reason_to_abandon(run.uid, beat, time.monotonic())
-                if reason is not None and self._commit(store, AbandonRun(run.uid, beat, reason)) == [True]:
+            elif heartbeat is not None or run.state == "running":
+                reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic())
+                if reason is not None and self._commit(store, AbandonRun(run.uid, heartbeat, reason)) == [True]:
                     clear_away(run.uid)
 
     def _start_waiting_runs(self, store: Store, *, by_hand_alone: bool) -> None:
@@ -243,8 +243,8 @@ class SchedulerService:
 
     def _claim_and_start(self, store: Store, run: OpenRun, most: int) -> None:
         """Claim a run unless another scheduler has, and start its supervisor."""
-        beat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
-        (claimed,) = self._commit(store, ClaimRun(run.uid, beat, most))
+        heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
+        (claimed,) = self._commit(store, ClaimRun(run.uid, heartbeat, most))
         job = queries_jobs.any_job(store.db, run.job_uid) if claimed is not None else None
         if claimed is None or job is None:
             return

@@ -58,7 +58,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._deadline = time.monotonic() + assignment.timeout
         self._flush_at = 0.0
-        self._beat_at = time.monotonic() + assignment.beat
+        self._heartbeat_at = time.monotonic() + assignment.heartbeat_seconds
         # The outcome and reason with which the command was ended; None while it may go on.
         self._ended_as: tuple[str, str] | None = None
         self._recorded_elsewhere = False
@@ -99,14 +99,14 @@ class Supervisor:
         self._command.reap()
         if now >= self._flush_at and self._command.log.pending:
             self._flush()
-        if now >= self._beat_at:
-            self._beat_at = now + self._assignment.beat
+        if now >= self._heartbeat_at:
+            self._heartbeat_at = now + self._assignment.heartbeat_seconds
             with contextlib.suppress(StorageFailed):
                 heartbeats.renew(self._store.db, self._assignment.run_uid, clock.now())
 
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()
-        times = [self._beat_at - now, self._watch.wait(now)]
+        times = [self._heartbeat_at - now, self._watch.wait(now)]
         if self._ended_as is None:
             times.append(self._deadline - now)
         if self._command.log.pending:

@@ -65,7 +65,7 @@ def rebalanced(tx: Transaction, task: Task) -> Task:
             break
         reach *= 2
     new = old | dict(zip(uids, made, strict=True))
-    home = tx.known.list_by_id(task.list_id)
+    home = tx.state_cache.list_by_id(task.list_id)
     tx.emit_by_system(KIND, "list", home.uid, old={"ranks": old}, new={"ranks": new})
     return msgspec.structs.replace(task, rank=new[task.uid])
 

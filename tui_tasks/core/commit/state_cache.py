@@ -147,7 +147,7 @@ class StateCache:
             self._last_ranks[new["list_id"]] = max(self._last_ranks[new["list_id"]] or "", new["rank"])
 
 
-def still_known(db: Database, before: StateCache | None) -> StateCache:
+def current_cache(db: Database, before: StateCache | None) -> StateCache:
     """Return the cache for the open transaction: `before` if the state is unchanged since, otherwise a new one."""
     head = journal.head(db)
     if before is not None and (before.seq, before.hash) == head and not before.is_full:

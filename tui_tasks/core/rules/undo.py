@@ -307,7 +307,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
     if "status" in changes:
         changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
     if changes.get("status") == "in_progress":
-        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id), but=task.uid)
+        refuse_second_in_progress(tx, tx.state_cache.list_by_id(task.list_id), but=task.uid)
     goes_on = changes.get("status", task.status) == "in_progress" and not changes.get("deleted", task.deleted)
     claim = claim_ended_by(tx, entry, task) if goes_on else None
     if claim is not None:
@@ -328,7 +328,7 @@ def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:
 
 def _refuse_without_list(tx: Transaction, task: Task) -> None:
     """Refuse where the list of a task was deleted since: nothing of it changes until the list is back."""
-    home = tx.known.list_by_id(task.list_id)
+    home = tx.state_cache.list_by_id(task.list_id)
     if home.deleted:
         raise Conflict(f"the list of {named(tx.db, task)} was deleted", id=home.uid)
 
@@ -342,7 +342,7 @@ def _there(task: Task) -> Task:
 def _room(tx: Transaction, entry: Entry, task: Task, places: _Places) -> dict[str, Any]:
     """What a task that comes back needs: its place, its key, its turn."""
     if task.status == "in_progress":
-        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
+        refuse_second_in_progress(tx, tx.state_cache.list_by_id(task.list_id))
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
     # A deleted task keeps the rank that it had when it was deleted.

@@ -32,10 +32,10 @@ def everyone(db: Database) -> list[Heartbeat]:
     return [_read(row) for row in db.all(_ALL)]
 
 
-def put(db: Database, beat: Heartbeat) -> None:
+def put(db: Database, heartbeat: Heartbeat) -> None:
     """Note that a process has taken a run in hand, within the transaction that decided so."""
-    drop(db, beat.run_uid)
-    db.run(_PUT, {name: getattr(beat, name) for name in beat.__struct_fields__})
+    drop(db, heartbeat.run_uid)
+    db.run(_PUT, {name: getattr(heartbeat, name) for name in heartbeat.__struct_fields__})
 
 
 def renew(db: Database, run_uid: str, now: int) -> None:

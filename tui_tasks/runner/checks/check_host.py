@@ -55,9 +55,9 @@ class CheckHost:
         begun = checks.runs_in(store.db, "running")
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
-            beat = heartbeats.find(store.db, run.uid)
-            reason = self._leases.reason_to_abandon(run.uid, beat, time.monotonic())
-            if reason is not None and self._commit(store, AbandonCheck(run.uid, beat)):
+            heartbeat = heartbeats.find(store.db, run.uid)
+            reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic())
+            if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
                 clear_away(run.uid)
 
     def _start_waiting_runs(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
@@ -73,8 +73,8 @@ class CheckHost:
             begun = checks.runs_in(store.db, "running")
             if profile is None or len(begun) >= max_parallel or any(each.check_uid == run.check_uid for each in begun):
                 continue
-            beat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
-            claimed = self._commit(store, ClaimCheck(run.uid, beat, max_parallel))
+            heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
+            claimed = self._commit(store, ClaimCheck(run.uid, heartbeat, max_parallel))
             child = self._start(store, claimed, profile) if claimed is not None else None
             if child is not None:
                 started.append(child)

@@ -29,17 +29,17 @@ class Leases:
         """Return when to look again, in seconds of the monotonic clock."""
         return now + self._lease / 4 if self._seen else math.inf
 
-    def reason_to_abandon(self, run_uid: str, beat: Heartbeat | None, now: float) -> str | None:
+    def reason_to_abandon(self, run_uid: str, heartbeat: Heartbeat | None, now: float) -> str | None:
         """Return why a run is to be abandoned; None while it is not. `now`: seconds of the monotonic clock."""
         known = self._seen.get(run_uid)
-        if known is None or known[0] != beat:
-            known = self._seen[run_uid] = (beat, now)
+        if known is None or known[0] != heartbeat:
+            known = self._seen[run_uid] = (heartbeat, now)
         is_over = now - known[1] >= self._lease
-        if beat is None:
+        if heartbeat is None:
             return "nothing is known of its supervisor" if is_over else None
-        if not beat.supervised:
+        if not heartbeat.supervised:
             return "it was claimed by a scheduler, but never began" if is_over else None
-        alive = processes.is_alive(ProcessIdentity(beat.boot, beat.namespace, beat.pid, beat.born))
+        alive = processes.is_alive(ProcessIdentity(heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born))
         if alive is None:
             return f"its supervisor has given no sign of life for {self._lease:g} s" if is_over else None
         return None if alive else "its supervisor died"

@@ -39,7 +39,9 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
     if is_marked(environ):
         return True
     supervisors = {
-        (beat.boot, beat.namespace, beat.pid, beat.born) for beat in heartbeats.everyone(db) if beat.supervised
+        (heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born)
+        for heartbeat in heartbeats.everyone(db)
+        if heartbeat.supervised
     }
     if not supervisors:
         return False

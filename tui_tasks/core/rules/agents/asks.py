@@ -75,7 +75,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     _check_asked(op)
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
-        id=tx.known.next_id("ask"),
+        id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
         agent=tx.actor,
         question=op.question,
@@ -88,7 +88,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
         answered_at=None,
     )
     if op.expires_at is not None:
-        elapsed.put(tx.db, ask.uid, tx.passed + op.expires_at - tx.now, tx.passed)
+        elapsed.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
     tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask), task=task)
     return ask
 
@@ -127,7 +127,7 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
     Unlike an agent's own question it is never refused: what could not be seen is written out.
     """
     ask = Ask(
-        id=tx.known.next_id("ask"),
+        id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
         agent=tx.actor,
         question=_visible(question),
@@ -162,7 +162,7 @@ def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
     if not op.text.strip():
         raise InvalidArgument("text", "a message holds some text")
     sent = HumanMessage(
-        id=tx.known.next_id("human_message"),
+        id=tx.state_cache.next_id("human_message"),
         uid=tx.new_uid(),
         agent=op.to,
         text=op.text,
@@ -178,7 +178,7 @@ def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
 def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage, ...]:
     """Each is delivered once, whichever door it goes by."""
     delivered = []
-    for message in tx.known.messages_waiting_for(op.agent):
+    for message in tx.state_cache.messages_waiting_for(op.agent):
         if op.until is None or message.seq <= op.until:
             new = {"delivered_at": tx.now, "delivered_seq": tx.seq + 1}
             delivered.append(msgspec.structs.replace(message, **new))

@@ -115,7 +115,7 @@ class OwnList:
 
     def _home(self) -> TaskList:
         if self._parent is not None:
-            return self._tx.known.list_by_id(self._parent.list_id)
+            return self._tx.state_cache.list_by_id(self._parent.list_id)
         return _made_home(self._tx, self._project)
 
     def _key(self, item: Item, listed: Listed) -> str:

@@ -214,7 +214,7 @@ class _Hearing:
         """A session that nothing was known of."""
         heard, tx = self._heard, self._tx
         session = Session(
-            id=tx.known.next_id("session"),
+            id=tx.state_cache.next_id("session"),
             uid=self._agent,
             program=heard.program,
             number=int(self._agent.rpartition("-")[2]),

@@ -27,7 +27,7 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, *, is_new: bool
     """
     if tx.actor == vocab.HUMAN:
         return
-    gates = [check for check in tx.known.checks_of(task, home) if check.gate]
+    gates = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
     missing = [check for check in gates if check.state != "passed"]
     if not missing:
         return
@@ -51,7 +51,7 @@ def _names(found: list[Check]) -> str:
 
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:
     """Have the checks run of a task that was set done, but those that have passed; tell where a gate was passed by."""
-    found = tx.known.checks_of(task, home)
+    found = tx.state_cache.checks_of(task, home)
     request(tx, task, (check for check in found if check.state != "passed"))
     passed_by = [check for check in found if check.gate and check.state != "passed"]
     if passed_by:
@@ -70,7 +70,7 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
     One that has begun goes on: of what is changed after its beginning it says that it is stale.
     """
     for check in wanted:
-        definition = next((found for found in tx.known.check_definitions if found.uid == check.uid), None)
+        definition = next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)
         if definition is None or (check.run is not None and check.run.state in ("waiting", "running")):
             continue
         run = checks.waiting(tx.db, definition.uid) or _new_run(tx, definition.uid, definition.digest)
@@ -86,7 +86,7 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
 
 def _new_run(tx: Transaction, check_uid: str, digest: str) -> CheckRun:
     blank: dict[str, Any] = dict.fromkeys(CheckRun.__struct_fields__)
-    blank |= {"id": tx.known.next_id("check_run"), "uid": tx.new_uid(), "check_uid": check_uid, "digest": digest}
+    blank |= {"id": tx.state_cache.next_id("check_run"), "uid": tx.new_uid(), "check_uid": check_uid, "digest": digest}
     run = CheckRun(**blank | {"state": "waiting", "requested_by": tx.actor, "requested_at": tx.now})
     tx.emit("check.queued", "check_run", run.uid, new=msgspec.structs.asdict(run))
     return run

@@ -50,7 +50,7 @@ def define_checks(tx: Transaction, op: DefineChecks) -> bool:
         _define(tx, op.source, check, known.get(name))
     gone = [found for name, found in known.items() if name not in named and name not in op.kept]
     if op.alone:
-        gone += [found for found in tx.known.check_definitions if found.source != op.source]
+        gone += [found for found in tx.state_cache.check_definitions if found.source != op.source]
     for found in gone:
         if not found.deleted:
             tx.emit("check.defined", "check_definition", found.uid, old={"deleted": False}, new={"deleted": True})
@@ -81,7 +81,7 @@ def give_checks(tx: Transaction, op: GiveChecks) -> Task:
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a task's checks are given and taken by the human alone")
     task = queries.task(tx.db, op.uid)
-    there = {found.name for found in tx.known.check_definitions}
+    there = {found.name for found in tx.state_cache.check_definitions}
     for name in op.names or ():
         if name not in there and name not in (task.checks or ()):
             raise InvalidArgument("names", f"no check is called {name!r} in the configuration file", id=name)
@@ -95,7 +95,7 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a failed check is passed by by the human alone")
     task = queries.task(tx.db, op.uid)
-    found = tx.known.checks_of(task, tx.known.list_by_id(task.list_id))
+    found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
     failed = [check for check in found if check.state == "failed" and not check.is_waived]
     if task.status != "done" or not failed:
         raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
@@ -107,15 +107,15 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
 def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     """Run them now, done or not: what passes before the task is done counts as long as it is not stale."""
     task = queries.task(tx.db, op.uid)
-    home = tx.known.list_by_id(task.list_id)
-    found = tx.known.checks_of(task, home)
+    home = tx.state_cache.list_by_id(task.list_id)
+    found = tx.state_cache.checks_of(task, home)
     if not found:
         raise Conflict(f"task {op.uid} has no check", id=op.uid)
     wanted = [check for check in found if op.name in (None, check.name)]
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in found)}")
     check_steps.request(tx, task, (one for one in wanted if not (op.unproven_alone and one.state == "passed")))
-    return verified(check.state for check in tx.known.checks_of(task, home))
+    return verified(check.state for check in tx.state_cache.checks_of(task, home))
 
 
 @rule(ClaimCheck)
@@ -175,7 +175,7 @@ def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
     for uid in checks.tasks_of(tx.db, run.uid):
         task = queries.any_task(tx.db, uid)
         assert task is not None
-        found = tx.known.checks_of(task, tx.known.list_by_id(task.list_id))
+        found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
         if (check := next((one for one in found if one.uid == run.check_uid), None)) is not None:
             tx.emit("check.finished", "check", run.uid, new=check.brief(), task=task)
         tx.pause()

@@ -80,7 +80,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
     settings = job_settings.changed({}, op.settings)
     _refuse_same_name(tx, op.name)
     job = Job(
-        id=tx.known.next_id("job"),
+        id=tx.state_cache.next_id("job"),
         uid=tx.new_uid(),
         name=op.name,
         name_key=op.name.casefold(),

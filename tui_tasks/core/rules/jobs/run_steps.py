@@ -40,7 +40,7 @@ def refuse_inside_run(tx: Transaction) -> None:
 def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
     """Note that a job is to run, and ask the conversation for it where it is to be done there and now."""
     blank: dict[str, Any] = dict.fromkeys(Run.__struct_fields__)
-    blank |= {"id": tx.known.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
+    blank |= {"id": tx.state_cache.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
     blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
     run = Run(**(blank | {"dedicated": job.dedicated_context} | fields))
     tx.emit("job.decided", "run", run.uid, new=as_columns(run))
@@ -60,7 +60,7 @@ def request(tx: Transaction, run: Run, job: Job) -> Run:
     """Ask the current conversation to do a run (docs: scheduling, "Who executes")."""
     seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
-    elapsed.put(tx.db, run.uid, tx.passed + seconds * SECOND, tx.passed)
+    elapsed.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
     return change_run(tx, run, "run.requested", changes)
 
 
@@ -132,7 +132,7 @@ def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
 def _is_late(tx: Transaction, run: OpenRun) -> bool:
     until = elapsed.until(tx.db, run.uid)
     deadline = run.deadline if until is None else until
-    return deadline is not None and deadline <= tx.passed
+    return deadline is not None and deadline <= tx.elapsed_time
 
 
 def expire(tx: Transaction) -> int:

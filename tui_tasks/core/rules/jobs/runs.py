@@ -92,7 +92,7 @@ def record(tx: Transaction, job: Job, decisions: list[Decision]) -> None:
                 _record_run(tx, job, decision)
             continue
         times = [decision.scheduled_for for decision in alike]
-        new = {"first_id": tx.known.next_id("run", len(times)), "trigger": trigger_of(job), "decision": verdict}
+        new = {"first_id": tx.state_cache.next_id("run", len(times)), "trigger": trigger_of(job), "decision": verdict}
         new |= {"reason": reason, "times": times}
         tx.emit("job.decided", "run", job.uid, new=new)
 

@@ -27,7 +27,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     if task is None:
         return None
     claim = Claim(
-        id=tx.known.next_id("claim"),
+        id=tx.state_cache.next_id("claim"),
         uid=tx.new_uid(),
         task_uid=task.uid,
         agent=op.agent,
@@ -43,7 +43,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
         "fenced": tuple(name for name in task.fenced if name != op.agent),
     }
     task = change_task(tx, task, "task.updated", changes)
-    elapsed.put(tx.db, claim.uid, tx.passed + op.lease, tx.passed)
+    elapsed.put(tx.db, claim.uid, tx.elapsed_time + op.lease, tx.elapsed_time)
     tx.emit("claim.taken", "claim", claim.uid, new=as_columns(claim), task=task)
     return task, claim
 
@@ -51,7 +51,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
 def is_over(tx: Transaction, claim: Claim) -> bool:
     """Whether a claim's lease has passed, whatever a clock says that was set meanwhile."""
     until = elapsed.until(tx.db, claim.uid)
-    return (claim.expires_at if until is None else until) <= tx.passed
+    return (claim.expires_at if until is None else until) <= tx.elapsed_time
 
 
 def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
@@ -71,7 +71,7 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
     """The lease runs anew from now."""
     claim = _standing(tx, op.agent, op.claim)
     extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
-    elapsed.put(tx.db, claim.uid, tx.passed + claim.lease, tx.passed)
+    elapsed.put(tx.db, claim.uid, tx.elapsed_time + claim.lease, tx.elapsed_time)
     tx.emit(
         "claim.extended",
         "claim",
@@ -93,7 +93,7 @@ def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
 @rule(LapseClaims)
 def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """Past the lease the task goes back to pending, and the old holder's writes are refused."""
-    lapsed = elapsed.lapsed(tx.db, tx.passed)
+    lapsed = elapsed.lapsed(tx.db, tx.elapsed_time)
     for uid in lapsed:
         claim = queries.claim(tx.db, uid)
         assert claim is not None

@@ -73,12 +73,12 @@ def _plan(tx: Transaction, uid: str) -> TaskList:
 @rule(ImportTask)
 def import_task(tx: Transaction, op: ImportTask) -> Task:
     """A task that is there becomes what the file says of it; what it does not say stays."""
-    home = tx.known.list_by_uid(op.list_uid)
+    home = tx.state_cache.list_by_uid(op.list_uid)
     task = queries.any_task(tx.db, op.uid)
     if task is None:
         return _make(tx, op, home)
     changes = _columns(op)
-    if task.deleted or tx.known.list_by_id(task.list_id).deleted:
+    if task.deleted or tx.state_cache.list_by_id(task.list_id).deleted:
         if task.key is not None and queries.task_by_key(tx.db, home.id, task.key):
             raise Conflict(f"{task.key!r} is another task of {home.name} by now", id=task.uid)
         place = {"list_id": home.id, "rank": _free_rank(tx, op, home) or _last(tx, home)}
@@ -127,7 +127,7 @@ def _free_rank(tx: Transaction, op: ImportTask, home: TaskList, own: str | None 
 
 
 def _last(tx: Transaction, home: TaskList) -> str:
-    return between(tx.known.last_rank(home.id), None)
+    return between(tx.state_cache.last_rank(home.id), None)
 
 
 @rule(ImportLog)
@@ -139,7 +139,7 @@ def import_log(tx: Transaction, op: ImportLog) -> bool:
     task = touched(tx, writable(tx, op.task_uid))
     agent = f"imported:{op.agent}" if op.agent in vocab.RESERVED_AGENTS else op.agent
     entry = LogEntry(
-        id=tx.known.next_id("log"),
+        id=tx.state_cache.next_id("log"),
         uid=op.uid,
         task_uid=task.uid,
         at=op.at,

@@ -52,7 +52,7 @@ def make_list(
 ) -> TaskList:
     """Make a list or a plan, under a uid of its own where none is given."""
     made = TaskList(
-        id=tx.known.next_id("list"),
+        id=tx.state_cache.next_id("list"),
         uid=uid or tx.new_uid(),
         kind=kind,
         name=name,

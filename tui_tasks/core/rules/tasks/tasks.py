@@ -82,8 +82,8 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
 
 
 def _full(tx: Transaction, task: Task) -> dict[str, Any]:
-    home = tx.known.list_by_id(task.list_id)
-    return full_task(task, home.handle, [check.told() for check in tx.known.checks_of(task, home)])
+    home = tx.state_cache.list_by_id(task.list_id)
+    return full_task(task, home.handle, [check.told() for check in tx.state_cache.checks_of(task, home)])
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
@@ -144,7 +144,7 @@ def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
 
 def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int, *, is_held: bool) -> Task:
     return Task(
-        id=tx.known.next_id("task"),
+        id=tx.state_cache.next_id("task"),
         uid=tx.new_uid(),
         list_id=home.id,
         rank=rank,
@@ -192,12 +192,12 @@ def _holding(statuses: Iterable[str | None]) -> int:
 def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
     beside = before or after
     if beside is None:
-        home = tx.known.list_by_uid(list_uid)
-        return home, between(tx.known.last_rank(home.id), None)
+        home = tx.state_cache.list_by_uid(list_uid)
+        return home, between(tx.state_cache.last_rank(home.id), None)
     other = queries.task(tx.db, beside)
     neighbour = queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
     rank = between(neighbour, other.rank) if before else between(other.rank, neighbour)
-    return tx.known.list_by_id(other.list_id), rank
+    return tx.state_cache.list_by_id(other.list_id), rank
 
 
 def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any]) -> Task:
@@ -226,7 +226,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
             # Its holder does not know of it yet.
             new["fenced"] = (*task.fenced, task.claimed_by)
     changed = _replace(task, **new)
-    home = tx.known.list_by_id(changed.list_id)
+    home = tx.state_cache.list_by_id(changed.list_id)
     is_reported = changed.status == "done" and ("status" in new or "list_id" in new)
     if is_reported and not changed.deleted:
         check_steps.refuse_unproven(tx, changed, home)
@@ -274,7 +274,7 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
         raise Forbidden("a task's checks are given and taken by the human alone")
     refuse_bad_edit(tx, task, op.changes)
     if op.changes.get("status") == "in_progress" and task.status != "in_progress":
-        refuse_second_in_progress(tx, tx.known.list_by_id(task.list_id))
+        refuse_second_in_progress(tx, tx.state_cache.list_by_id(task.list_id))
     changed = change_task(tx, task, "task.updated", op.changes)
     tell_agent(tx, task, op.changes)
     return changed
@@ -315,7 +315,7 @@ def _remember(tx: Transaction, task: Task) -> None:
     new = {"title": task.name, "domain": task.domain, "content": task.result}
     if known is None:
         made = Memory(
-            id=tx.known.next_id("memory"),
+            id=tx.state_cache.next_id("memory"),
             uid=tx.new_uid(),
             task_uid=task.uid,
             created_at=tx.now,
@@ -403,7 +403,7 @@ def log_task(tx: Transaction, op: LogTask) -> LogEntry:
     refuse_too_long({"message": op.message})
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
-        id=tx.known.next_id("log"),
+        id=tx.state_cache.next_id("log"),
         uid=tx.new_uid(),
         task_uid=task.uid,
         at=tx.now,
