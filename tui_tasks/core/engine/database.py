@@ -74,6 +74,7 @@ class Database:
                     files.note_log()
                 if files.state() is not State.SAME:
                     raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
+            self._prepare(connection)
             failed.pop_all()
         self._queue = _join_write_queue(connection, self.path) if self._is_file and not self.read_only else None
         self._connection = connection
@@ -83,6 +84,9 @@ class Database:
         # Additions not yet written (`add`), and how many rows they have written, which `changes` leaves out.
         self._sums: dict[tuple[Statement, int], int] = {}
         self._uncounted = 0
+
+    def _prepare(self, connection: Any) -> None:
+        """Attach to a new connection what a subclass reads beside the database."""
 
     def _reopen_if_replaced(self) -> None:
         """Connect again where the last transaction failed or the file was replaced.
@@ -347,6 +351,14 @@ class Database:
             with self.transaction(write=False):
                 self.scalar("SELECT count(*) FROM sqlite_master")
                 self._connection.backup(copy, pages=pages, progress=report)
+        finally:
+            copy.close()
+
+    def copy_from(self, path: str) -> None:
+        """Replace all that the database holds by a copy that `copy_to` has made, in one transaction."""
+        copy = connect(path)
+        try:
+            copy.backup(self._connection)
         finally:
             copy.close()
 

@@ -1,0 +1,98 @@
+"""Rows as they were before each entry that was replayed, so that the state can go back exactly.
+
+The journal alone does not tell all that an entry changes: counts, dependencies and the like follow from others. So
+triggers copy each row before it changes into a table beside its own, with the entry's seq; a row that is new is noted
+as one that was not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.schema.models import STATE
+
+# `seq`: of the last entry that the tables hold; `since`: of the earliest state that can be gone back to.
+_POSITION: Final = """
+CREATE TABLE position (seq INTEGER NOT NULL, since INTEGER NOT NULL, is_recording INTEGER NOT NULL)
+"""
+
+
+def install(db: Database) -> None:
+    """Make what records, in an empty database, within its write transaction. Nothing is recorded yet."""
+    db.sql(_POSITION)
+    db.sql("INSERT INTO position VALUES (0, 0, 0)")
+    for table in STATE:
+        columns = _columns(db, table)
+        db.sql(f"CREATE TABLE before_{table} (at_seq INTEGER NOT NULL, existed INTEGER NOT NULL, {', '.join(columns)})")
+        db.sql(f"CREATE INDEX before_{table}_seq ON before_{table} (at_seq)")
+        for event, row, existed in (("INSERT", "NEW", 0), ("UPDATE", "OLD", 1), ("DELETE", "OLD", 1)):
+            values = ", ".join(f"{row}.{column}" for column in columns)
+            db.sql(
+                f"CREATE TRIGGER before_{table}_{event} AFTER {event} ON {table} "
+                "WHEN (SELECT is_recording FROM position) "
+                f"BEGIN INSERT INTO before_{table} VALUES ((SELECT seq FROM position), {existed}, {values}); END"
+            )
+
+
+def seq(db: Database) -> int:
+    """Return the seq of the last entry that the tables hold."""
+    found: int = db.scalar("SELECT seq FROM position")
+    return found
+
+
+def since(db: Database) -> int:
+    """Return the seq of the earliest state that can be gone back to."""
+    found: int = db.scalar("SELECT since FROM position")
+    return found
+
+
+def begin_entry(db: Database, seq: int) -> None:
+    """Note that what changes from now on is by that entry."""
+    db.sql("UPDATE position SET seq = ?", (seq,))
+
+
+def skip_to(db: Database, seq: int) -> None:
+    """Note that the tables hold the entries up to one, and that what was before is not recorded."""
+    db.sql("UPDATE position SET seq = ?1, since = ?1", (seq,))
+
+
+def record(db: Database) -> None:
+    """Record from here on, if that was not so already."""
+    db.sql("UPDATE position SET since = seq, is_recording = 1 WHERE NOT is_recording")
+
+
+def forget(db: Database, upto: int) -> None:
+    """Forget what was before the entries up to one: the state after that is the earliest to go back to."""
+    for table in STATE:
+        db.sql(f"DELETE FROM before_{table} WHERE at_seq <= ?", (upto,))
+    db.sql("UPDATE position SET since = max(since, ?)", (upto,))
+
+
+def stop(db: Database) -> None:
+    """Forget all, and record nothing from here on."""
+    forget(db, seq(db))
+    db.sql("UPDATE position SET is_recording = 0")
+
+
+def go_back(db: Database, seq: int) -> None:
+    """Put all rows back as they were after an entry, not before `since`, within the write transaction."""
+    db.sql("UPDATE position SET is_recording = 0")
+    for table, model in STATE.items():
+        meta: Any = model._meta
+        keys = ", ".join(field.column_name for field in meta.get_primary_keys())
+        columns = ", ".join(_columns(db, table))
+        later = f"FROM before_{table} WHERE at_seq > ?"
+        db.sql(f"DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} {later})", (seq,))
+        # Of several, the oldest is what was there then.
+        db.sql(
+            f"INSERT INTO {table} ({columns}) SELECT {columns} FROM before_{table} "
+            f"WHERE existed AND rowid IN (SELECT min(rowid) {later} GROUP BY {keys})",
+            (seq,),
+        )
+        db.sql(f"DELETE {later}", (seq,))
+    db.sql("UPDATE position SET seq = ?, is_recording = 1", (seq,))
+
+
+def _columns(db: Database, table: str) -> list[str]:
+    return [row[1] for row in db.sql(f"PRAGMA table_info({table})")]

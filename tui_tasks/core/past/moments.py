@@ -1,0 +1,125 @@
+"""Which entries of the journal the past can be shown after, and which instant is meant by each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import tzinfo
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict, InvalidArgument
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.text import instants
+from tui_tasks.text.times import moment as told
+
+
+class Moment(msgspec.Struct, frozen=True, gc=False):
+    """A state that was: after the entry `seq`, with the chain's `hash` of it, looked at from `instant`.
+
+    `instant` (microseconds, UTC) is the entry's own, or a later one before the next entry. `hash` is empty before the
+    first entry.
+    """
+
+    seq: int
+    instant: int
+    hash: bytes
+
+
+def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Moment:
+    """Return the moment that a person means: the number of an entry, or an instant as `instants.past` takes it.
+
+    Raises:
+        InvalidArgument: it is none of these, is yet to come, or is earlier than the journal tells of.
+        Conflict: nothing has been written yet.
+    """
+    newest = journal.newest(db)
+    if not newest:
+        raise Conflict("nothing has been written yet, so there is no past to show")
+    if text.strip().isdecimal():
+        return _of_entry(db, int(text), newest, zone)
+    try:
+        instant = instants.past(text, now, zone)
+    except ValueError as refused:
+        raise InvalidArgument("at", f"{refused}; the number of an entry is taken, too") from None
+    found = at(db, instant)
+    if instant < _begins(db):
+        raise InvalidArgument("at", f"{text} is earlier than {_earliest_told(db, zone)}")
+    return found
+
+
+def _of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -> Moment:
+    if seq > newest:
+        raise InvalidArgument("at", f"there is no entry {seq:,} yet: the newest is {newest:,}")
+    if seq < max(earliest(db), 1):
+        raise InvalidArgument("at", f"entry {seq:,} is earlier than {_earliest_told(db, zone)}")
+    return after(db, seq)
+
+
+def _earliest_told(db: Database, zone: tzinfo | None) -> str:
+    first = max(earliest(db), 1)
+    why = " (what was before was compacted away)" if compaction.base(db) is not None else ""
+    return f"what the journal tells of: it begins with entry {first:,}, {told(_begins(db), zone)}{why}"
+
+
+def earliest(db: Database) -> int:
+    """Return the seq of the earliest state that can be shown: 0 is that of a new database."""
+    base = compaction.base(db)
+    return base.tables if base is not None else 0
+
+
+def _begins(db: Database) -> int:
+    """Return the instant of the earliest state; a new database's is that of the first entry."""
+    return _instant_of(db, max(earliest(db), journal.oldest(db)))
+
+
+def _instant_of(db: Database, seq: int) -> int:
+    found: int = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()[0]
+    return found
+
+
+def after(db: Database, seq: int, instant: int | None = None) -> Moment:
+    """Return the moment after an entry that can be shown, at an instant or at the entry's own."""
+    row = db.sql("SELECT at, hash FROM journal WHERE seq = ?", (seq,)).fetchone()
+    if row is None:
+        base = compaction.base(db)
+        row = _begins(db), base.hash if base is not None and base.last == seq else b""
+    return Moment(seq, row[0] if instant is None else instant, bytes(row[1]))
+
+
+def at(db: Database, instant: int) -> Moment:
+    """Return the moment at an instant: the last entry up to it, else the earliest state, at the instant of that.
+
+    Entries stand in the order of their numbers. Where a clock was set back, and an instant lies between several, it is
+    one of those.
+    """
+    first, newest = max(earliest(db), journal.oldest(db)), journal.newest(db)
+    known = range(first, newest + 1)
+    place = bisect_right(known, instant, key=lambda seq: _instant_of(db, seq))
+    return after(db, known[place - 1], instant) if place else after(db, earliest(db))
+
+
+def next_change(db: Database, seq: int) -> int | None:
+    """Return the last entry of the next change, where the state stood next; None after the newest."""
+    newest = journal.newest(db)
+    if seq >= newest:
+        return None
+    other = db.sql(
+        "SELECT seq FROM journal WHERE seq > ? AND change <> (SELECT change FROM journal WHERE seq = ?) "
+        "ORDER BY seq LIMIT 1",
+        (seq, seq + 1),
+    ).fetchone()
+    return newest if other is None else int(other[0]) - 1
+
+
+def previous_change(db: Database, seq: int) -> int | None:
+    """Return the last entry before the change that `seq` is of; None before the earliest state."""
+    begin = earliest(db)
+    if seq <= begin:
+        return None
+    other = db.sql(
+        "SELECT seq FROM journal WHERE seq < ? AND change <> (SELECT change FROM journal WHERE seq = ?) "
+        "ORDER BY seq DESC LIMIT 1",
+        (seq, seq),
+    ).fetchone()
+    return max(begin, int(other[0]) if other is not None else begin)

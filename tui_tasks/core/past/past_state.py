@@ -1,0 +1,162 @@
+"""The tables as they were after any entry of the journal: on by replay, back by before-images."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from tui_tasks.core.commit.replay import apply_entries
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.errors import Conflict, StorageFailed
+from tui_tasks.core.journal import compaction
+from tui_tasks.core.past import before_images
+from tui_tasks.core.past.scratch_folder import ScratchFolder
+from tui_tasks.core.schema import migrations
+
+WINDOW: Final = 20_000
+"""Entries that can be gone back over without a replay."""
+SNAPSHOT_EVERY: Final = 100_000
+"""Entries between two copies of the tables, at first: once there are too many, every other one is dropped."""
+MOST_SNAPSHOTS: Final = 4
+_AT_ONCE: Final = 2_000
+
+Report = Callable[[int, int], None]
+"""Is told how many entries were replayed, of how many."""
+
+
+class _Snapshot(NamedTuple):
+    seq: int
+    path: Path
+
+
+class PastState:
+    """A private database with the tables as they were; used by one thread.
+
+    Attributes:
+        path: of the private database.
+    """
+
+    def __init__(self, source: Database, *, window: int = WINDOW, snapshot_every: int = SNAPSHOT_EVERY) -> None:
+        """Begin with the earliest state that the journal of `source` tells of.
+
+        Raises:
+            StorageFailed: there is no room for it.
+        """
+        self._source, self._file = source, source.file
+        self._window, self._spacing = window, snapshot_every
+        with contextlib.ExitStack() as failed:
+            try:
+                self._folder = ScratchFolder()
+            except OSError as error:
+                raise StorageFailed(f"no folder for the past can be made: {error.strerror}", retryable=True) from error
+            failed.callback(self._folder.remove)
+            self.path = str(self._folder.path / "past.db")
+            self._db = migrations.opened(self.path)
+            failed.callback(self._db.close)
+            self._begin()
+            failed.pop_all()
+
+    def _begin(self) -> None:
+        # Nothing here is needed after a crash.
+        self._db.sql("PRAGMA synchronous = off")
+        self._db.sql("PRAGMA cache_size = -64000")
+        with self._source.transaction(write=False), self._db.transaction(write=True):
+            before_images.install(self._db)
+            before_images.skip_to(self._db, compaction.restore_base(self._source, self._db))
+        self._snapshots: list[_Snapshot] = []
+        self._take_snapshot()
+
+    @property
+    def seq(self) -> int:
+        """The last entry that the tables hold."""
+        return before_images.seq(self._db)
+
+    def move_to(self, seq: int, report: Report = lambda done, total: None) -> None:
+        """Show the state after an entry that can be shown (`moments`).
+
+        What `report` raises ends it; the state is then one between.
+
+        Raises:
+            StorageFailed: the journal cannot be read, the database was replaced, or there is no room.
+            Conflict: the entries in between are damaged, or were compacted away meanwhile.
+        """
+        self._refuse_replaced()
+        if seq < self.seq and seq < before_images.since(self._db):
+            self._return_to_snapshot(seq)
+        if seq < self.seq:
+            with self._db.transaction(write=True):
+                before_images.go_back(self._db, seq)
+        else:
+            self._replay_to(seq, report)
+
+    def _refuse_replaced(self) -> None:
+        self._source.data_version()
+        if self._source.file != self._file:
+            raise StorageFailed(f"{self._source.path} was replaced: leave, and look at its past anew", retryable=False)
+
+    def _replay_to(self, seq: int, report: Report) -> None:
+        begin = self.seq
+        recorded_from = seq - self._window
+        if recorded_from > begin:
+            with self._db.transaction(write=True):
+                before_images.stop(self._db)
+        while (at := self.seq) < seq:
+            is_recorded = at >= recorded_from
+            upto = min(seq, at + _AT_ONCE) if is_recorded else min(recorded_from, at + _AT_ONCE)
+            self._replay_some(at, upto, is_recorded=is_recorded)
+            report(upto - begin, seq - begin)
+        if recorded_from > before_images.since(self._db):
+            with self._db.transaction(write=True):
+                before_images.forget(self._db, recorded_from)
+
+    def _replay_some(self, after: int, upto: int, *, is_recorded: bool) -> None:
+        with self._db.transaction(write=True):
+            if is_recorded:
+                before_images.record(self._db)
+            last = after
+            try:
+                for last in apply_entries(self._source, self._db, after, upto):
+                    if is_recorded:
+                        before_images.begin_entry(self._db, last)
+            except msgspec.DecodeError as error:
+                raise Conflict(f"entry {last:,} of the journal is damaged: see tui-tasks doctor") from error
+            if last != upto:
+                raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and look anew")
+            if not is_recorded:
+                before_images.skip_to(self._db, upto)
+        if not is_recorded and upto - self._snapshots[-1].seq >= self._spacing:
+            self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        snapshot = _Snapshot(self.seq, self._folder.path / f"snapshot-{self.seq}.db")
+        with storage_errors(self.path):
+            self._db.copy_to(str(snapshot.path), -1, None)
+        self._snapshots.append(snapshot)
+        if len(self._snapshots) > MOST_SNAPSHOTS:
+            for dropped in self._snapshots[1::2]:
+                dropped.path.unlink()
+            del self._snapshots[1::2]
+            self._spacing *= 2
+
+    def _return_to_snapshot(self, seq: int) -> None:
+        """Take the tables from the nearest copy before an entry."""
+        while self._snapshots[-1].seq > seq:
+            self._snapshots.pop().path.unlink()
+        with storage_errors(self.path):
+            self._db.copy_from(str(self._snapshots[-1].path))
+
+    def close(self) -> None:
+        """Remove the database and all beside it."""
+        self._db.close()
+        self._folder.remove()
+
+    def __enter__(self) -> PastState:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
