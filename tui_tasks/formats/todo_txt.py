@@ -1,0 +1,205 @@
+"""todo.txt: a task a line (https://github.com/todotxt/todo.txt), with `+domain`, `@tag` and `due:2026-01-31`.
+
+Lines of ours end in `uid:` and the words for what follows it, so that the words of a name stay words. A line of others
+is known by its text without its marks: it is the same task when it is done, and another one when it is reworded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
+from typing import Any, Final
+
+import pytodotxt
+
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
+from tui_tasks.formats.records import (
+    ListRecord,
+    Read,
+    Record,
+    Rows,
+    checked,
+    fitting_times,
+    plain,
+    plain_name,
+)
+
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_SPACE: Final = re.compile(r"\s+")
+_OURS: Final = re.compile(r"(.*) uid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?: \S+)*)")
+_MARK: Final = re.compile(r"(?:[+@]\S+|due:\d{4}-\d\d-\d\d|pri:[A-Z])")
+_SECOND: Final = 1_000_000
+
+
+def write(rows: Rows, now: datetime) -> Iterator[str]:
+    """Write the tasks in the order of their lists."""
+    for home, tasks in rows.lists:
+        for task in tasks:
+            yield f"{_line(task, home, now)}\n"
+
+
+def _line(task: Task, home: TaskList, now: datetime) -> str:
+    line = pytodotxt.Task()
+    line.is_completed = task.status in CLOSED
+    line.creation_date = _day(task.created_at, now)
+    if line.is_completed:
+        line.completion_date = _day(task.finished_at or task.updated_at, now)
+    letter = _letter(task.priority)
+    line.priority = letter
+    words = {
+        "uid": task.uid,
+        "pri": letter if line.is_completed else None,
+        "due": None if task.due is None else _due(task.due, now),
+        "status": None if task.status in ("pending", "done") else task.status,
+        "est": task.estimate,
+        "agent": task.agent and _word(task.agent),
+        "list": _word(home.name),
+    }
+    told = [f"{name}:{value}" for name, value in words.items() if value is not None]
+    told += [f"dep:{uid}" for uid in sorted(task.depends_on)]
+    told += [f"+{_word(task.domain)}"] if task.domain else []
+    line.description = " ".join([_name(task.name), *told, *(f"@{_word(tag)}" for tag in task.tags)])
+    return str(pytodotxt.serialize_pedantic(line))
+
+
+def _name(name: str) -> str:
+    return plain_name(name, one_line=True)
+
+
+def _word(text: str) -> str:
+    return _SPACE.sub("_", plain(text)) or "_"
+
+
+def _letter(priority: int) -> str | None:
+    return None if priority == MEDIUM else _LETTERS[min(priority, len(_LETTERS)) - 1]
+
+
+def _day(at: int, now: datetime) -> date:
+    return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(now.tzinfo).date()
+
+
+def _due(due: str, now: datetime) -> str:
+    """A day is all that there is."""
+    return due if len(due) == 10 else datetime.fromisoformat(due).astimezone(now.tzinfo).date().isoformat()
+
+
+def read(text: str, now: datetime) -> Read:
+    """Read each line that is not empty.
+
+    Raises:
+        InvalidArgument: a line is no task.
+    """
+
+    def day(at: int | None) -> date | None:
+        return None if at is None else _day(at, now)
+
+    found = Read(
+        coarse={
+            "name": _name,
+            "status": lambda status: "done" if status in CLOSED else "pending",
+            "priority": _letter,
+            "tags": lambda tags: tuple(map(_word, tags)),
+            "domain": lambda domain: domain and _word(domain),
+            "agent": lambda agent: agent and _word(agent),
+            "due": lambda due: due and _due(due, now),
+            **dict.fromkeys(("created_at", "finished_at"), day),
+        }
+    )
+    seen: Counter[str] = Counter()
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            found.records.append(_record(found, f"line {number}", line.rstrip("\r"), seen, now))
+    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    return found
+
+
+def _record(found: Read, where: str, text: str, seen: Counter[str], now: datetime) -> Record:
+    try:
+        line = pytodotxt.Task(text)
+    except ValueError as error:
+        raise InvalidArgument("file", f"{where}: {error}") from None
+    description = line.description or ""
+    fields: dict[str, Any] = {"status": "done" if line.is_completed else "pending"}
+    home = None
+    if ours := _OURS.fullmatch(description):
+        name, id_, rest = ours.groups()
+        fields |= {"tags": [], "domain": None, "due": None, "agent": None, "estimate": None, "depends_on": []}
+        fields["priority"] = MEDIUM
+        home = _take(found, fields, rest.split(), line)
+    else:
+        name, marks = _without_marks(description)
+        _take(found, fields, [word for word in name.split() if word[0] in "+@"] + marks, line)
+        seen[name] += 1
+        id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
+    if line.priority is not None:
+        fields["priority"] = _priority(found, line.priority)
+    times = {"created_at": _begin(line.creation_date, now), "finished_at": _begin(line.completion_date, now)}
+    fields["name"] = name
+    return Record(
+        where,
+        id_,
+        checked(where, fields, found, now),
+        home=home,
+        times=fitting_times(fields["status"], {name: at for name, at in times.items() if at is not None}),
+    )
+
+
+def _without_marks(description: str) -> tuple[str, list[str]]:
+    """Return a text without the marks at its end, and these; a text of marks alone stays."""
+    words = description.split(" ")
+    at = len(words)
+    while at > 0 and (not words[at - 1] or _MARK.fullmatch(words[at - 1])):
+        at -= 1
+    if not at:
+        return description, [word for word in words if word and word[0] not in "+@"]
+    return " ".join(words[:at]), [word for word in words[at:] if word]
+
+
+def _take(found: Read, fields: dict[str, Any], words: list[str], line: pytodotxt.Task) -> str | None:
+    """Put into the fields what words say; return the list that one names."""
+    home = None
+    for word in words:
+        name, _, value = word.partition(":")
+        if word[0] == "@":
+            fields["tags"] = [*fields.get("tags", []), word[1:]]
+        elif word[0] == "+" and fields.get("domain") is None:
+            fields["domain"] = word[1:]
+        elif word[0] == "+":
+            found.lost[f"project: a task has one domain, so {word} is none"] += 1
+        elif name == "due":
+            fields["due"] = value
+        elif name == "pri":
+            fields["priority"] = _priority(found, value)
+        elif name == "status" and value in STATUSES and (value in CLOSED) == bool(line.is_completed):
+            fields["status"] = value
+        elif name == "est":
+            fields["estimate"] = value
+        elif name == "agent":
+            fields["agent"] = value
+        elif name == "dep":
+            fields["depends_on"] = [*fields["depends_on"], value]
+        elif name == "list":
+            home = value
+        elif name != "status":
+            found.lost[f"{name}: no task has it"] += 1
+    return home
+
+
+def _priority(found: Read, letter: str) -> int:
+    if len(letter) == 1 and letter in _LETTERS:
+        return _LETTERS.index(letter) + 1
+    found.lost[f"priority: {letter} is no letter"] += 1
+    return MEDIUM
+
+
+def _begin(day: date | None, now: datetime) -> int | None:
+    """The first instant of a day."""
+    if day is None:
+        return None
+    begun = datetime.combine(day, time_of_day(), now.tzinfo)
+    return (begun - datetime.fromtimestamp(0, UTC)) // timedelta(seconds=1) * _SECOND
