@@ -42,7 +42,7 @@ def test_lines_of_others_come_in_once(store: Store, clock: Clock) -> None:
 
 def test_what_is_done_there_is_done_here_and_what_was_added_here_stays(store: Store, clock: Clock) -> None:
     bring(store, TODO_TXT, "water plants @home\nwater plants @home\n", clock())
-    first, second = tasks(store)
+    second = tasks(store)[1]
     store.commit(EditTask(second.uid, {"tags": ("office",), "priority": 1}), actor="human", now=clock())
     outcome = bring(store, TODO_TXT, "x 2026-01-05 water plants\nwater plants\n", clock())
     assert counts(outcome) == (0, 1, 1)
@@ -61,7 +61,7 @@ def test_what_is_taken_from_a_line_of_ours_is_taken_from_the_task(store: Store, 
 
 
 def test_a_line_that_is_no_task_is_named(store: Store, clock: Clock) -> None:
-    with pytest.raises(InvalidArgument, match="^line 2: time data '2026-13-01'"):
+    with pytest.raises(InvalidArgument, match=r"^line 2: time data '2026-13-01'"):
         bring(store, TODO_TXT, "fine\n2026-13-01 no such day\n", clock())
 
 
