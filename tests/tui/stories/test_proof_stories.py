@@ -35,3 +35,11 @@ def test_the_list_tells_what_is_proven(checked: Plan, make_app: MakeApp, draw: D
 def test_the_board_tells_what_is_proven(checked: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
     app = make_app(checked.path, list_name=checked.list_uid, pane="board")
     draw(app, run_before=settled)
+
+
+@at_each_size("failed-checks")
+def test_failed_checks_wait_with_who_which_and_what_was_said(
+    checked: Plan, make_app: MakeApp, draw: Draw, picture: str, report: Callable[..., None]
+) -> None:
+    report(checked[8], "failed", "ruff: 3 errors\n")
+    draw(make_app(checked.path), press=["a", "tab"], run_before=settled)

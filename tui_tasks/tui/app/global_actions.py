@@ -16,6 +16,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.app.panes import screen
+from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.context import Context
@@ -64,9 +65,8 @@ class GlobalActions(Controller):
         self.context.navigation.show_pane("schedule")
 
     def do_asks(self) -> None:
-        """The inbox: the questions, or what agents have filed where there are none."""
-        state = self.context.state
-        self._open("review" if state.held and not state.asks else "asks")
+        """The inbox: the questions, else failed checks, else what agents have filed."""
+        self._open(parts.first(self.context))
 
     def do_agents(self) -> None:
         """The agents."""

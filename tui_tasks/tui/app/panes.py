@@ -17,6 +17,7 @@ _CLASSES: Final = {
     "log": "log.log_pane.LogPane",
     "schedule": "schedule.schedule_pane.SchedulePane",
     "asks": "inbox.inbox.Inbox",
+    "failed_checks": "inbox.failed_checks.failed_screen.FailedChecks",
     "review": "inbox.review.Review",
     "agents": "fleet.fleet_screen.Fleet",
     "digest": "screens.digest.DigestScreen",

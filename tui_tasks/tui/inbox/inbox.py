@@ -21,7 +21,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.inbox import agent_text, parts
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.inbox.ask_answers import AskAnswers
 from tui_tasks.tui.inbox.ask_detail import AskDetail
@@ -111,12 +111,8 @@ class InboxHead(FrameLine):
         return [(" Needs you", "bold"), (f"   {told}", "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
-        """How many tasks wait in the other part."""
-        held = self.context.state.held
-        if not held:
-            return ()
-        key = self.context.keymap.key_of("inbox_part")
-        return [(f"{key} ", "$changed bold"), (f"{held} filed by agents ", "$state-needs-you")]
+        """What there is in the other parts."""
+        return parts.others(self.context, "asks", width)
 
 
 class Inbox(Overlay):
@@ -232,6 +228,8 @@ class Inbox(Overlay):
             self.window.change(self._read())
         if changes.all or changes.touches("ask", "task", "log", "agent"):
             self._show()
+        elif changes.touches("check_run", "task_check"):
+            self.query_one(InboxHead).again()
 
     def _read(self) -> set[str]:
         rows = list(self.context.state.asks)
@@ -329,13 +327,11 @@ class Inbox(Overlay):
         super().do_back()
 
     def do_inbox_part(self) -> None:
-        """Go to what agents have filed."""
-        from tui_tasks.tui.app.panes import screen
-
+        """Go to the next part."""
         if self.query_one(Reply).is_open:
             return
         self.do_back()
-        self.context.push(screen("review", self.context))
+        parts.go_on(self.context, "asks")
 
     def _next(self) -> None:
         """Go to the next open question that was not put off, in order, else back."""

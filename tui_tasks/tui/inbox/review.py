@@ -16,7 +16,8 @@ from tui_tasks.core.read.tasks import held
 from tui_tasks.core.read.tasks.held import HeldTask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import age, age_lasts, count
+from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.inbox.held_detail import HeldDetail
 from tui_tasks.tui.inbox.review_actions import ReviewActions
@@ -89,10 +90,8 @@ class ReviewHead(FrameLine):
         return [(" Filed by agents", "bold"), (f"   {told}", "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
-        """How many questions wait in the other part."""
-        asks = len(self.context.state.asks)
-        key = self.context.keymap.key_of("inbox_part")
-        return [(f"{key} ", "$changed bold"), (f"{count(asks, 'question')} ", "$muted")]
+        """What there is in the other parts."""
+        return parts.others(self.context, "review", width)
 
 
 class Review(Overlay):
@@ -181,7 +180,7 @@ class Review(Overlay):
         if changes.all or changes.touches("task", "list"):
             self.window.change(self._read())
             self._show()
-        elif changes.touches("ask"):
+        elif changes.touches("ask", "check_run", "task_check"):
             self.query_one(ReviewHead).again()
 
     def on_virtual_list_moved(self) -> None:
@@ -232,11 +231,9 @@ class Review(Overlay):
             super().do_back()
 
     def do_inbox_part(self) -> None:
-        """Go to the questions."""
-        from tui_tasks.tui.app.panes import screen
-
+        """Go to the next part."""
         self.dismiss()
-        self.context.push(screen("asks", self.context))
+        parts.go_on(self.context, "review")
 
 
 def _says(row: HeldTask) -> str:

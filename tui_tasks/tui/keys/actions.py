@@ -95,7 +95,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
         _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
         _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
-        _a("app", "asks", "a", "What needs you: questions of agents, and what they have filed", "Asks"),
+        _a("app", "asks", "a", "What needs you: questions, failed checks, what agents have filed", "Asks"),
         _a(
             "app", "agents", "A,0", "Agents: what each is doing, and what it waits for", "Agents", help="fleet sessions"
         ),
@@ -204,7 +204,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("asks answers", "ask_reply", "r", "Reply in your own words", "Reply", writes=True, needs="ask"),
         _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),
         _a("asks", "ask_open", "enter", "Open the question's task; once answered, go on to the next", "Open"),
-        _a("inbox", "inbox_part", "tab", "The other part: questions, or what agents have filed", "Other part"),
+        _a("inbox", "inbox_part", "tab", "The next part: questions, failed checks, what agents filed", "Next part"),
         _a(
             "review",
             "review_accept",
@@ -221,6 +221,17 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("review", "review_mark_all", "V", "Mark all that are shown, or none", needs="held"),
         _a("review", "review_filter", "slash", "Show only what says some words", "Filter"),
         _a("review", "review_open", "enter", "Show the task in its list", "Open", needs="held"),
+        _a("failed", "failed_open", "enter", "Show the task in its list", "Open", needs="failed"),
+        _a("failed", "failed_run", "r", "Run the task's checks again", "Run again", writes=True, needs="failed"),
+        _a(
+            "failed",
+            "failed_done",
+            "s",
+            "Set the task done all the same, though its check has failed",
+            "Done anyway",
+            writes=True,
+            needs="failed",
+        ),
         _a("jobs", "job_filter", "slash", "Filter the jobs as you type", "Filter"),
         _a("jobs", "job_new", "n", "New job", "New", writes=True),
         _a("jobs", "job_run", "r", "Run the job now", "Run now", writes=True, needs="job"),

@@ -34,7 +34,7 @@ class AppState:
     `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
     `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
     `paused`, those that the human has paused;
-    `unproven`, the uids of the tasks that were reported done and of which a check has failed;
+    `unproven`, the uids of the tasks that need the human as a check of theirs has failed;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
     and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
     the human `looked`.
@@ -80,7 +80,7 @@ class AppState:
             self._read_stuck()
         if changes.touches("agent"):
             self.paused = set(fleet.paused(self._db))
-        if changes.touches("task", "check_run", "task_check"):
+        if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         if changes.touches("job", "run"):
             self.next_job = overview.next_job(self._db)
@@ -133,7 +133,7 @@ class AppState:
 
     def status_of(self, task: TaskLine) -> str:
         """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
-        if (task.uid in self.asking and task.status in OPEN) or (task.status == "done" and task.uid in self.unproven):
+        if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven:
             return "needs_you"
         if task.held:
             return "held"

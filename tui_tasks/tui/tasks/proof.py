@@ -52,8 +52,8 @@ def note(context: Context, task: Any) -> Part | None:
     return f"{letter if context.ascii_only else mark} {f'{failed} failed' if failed else word}", ink
 
 
-def lines(context: Context, task: Task, room: int) -> list[Drawn]:
-    """Return a task's checks for its detail: each with its state, and the end of what a failed one said."""
+def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
+    """Return a task's checks for its detail: each with its state, and the last `most` lines of a failed one."""
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
         mark, letter, word, ink = _LOOKS[check.state]
@@ -66,7 +66,7 @@ def lines(context: Context, task: Task, room: int) -> list[Drawn]:
         drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
         if check.state == "failed" and run is not None and run.output:
             ended = [line for line in wrapped(run.output.rstrip(), max(8, room - 2)) if line.strip()]
-            drawn += [[(f"   {line}", "$muted")] for line in ended[-OUTPUT_LINES:]]
+            drawn += [[(f"   {line}", "$muted")] for line in ended[-most:]]
     return drawn
 
 

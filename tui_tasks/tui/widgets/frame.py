@@ -165,8 +165,7 @@ class NowLine(FrameLine):
         waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
             words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
-            act = "asks" if seen.asks else "attention"
-            groups.append((act, [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
+            groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
         elif not small:
             groups.append(("asks", [("nothing needs you", "$muted")]))
         if seen.held:

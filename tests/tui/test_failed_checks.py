@@ -1,0 +1,140 @@
+"""The inbox's part for tasks of which a check has failed: told with what it said, and done something about by keys."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, said, settle, shown, write
+from tests.tui.plan import NOW
+from tui_tasks.core.operations.checks import NamedCheck, RequestChecks
+from tui_tasks.core.read import checks as read_checks
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
+from tui_tasks.tui.inbox.inbox import Inbox
+from tui_tasks.tui.inbox.review import Review
+
+OUTPUT = "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
+
+
+@pytest.fixture
+def failed(plan, report) -> str:
+    report(plan[6], "failed", OUTPUT)
+    return plan[6]
+
+
+async def open_failed(pilot) -> None:
+    """There are questions in the plan: failed checks are behind them."""
+    await settle(pilot, "a", "tab")
+    assert isinstance(pilot.app.screen, FailedChecks)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_failed_check_is_told_with_who_which_how_and_the_last_lines(plan, failed, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await open_failed(pilot)
+        text = " ".join(shown(app).split())
+        for part in ("1 needs you", queries.task(app.link.db, failed).name[:12], "claude-1 reported it done", "exit 1"):
+            assert part in text, part
+        await settle(pilot, "pagedown")
+        assert "1 failed, 1 passed" in shown(app)
+
+
+async def test_the_parts_of_the_inbox_are_gone_round_and_each_tells_of_the_others(plan, failed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        seen = []
+        await settle(pilot, "a")
+        for _ in range(3):
+            seen.append((type(app.screen), "1 failed check" in shown(app)))
+            await settle(pilot, "tab")
+        assert seen == [(Inbox, True), (FailedChecks, False), (Review, True)]
+        assert isinstance(app.screen, Inbox)
+
+
+async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_app, checks):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        await settle(pilot, "r")
+        assert [run.requested_by for run in checks.waiting()] == ["human"]
+        assert "are being run" in said(app)
+        assert "No check has failed" in shown(app)
+        checks.run("failed")
+        app.link.catch_up()
+        await settle(pilot)
+        assert app.screen.row.uid == failed
+
+
+async def test_m_writes_to_the_agent_that_reported_it(plan, failed, make_app, checks):
+    checks.commit(RequestChecks(failed))
+    checks.store.commit(RequestChecks(failed), actor="human", now=NOW)
+    checks.run("failed")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        await settle(pilot, "m")
+        await write(pilot, "run them first")
+        await settle(pilot, "enter")
+        assert "Sent to claude-1" in said(app)
+        sent = app.link.db.sql("SELECT agent, text FROM human_message").fetchall()
+        assert sent == [("claude-1", "run them first")]
+
+
+async def test_enter_shows_the_task_in_its_list(plan, failed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        await settle(pilot, "enter")
+        assert app.context.navigation.pane.target() == failed
+
+
+async def test_s_lets_it_be_done_all_the_same_and_what_is_verified_stays_failed(plan, failed, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        await settle(pilot, "s")
+        assert "is done all the same" in said(app)
+        assert "No check has failed" in shown(app)
+        assert app.context.state.unproven == []
+        await settle(pilot, "escape")
+        app.context.navigation.go_to(failed)
+        await settle(pilot)
+        assert "✗ tests failed" in shown(app)
+
+
+async def test_s_sets_done_what_a_gate_keeps_from_it(plan, make_app, checks):
+    checks.define(NamedCheck("tests", "1", lists=(plan.list_uid,), gate=True))
+    checks.store.commit(RequestChecks(plan[5]), actor="claude-1", now=NOW)
+    checks.run("failed", output=OUTPUT)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        assert "claude-1 is kept from setting it done" in " ".join(shown(app).split())
+        await settle(pilot, "s")
+        assert queries.task(app.link.db, plan[5]).status == "done"
+        assert read_checks.failing(app.link.db, 9) == []
+
+
+async def test_nothing_of_an_agents_moves_the_cursor_or_is_drawn_as_markup(plan, make_app, report):
+    report(plan[5], "failed", "[bold]\x1b[2J[/nope]\n")
+    report(plan[6], "failed", "second")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        assert "[bold]␛[2J[/nope]" in shown(app)
+        await settle(pilot, "down")
+        here = app.screen.row.uid
+        report(plan[7], "failed", "third")
+        app.link.catch_up()
+        await settle(pilot)
+        assert app.screen.row.uid == here
+
+
+async def test_a_read_only_screen_shows_them_and_changes_nothing(plan, failed, make_app):
+    app = make_app(plan.path, read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_failed(pilot)
+        await settle(pilot, "s", "r")
+        assert "read only" in said(app)
+        assert app.context.state.unproven == [failed]

@@ -1,0 +1,1 @@
+"""The inbox's part for tasks of which a check has failed."""

@@ -1,0 +1,50 @@
+"""The parts of the inbox, each a screen: questions, failed checks, what agents have filed. A key goes round them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tui_tasks.text.times import count
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.breakpoints import NARROW
+from tui_tasks.tui.widgets.styles import Part
+
+PARTS: Final = ("asks", "failed_checks", "review")
+"""By the names of their screens (`app.panes`), in the order in which the key goes round."""
+
+
+def first(context: Context) -> str:
+    """The part to begin with: the first that has something, else the questions."""
+    return next((part for part in PARTS if _total(context, part)), PARTS[0])
+
+
+def go_on(context: Context, here: str) -> None:
+    """Go from one part to the next; failed checks are left out where there are none."""
+    from tui_tasks.tui.app.panes import screen
+
+    at = PARTS.index(here) + 1
+    others = (*PARTS[at:], *PARTS[: at - 1])
+    wanted = next(part for part in others if part != "failed_checks" or _total(context, part))
+    context.push(screen(wanted, context))
+
+
+def others(context: Context, here: str, width: int) -> Sequence[Part]:
+    """What there is in the other parts, and the key that goes there."""
+    told = [_told(context, part) for part in PARTS if part != here and _total(context, part)]
+    if not told:
+        return ()
+    words = ", ".join(told if width >= NARROW else told[:1])
+    return [(f"{context.keymap.key_of('inbox_part')} ", "$changed bold"), (f"{words} ", "$state-needs-you")]
+
+
+def _total(context: Context, part: str) -> int:
+    state = context.state
+    return {"asks": len(state.asks), "failed_checks": len(state.unproven), "review": state.held}[part]
+
+
+def _told(context: Context, part: str) -> str:
+    total = _total(context, part)
+    if part == "review":
+        return f"{total} filed by agents"
+    return count(total, "question" if part == "asks" else "failed check")
