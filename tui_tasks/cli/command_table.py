@@ -108,6 +108,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("restore", "put a backup in the place of the database, also while it is in use", "admin.admin", "db"),
         Command("compact", "drop the journal's oldest entries", "admin.admin", "db"),
         Command("config", "print where the settings are, each with its default and meaning", "admin.admin"),
+        Command("completion", "let bash, zsh or fish complete the command line", "completion.completion_command"),
         Command("help", "print a page: the channel, its tools, jobs, settings, security and the like", "help"),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +18,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status: 0 done, 1 refused, 2 wrong usage."""
     if arguments is not None:
         return _run(arguments)
+    if "_ARGCOMPLETE" in os.environ and not sys.argv[1:]:
+        from tui_tasks.cli.completion.completing import complete
+
+        complete()
     if sys.argv[1:2] and sys.argv[1] in COMMANDS and COMMANDS[sys.argv[1]].is_short:
         # Looking for cycles is a sixth of what such a process does, and its end frees all of it.
         gc.disable()

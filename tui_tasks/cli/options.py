@@ -22,6 +22,16 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 _PATHS: Final = frozenset({"db", "file"})
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Wraps each line of a text by itself, so that examples stay lines of their own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n".join(
+            fill(line, width, indent + " " * (len(line) - len(line.lstrip()))) for line in text.splitlines()
+        )
+
+
 def help_format(prog: str) -> argparse.HelpFormatter:
     """Help as wide as the terminal. argparse would import shutil to learn the width, at every start."""
     columns = os.environ.get("COLUMNS", "")
@@ -29,7 +39,7 @@ def help_format(prog: str) -> argparse.HelpFormatter:
         width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
     except OSError:
         width = 80
-    return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
+    return _HelpFormatter(prog, width=max(width, 40) - 2)
 
 
 # The options that several commands take, by name, each with the title of its group in `--help`. A row of

@@ -1,0 +1,134 @@
+"""Answering a shell that completes: which words may stand at the cursor.
+
+The shell runs the program without arguments, and with the line in its environment (`completion_command` prints what
+does so). Only the command on the line is declared, and the database is read without Peewee, to answer within a key's
+time. A name that agents have chosen reaches the shell as a word alone: one that cannot be printed is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import argcomplete
+from argcomplete.completers import FilesCompleter, SuppressCompleter
+from argcomplete.lexers import split_line
+
+from tui_tasks.cli.options import project_of
+from tui_tasks.cli.parser import command_of, parser
+from tui_tasks.core.vocab import OPEN, STATUSES
+
+_TEXT: Final = 60  # characters of the text beside a word
+# The statuses of tasks that a command is for; of the others all.
+_STATUSES: Final = {"start": ("pending", "failed"), "done": OPEN, "fail": OPEN, "skip": OPEN}
+_FILES: Final = frozenset({"db", "file", "tls_cert", "tls_key"})
+
+
+def complete() -> None:
+    """Write the words that may stand at the cursor, and end the process.
+
+    Whatever fails, such as a database that is missing or damaged, gives no words, and never a text into the line.
+    """
+    try:
+        _complete()
+    except Exception:
+        os._exit(1)
+
+
+def _complete() -> None:
+    line, point = os.environ.get("COMP_LINE", ""), int(os.environ.get("COMP_POINT", "0"))
+    *_, words, _ = split_line(line, point)
+    command = command_of(words[1:])
+    made = parser(command)
+    for each in _parsers(made):
+        for action in each._actions:
+            _attach(action, command or "")
+    # Where nothing is known of an argument, nothing is proposed for it: it is no file.
+    argcomplete.autocomplete(made, always_complete_options=False, default_completer=SuppressCompleter())
+
+
+def _parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield made
+    for action in made._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _parsers(child)
+
+
+def _attach(action: Any, command: str) -> None:
+    """Tell where the words of an argument come from, which is known by its name."""
+    if action.dest in _FILES:
+        action.completer = FilesCompleter()
+    elif action.dest in _SOURCES:
+        source = _SOURCES[action.dest]
+
+        def words(prefix: str, parsed_args: argparse.Namespace, **_: object) -> dict[str, str]:
+            return _printable(source(prefix, parsed_args, command))
+
+        action.completer = words
+
+
+def _printable(words: dict[str, str]) -> dict[str, str]:
+    return {
+        word: "".join(char if char.isprintable() else " " for char in text[:_TEXT])
+        for word, text in words.items()
+        if word and word.isprintable()
+    }
+
+
+@contextlib.contextmanager
+def _database(options: argparse.Namespace) -> Iterator[Any]:
+    from tui_tasks.core.engine.database import Database
+    from tui_tasks.settings import paths
+
+    with contextlib.closing(Database(paths.database(options.db), read_only=True)) as db:
+        yield db
+
+
+def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]]:
+    """The names of a kind that `names_in_use` knows."""
+
+    def words(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+        from tui_tasks.core.read import names_in_use
+
+        with _database(options) as db:
+            found: dict[str, str] = getattr(names_in_use, name)(db)
+        return found
+
+    return words
+
+
+def _tasks(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+    from tui_tasks.core.read import names_in_use
+
+    with _database(options) as db:
+        return names_in_use.tasks(db, prefix, options.list, project_of(options), _STATUSES.get(command, STATUSES))
+
+
+def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+    import json
+
+    from tui_tasks.cli.agents.schema_command import FILE
+
+    # To import the dialects would take longer.
+    return dict.fromkeys(json.loads(FILE.read_text(encoding="utf-8"))["requests"], "")
+
+
+_SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str]]]] = {
+    "task": _tasks,
+    "before": _tasks,
+    "after": _tasks,
+    "list": _named("lists"),
+    "list_only": _named("lists"),
+    "target": _named("lists"),
+    "agent": _named("agents"),
+    "agent_only": _named("agents"),
+    "project": _named("projects"),
+    "check": _named("checks"),
+    "job": _named("jobs"),
+    "ask": _named("asks"),
+    "tool": _tools,
+}
