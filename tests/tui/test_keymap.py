@@ -11,6 +11,7 @@ from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.keys import keymap
 from tui_tasks.tui.keys.actions import ACTIONS, Actor
+from tui_tasks.tui.links.link_text import LinkText
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 
@@ -58,6 +59,8 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         ):
             for key in keys:
                 await look(key)
+        app.push_screen(LinkText(app.context, "branch phone", "log", "git switch phone"))
+        await look()
         assert done == set(ACTIONS)
         assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
 

@@ -15,6 +15,8 @@ COMMIT: Final = "commit"
 PULL_REQUEST: Final = "pull_request"
 FILE: Final = "file"
 KINDS: Final = (BRANCH, COMMIT, PULL_REQUEST, FILE)
+OF_GIT: Final = (BRANCH, COMMIT)
+"""The kinds of which git knows."""
 MOST: Final = 50
 MOST_CHARS: Final = 2_000
 

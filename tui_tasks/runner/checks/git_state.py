@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tui_tasks.runner.process.git import SAFE_SETTINGS
+
 _TIMEOUT_SECONDS: Final = 30
-# Keeps git from running programs that the work tree's own configuration names.
-_SAFE_SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=")
 
 
 class GitState(NamedTuple):
@@ -32,7 +32,7 @@ def look(folder: Path, environment: Mapping[str, str]) -> GitState:
 
 def _run_git(folder: Path, environment: Mapping[str, str], *words: str) -> bytes:
     done = subprocess.run(
-        ["git", *_SAFE_SETTINGS, *words],
+        ["git", *SAFE_SETTINGS, *words],
         cwd=folder,
         env={**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
         stdin=subprocess.DEVNULL,

@@ -53,6 +53,14 @@ def edit(context: Context, text: str) -> str | None:
         return None
 
 
+def open_file(context: Context, file: Path) -> None:
+    """Let the human read or change a file of theirs."""
+    try:
+        _run(context, [*command(), str(file)])
+    except NoEditor as none:
+        context.say(str(none))
+
+
 def _edited(context: Context, text: str) -> str | None:
     """Return the changed text, or None.
 

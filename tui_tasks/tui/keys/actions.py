@@ -159,6 +159,8 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
         _a("tasks", "mark_all", "V", "Mark all that match, or none"),
         _a("tasks", "delete", "d", "Delete the task, or all that are marked", "Delete", writes=True, needs="task"),
+        _a("tasks", "open_links", "O", "Open the task's branch, commit, pull request or file", "Links", needs="task"),
+        _a("link", "link_copy", "y", "Copy what a person would type next", "Copy"),
         _a("tasks", "copy", "y", "Copy the task's id or its Markdown", "Copy", needs="task"),
         _a("list", "move_down", "J", "Move the task down", writes=True, needs="task"),
         _a("list", "move_up", "K", "Move the task up", writes=True, needs="task"),

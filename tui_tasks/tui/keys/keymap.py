@@ -23,6 +23,7 @@ TOGETHER: Final = (
     frozenset({"rows", "overlay", "agents", "agent", "answers"}),
     frozenset({"rows", "overlay", "runs"}),
     frozenset({"rows", "overlay", "digest"}),
+    frozenset({"rows", "overlay", "link"}),
 )
 
 

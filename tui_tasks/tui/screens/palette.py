@@ -282,6 +282,7 @@ _GROUPS: Final = {
     "review": "What agents have filed",
     "agents": "Agents",
     "digest": "While you were away",
+    "link": "A branch or a commit",
     "agent": "An agent",
     "overlay": "Agents, stats and what needs you",
 }

@@ -18,6 +18,7 @@ from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.links.link_lines import LinkLines
 from tui_tasks.tui.state.database_link import Changes
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
@@ -99,6 +100,7 @@ class DetailText(ScrollLines):
 
     details: TaskDetails | None = None
     brief = False
+    links: LinkLines | None = None
 
     def lines(self, width: int) -> list[Drawn]:
         """Return the lines, from who has the task to what it blocks."""
@@ -124,6 +126,8 @@ class DetailText(ScrollLines):
             lines += [(), *_block(details.task.description, room, "")]
         for ask in details.asks:
             lines += [(), *_block(f"{safe_line(ask.agent, 40)} asks: {ask.question}", room, "$state-needs-you")]
+        if self.links is not None:
+            lines += self.links.lines(details.task, room)
         if details.task.result is not None:
             lines += [(), _line("Result", "$muted"), *_block(_as_text(details.task.result), room, "")]
         lines += self._neighbours("After", details.after, room)
@@ -149,7 +153,7 @@ class DetailText(ScrollLines):
 
     def _fields(self, task: Task, room: int) -> list[Drawn]:
         lines: list[Drawn] = []
-        for (text, ink), lasts in field_parts(self.context, task, long=True):
+        for (text, ink), lasts in field_parts(self.context, task, long=True, without=("links",)):
             self.lasts(lasts)
             lines += _block(text, room, ink)
         return lines
@@ -193,6 +197,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self.context = context
         self.head = DetailHead(context, id="detail-head")
         self.text = DetailText(context, id="detail-text")
+        self._links = self.text.links = LinkLines(context, self, self.text.again)
         self.brief = False
         self._details: TaskDetails | None = None
         self._uid: str | None = None
@@ -227,6 +232,8 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def again(self) -> None:
         """Draw again."""
+        if not self.brief:
+            self._links.read(self._details.task if self._details else None)
         for part in (self.head, self.text):
             part.brief, part.details = self.brief, self._details
             part.again()

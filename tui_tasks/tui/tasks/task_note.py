@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
@@ -46,10 +46,12 @@ def quoted(text: str) -> str:
     return f'"{safe_line(text, _NOTE_CHARS)}"'
 
 
-def field_parts(context: Context, task: Any, *, long: bool = False) -> Iterator[tuple[Part, int]]:
+def field_parts(
+    context: Context, task: Any, *, long: bool = False, without: Collection[str] = ()
+) -> Iterator[tuple[Part, int]]:
     """Return a part for each of `task_fields.FIELDS` with a value, and for how many microseconds it stays true.
 
-    A value that is late is marked. `task`: a `Task`, or a `TaskLine`, which has some of the fields.
+    `without`: but for these. A value that is late is marked. `task`: a `Task`, or a `TaskLine`, which has some of them.
     """
     values = task_fields.of(task)
     if not values:
@@ -57,6 +59,8 @@ def field_parts(context: Context, task: Any, *, long: bool = False) -> Iterator[
     now = task_fields.local_time(context.clock.now(), context.clock.zone)
     late = look("overdue")
     for name, value in values.items():
+        if name in without:
+            continue
         field = task_fields.FIELDS[name]
         words = (field.long if long else field.short)(value, now)
         is_late = not task.finished_at and field.is_late(value, now)

@@ -9,6 +9,7 @@ from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
+from tui_tasks.tui.links.link_actions import LinkActions
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
@@ -44,6 +45,7 @@ class TaskPane(Pane):
             self.mark_actions,
             self.add_actions,
             self.filter_actions,
+            LinkActions(self),
         )
         self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
         self.quick_add = QuickAdd(context, self.numbered)

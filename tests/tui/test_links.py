@@ -1,0 +1,158 @@
+"""The links of a task on the screen: shown, told of by git, and opened once the human has seen what."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import opened, press, said, shown, until
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.schema.work_links import checked
+from tui_tasks.runner.process.git import GitFailed, read
+from tui_tasks.tui.links import link_facts
+
+BRANCH = checked("branch", "phone")
+PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work tree on a branch with one commit more than `main`."""
+    folder = tmp_path_factory.mktemp("web")
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.py").write_text("1\n2\n")
+    git(folder, "add", "a.py")
+    git(folder, "commit", "-qm", "First")
+    git(folder, "switch", "-qc", "phone")
+    (folder / "a.py").write_text("1\n3\n4\n")
+    git(folder, "commit", "-qam", "Ring \x1b]52;c;aGk=\x07 twice")
+    return folder
+
+
+def test_git_tells_the_size_of_a_branch_and_of_a_commit(repository: Path) -> None:
+    assert link_facts.facts(repository, BRANCH) == "1 commit since main, +2 -1 in 1 file"
+    assert link_facts.facts(repository, checked("branch", "main")).startswith("at ")
+    commit = checked("commit", git(repository, "rev-parse", "--short", "phone"))
+    assert link_facts.facts(repository, commit).startswith("+2 -1 in 1 file  Ring")
+    assert "+4" in link_facts.text(repository, commit)
+    for missing in (checked("branch", "other"), checked("commit", "123456789")):
+        with pytest.raises(GitFailed, match="no "):
+            link_facts.facts(repository, missing)
+    with pytest.raises(GitFailed):
+        link_facts.facts(Path("/"), BRANCH)
+
+
+def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho $0 >> {shlex.quote(str(ran))}\ncat\n")
+    program.chmod(0o755)
+    (tmp_path / ".gitattributes").write_text("* diff=x filter=x\n")
+    (tmp_path / "a").write_text("1\n")
+    git(tmp_path, "add", "a", ".gitattributes")
+    git(tmp_path, "commit", "-qm", "First")
+    git(tmp_path, "switch", "-qc", "phone")
+    (tmp_path / "a").write_text("2\n")
+    git(tmp_path, "commit", "-qam", "Second")
+    settings = ("core.fsmonitor", "core.pager", "diff.external", "diff.x.command", "diff.x.textconv", "filter.x.clean")
+    for setting in (*settings, "filter.x.smudge", "gpg.program", "pager.log", "pager.show", "core.sshCommand"):
+        git(tmp_path, "config", setting, str(program))
+    git(tmp_path, "config", "log.showSignature", "true")
+    commit = checked("commit", git(tmp_path, "rev-parse", "phone"))
+    assert not ran.exists()
+    for link in (BRANCH, commit):
+        assert link_facts.facts(tmp_path, link)
+        assert link_facts.text(tmp_path, link)
+    assert not ran.exists()
+
+
+def test_what_git_prints_without_end_is_cut(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui_tasks.runner.process.git.MOST_BYTES", 40)
+    assert len(read(repository, "log", "phone")) == 40
+
+
+async def test_the_detail_shows_links_with_what_git_knows(app, agent, plan, repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    agent(EditTask(plan[1], {"links": (BRANCH, checked("branch", "other"), PULL_REQUEST)}))
+    async with opened(app) as pilot:
+        assert "pull request https://example.org/pull/7" in shown(app)
+        await until(pilot, lambda: "branch phone  1 commit since main" in shown(app))
+        await until(pilot, lambda: "branch other  not in web" in shown(app))
+
+
+async def test_a_branch_is_opened_as_its_log_and_y_copies_the_switch(app, agent, plan, repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    agent(EditTask(plan[1], {"links": (BRANCH,)}))
+    async with opened(app) as pilot:
+        await press(app, pilot, "O")
+        await until(pilot, lambda: "Ring" in shown(app) and f"branch phone   {repository}" in shown(app))
+        assert "\x1b" not in shown(app)
+        await press(app, pilot, "y")
+        assert app.clipboard == "git switch phone"
+        await press(app, pilot, "escape")
+        assert app.focused is app.pane.row_list
+
+
+@pytest.mark.parametrize("has_window", [True, False])
+async def test_an_address_is_opened_only_after_it_was_shown(app, agent, plan, monkeypatch, has_window):
+    visited: list[str] = []
+
+    class Browser(webbrowser.BaseBrowser):
+        def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
+            visited.append(url)
+            return True
+
+    monkeypatch.setattr(webbrowser, "get", lambda: Browser("x") if has_window else webbrowser.GenericBrowser("lynx"))
+    agent(EditTask(plan[1], {"links": (PULL_REQUEST, BRANCH)}))
+    async with opened(app) as pilot:
+        await press(app, pilot, "O")
+        await pilot.press("enter")
+        await until(pilot, lambda: "open in the browser" in shown(app))
+        assert visited == []
+        assert " https://example.org/pull/7" in shown(app) or "https://example.org/pull/7\n" in shown(app)
+        await press(app, pilot, "o")
+        assert visited == (["https://example.org/pull/7"] if has_window else [])
+        assert has_window or app.clipboard == "https://example.org/pull/7"
+
+
+@pytest.mark.parametrize(
+    ("target", "why"), [("../a.py", "it is not in"), ("b.py", "there is no such file"), ("/etc/passwd", "it is not in")]
+)
+async def test_a_file_elsewhere_is_not_opened(app, agent, plan, repository, monkeypatch, target, why):
+    monkeypatch.chdir(repository)
+    agent(EditTask(plan[1], {"links": (checked("file", target),)}))
+    async with opened(app) as pilot:
+        await pilot.press("O")
+        await until(pilot, lambda: "copy the path" in shown(app))
+        await pilot.press("e")
+        assert why in said(app)
+        await pilot.press("escape")
+
+
+async def test_a_file_is_opened_in_the_editor(app, agent, plan, repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    asked: list[list[str]] = []
+    monkeypatch.setattr("tui_tasks.tui.inputs.editor._run", lambda _context, argv: asked.append(argv))
+    agent(EditTask(plan[1], {"links": (checked("file", "a.py"),)}))
+    async with opened(app) as pilot:
+        await pilot.press("O")
+        await until(pilot, lambda: "open in $EDITOR" in shown(app))
+        await press(app, pilot, "e")
+        assert asked[0][-1] == str(repository / "a.py")
+
+
+async def test_without_links_the_key_says_so(app):
+    async with opened(app) as pilot:
+        await press(app, pilot, "O")
+        assert "it has no links" in said(app)

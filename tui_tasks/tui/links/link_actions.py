@@ -1,0 +1,125 @@
+"""Opening what a task is linked to. Whatever leaves this program is shown first, and the human says so."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema.work_links import BRANCH, FILE, PULL_REQUEST, Link
+from tui_tasks.core.snapshots import Task
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.keys.actions import Action, Controller
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.task_pane import TaskPane
+
+
+class LinkActions(Controller):
+    """Acts on the cursor's task."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`: there must be a link."""
+        task = self._task()
+        return "it has no links" if task is not None and not task.links else None
+
+    def _task(self) -> Task | None:
+        uid = self._pane.target()
+        return queries.any_task(self._context.db, uid) if uid is not None else None
+
+    async def do_open_links(self) -> None:
+        """Open the task's link; of several, the one that is chosen."""
+        task, context = self._task(), self._context
+        if task is None:
+            return
+        if len(task.links) == 1:
+            await self._open(task, task.links[0])
+            return
+        from tui_tasks.tui.screens.palette import PaletteEntry, Picker
+
+        def opens(link: Link) -> Callable[[], None]:
+            return lambda: context.run(self._open(task, link))
+
+        entries = [PaletteEntry(safe_line(link["target"], 200), _kind(link), run=opens(link)) for link in task.links]
+        context.push(Picker(context, "⧉" if not context.ascii_only else "=", entries))
+
+    async def _open(self, task: Task, link: Link) -> None:
+        if link["kind"] == PULL_REQUEST:
+            await self._browse(link["target"])
+            return
+        from tui_tasks.tui.links import link_facts
+
+        folder = link_facts.folder_of(self._context, task)
+        if folder is None:
+            self._context.say("Where its work is done is not known: open this screen in its folder.")
+        elif link["kind"] == FILE:
+            await self._edit(folder, link["target"])
+        else:
+            await self._show(folder, link)
+
+    async def _show(self, folder: Path, link: Link) -> None:
+        from tui_tasks.runner.process.git import GitFailed
+        from tui_tasks.tui.links import link_facts
+        from tui_tasks.tui.links.link_text import LinkText
+
+        try:
+            text = await asyncio.to_thread(link_facts.text, folder, link)
+        except GitFailed as failed:
+            self._context.say(str(failed))
+            return
+        target = link["target"]
+        copied = f"git switch {shlex.quote(target)}" if link["kind"] == BRANCH else f"git show {target}"
+        self._context.push(LinkText(self._context, f"{_kind(link)} {target}   {folder}", text, copied))
+
+    async def _browse(self, address: str) -> None:
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        choices = [Choice("o", "open in the browser"), Choice("y", "copy the address")]
+        key = await context.ask(Menu(context, safe_line(address, 400), choices))
+        if key == "y" or (key == "o" and not await asyncio.to_thread(_opened, address)):
+            context.copy(address)
+            context.say("Copied the address." if key == "y" else "There is no browser with a window; copied instead.")
+
+    async def _edit(self, folder: Path, name: str) -> None:
+        from tui_tasks.tui.inputs import editor
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        file = (folder / name).resolve()
+        why_not = "" if file.is_file() else "there is no such file"
+        if not file.is_relative_to(folder.resolve()):
+            why_not = f"it is not in {folder}"
+        choices = [Choice("e", "open in $EDITOR", why_not=why_not), Choice("y", "copy the path")]
+        key = await context.ask(Menu(context, safe_line(str(file), 400), choices))
+        if key == "y":
+            context.copy(str(file))
+            context.say("Copied the path.")
+        elif key == "e":
+            editor.open_file(context, file)
+
+
+def _kind(link: Link) -> str:
+    return link["kind"].replace("_", " ")
+
+
+def _opened(address: str) -> bool:
+    """Open an https address in a browser with a window of its own; False where there is none."""
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    # One that runs in the terminal would take it from the screen.
+    is_in_terminal = isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
+        browser, webbrowser.BackgroundBrowser
+    )
+    return address.startswith("https://") and not is_in_terminal and browser.open(address)

@@ -1,0 +1,68 @@
+"""The log of a branch, or all of a commit, to be read; a key copies what a person would type next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.scroll_lines import ScrollLines
+from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+_INKS = {"+": "$state-done", "-": "$state-failed", "@": "$changed"}
+
+
+class LinkLog(ScrollLines):
+    """What git has printed."""
+
+    def __init__(self, context: Context, text: str) -> None:
+        super().__init__(context, id="link-log")
+        self._text = text
+
+    def lines(self, width: int) -> list[Drawn]:
+        """Return its lines; those of a diff are coloured."""
+        drawn: list[Drawn] = []
+        for line in self._text.expandtabs(8).splitlines():
+            ink = _INKS.get(line[:1], "") if not line.startswith(("+++", "---")) else "$muted"
+            drawn += [[(f" {part}", ink)] for part in wrapped(line, max(8, width - 2))]
+        return drawn
+
+
+class LinkText(Overlay):
+    """The screen. `copied` is what `y` copies."""
+
+    SCOPES: ClassVar[tuple[str, ...]] = ("overlay", "link")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+
+    def __init__(self, context: Context, title: str, text: str, copied: str) -> None:
+        super().__init__(context)
+        self._title = title
+        self._text = LinkLog(context, text)
+        self._copied = copied
+
+    def compose(self) -> ComposeResult:
+        """Head and text."""
+        yield Static(plain(f" {safe_line(self._title, 200)}", "bold"), id="link-head")
+        yield Rule(self.context)
+        yield self._text
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        self.set_focus(self._text)
+        self.hint(("j/k", "Scroll", ""), self.hint_of("link_copy", f"Copy {self._copied}"), self.hint_of("back"))
+
+    def do_link_copy(self) -> None:
+        """Copy what a person would type next."""
+        self.context.copy(self._copied)
+        self.context.say(f"Copied {self._copied}")
