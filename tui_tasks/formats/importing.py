@@ -48,6 +48,7 @@ class Importing:
         self._project = project
         self._lists = {of_file.id: of_file for of_file in read.lists}
         self._homes: dict[str, TaskList] = {}
+        self._unchanged: set[str] = set()
         self._ids = {record.id: uid_of(format_, record.id) for record in read.records}
         self.outcome = Outcome(lost=Counter(read.lost))
 
@@ -82,7 +83,11 @@ class Importing:
                 self.outcome.lost["depends_on: no such task in the file or the database"] += lost
             if set(found) != set(queries.depends_on(self._db, uid)):
                 home = queries.list_by_id(self._db, queries.task(self._db, uid).list_id)
+                if uid in self._unchanged:
+                    self._unchanged.remove(uid)
+                    self.outcome.changed += 1
                 yield ImportTask(uid, home.uid, {"name": record.fields["name"], "depends_on": found})
+        self.outcome.unchanged = len(self._unchanged)
         if stop:
             raise _Rehearsed
 
@@ -132,7 +137,7 @@ class Importing:
         lost = self.outcome.lost
         if before is not None and not before.deleted and before.claimed_by is not None:
             lost["left alone: an agent has claimed the task"] += 1
-            self.outcome.unchanged += 1
+            self._unchanged.add(uid)
             return
         if "depends_on" in fields:
             wanted = tuple(
@@ -196,4 +201,4 @@ class Importing:
         elif queries.any_task(self._db, uid) != before:
             self.outcome.changed += 1
         else:
-            self.outcome.unchanged += 1
+            self._unchanged.add(uid)

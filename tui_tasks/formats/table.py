@@ -83,6 +83,7 @@ FORMATS: Final = {
     format_.name: format_
     for format_ in (
         Format("jsonl", "json_lines", "JSON Lines: everything, a task a line", is_whole=True),
+        Format("markdown", "markdown", "Markdown checklists: `- [ ] name`"),
         Format("todo.txt", "todo_txt", "todo.txt: a task a line"),
         Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
     )
