@@ -125,11 +125,11 @@ def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number
     store._uids = iter(f"12345678-0000-4000-8000-{at:012x}" for at in range(9))
     add(shell, "one")
     for reference in ("123456", "12345678"):
-        assert tasks._found(shell, reference).name == "one"
+        assert tasks.find_task(shell, reference).name == "one"
     with pytest.raises(NotFound):
-        tasks._found(shell, "12345")
+        tasks.find_task(shell, "12345")
     with pytest.raises(NotFound):
-        tasks._found(shell, "#123456")
+        tasks.find_task(shell, "#123456")
 
 
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:

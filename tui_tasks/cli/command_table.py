@@ -59,6 +59,12 @@ COMMANDS: Final[dict[str, Command]] = {
         _verb("mv", "move a task within its list, or to another"),
         _verb("link", "link a task to a branch, commits, a pull request or files"),
         _verb("rm", "delete a task"),
+        Command(
+            "check",
+            "list checks, run those of a task, let a task have one or not",
+            "tasks.check_command",
+            "db list project read-only no-scheduler ascii agent",
+        ),
         _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
         # Who works, and what has happened
         Command(

@@ -145,7 +145,7 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
 def _show(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
-    tasks.show(session, options.task, as_json=options.json)
+    tasks.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
 
 
 def _next(options: argparse.Namespace, session: Session) -> None:

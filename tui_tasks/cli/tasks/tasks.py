@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from tui_tasks.channel import single_request
@@ -13,24 +14,32 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.schema.task_fields import FIELDS
-from tui_tasks.core.snapshots import Task, TaskList, full_task, iso
+from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.text import json_text
 from tui_tasks.text.glyphs import look
+from tui_tasks.text.proof import PROOF_LOOKS, proof_words
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.text.times import ago
 
 SHORT = 8
 # As many digits may be the beginning of a uid; fewer are a number (docs: protocol, section 2).
 _BEGINNING: Final = 6
+# So many tasks are read before their checks are.
+_PART: Final = 500
 
 
 class Refused(Refusal):
     """A request of a verb's was refused; the message is the reply's."""
 
 
-def _request(session: Session, tool: str, **arguments: Any) -> Any:
+def request(session: Session, tool: str, **arguments: Any) -> Any:
+    """Make a request in a session; return its result.
+
+    Raises:
+        Refused: it was refused.
+    """
     reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
     if not reply["ok"]:
         raise Refused(reply["error"]["message"])
@@ -48,7 +57,7 @@ def _tell_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
 # Which task is meant
 
 
-def _found(session: Session, reference: str) -> Task:
+def find_task(session: Session, reference: str) -> Task:
     """The task that a person means: by its number (`1`, `#1`), its uid, or the beginning of it.
 
     Raises:
@@ -102,21 +111,51 @@ def _lists(session: Session) -> list[TaskList]:
 def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
     """Print the tasks in order: of the list that is named, else of all lists."""
     for home in _lists(session):
-        for place, task in _of(session, home):
-            if not statuses or task.status in statuses:
-                print(_line(task, home, place, session.clock(), ascii_only=ascii_only))
+        shown = ((place, task) for place, task in _of(session, home) if not statuses or task.status in statuses)
+        while part := list(islice(shown, _PART)):
+            proofs = _proofs(session, home, [task for _, task in part], ascii_only=ascii_only)
+            for place, task in part:
+                proof = proofs.get(task.uid, "")
+                print(_line(task, home, place, session.clock(), proof, ascii_only=ascii_only))
 
 
 def _of(session: Session, home: TaskList) -> Iterator[tuple[int, Task]]:
     return enumerate(queries.tasks(session.store.db, home.id), 1)
 
 
-def _line(task: Task, home: TaskList, place: int, now: int, *, ascii_only: bool) -> str:
+def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_only: bool) -> dict[str, str]:
+    """What is proven of the tasks of one list that were reported done, in a word or two by uid."""
+    db = session.store.db
+    done = [(task.uid, task.checks) for task in tasks if task.status == "done"]
+    found = checks.of_tasks(db, done, home, checks.definitions(db)) if done else {}
+    return {uid: words for uid, each in found.items() if (words := _proof(each, ascii_only=ascii_only))}
+
+
+def _proof(found: Sequence[Check], *, ascii_only: bool) -> str:
+    state = verified(check.state for check in found)
+    failed = [check.name for check in found if check.state == "failed"]
+    return proof_words(state, failed, ascii_only=ascii_only) if state is not None else ""
+
+
+def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
+    """Each check of a task in a line, and what those that failed have said."""
+    for check in found:
+        shown, run = PROOF_LOOKS[check.state], check.run
+        has_failed = check.state == "failed" and run is not None
+        ended = f", exit {run.exit_code}" if has_failed and run and run.exit_code is not None else ""
+        gate = ", gate" if check.gate else ""
+        yield f"{shown.mark(ascii_only=ascii_only)} {safe_line(check.name)}: {shown.word}{ended}{gate}"
+        if has_failed and run and run.output:
+            yield safe_text(run.output.rstrip())
+
+
+def _line(task: Task, home: TaskList, place: int, now: int, proof: str, *, ascii_only: bool) -> str:
     waits = "held" if task.held else "blocked"
     seen = look(waits if task.blocked and task.status == "pending" else task.status)
     who = safe_line(task.agent or task.updated_by, 16)
     when = ago(task.updated_at, now)
     told = "".join(f", {words}" for words in _told(task, now, long=False)) if task.finished_at is None else ""
+    told += f", {proof}" if proof else ""
     head = f"{task.uid[:SHORT]} {seen.mark(ascii_only=ascii_only)} {place:>4}  {safe_line(task.name, 80)}"
     return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{told}]"
 
@@ -130,13 +169,14 @@ def _told(task: Task, now: int, *, long: bool) -> Iterator[str]:
         yield "! " * late + (field.long if long else field.short)(value, local)
 
 
-def show(session: Session, reference: str, *, as_json: bool) -> None:
+def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = False) -> None:
     """Print one task with its log."""
     db = session.store.db
-    task = _found(session, reference)
+    task = find_task(session, reference)
     home = queries.list_by_id(db, task.list_id)
     log = queries.logs(db, task.uid)
-    held = full_task(task, home.handle, checks.told_of(db, task, home))
+    found = checks.of_task(db, task, home, checks.definitions(db))
+    held = full_task(task, home.handle, [check.told() for check in found])
     held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
         print(json_text.shown(held))
@@ -149,6 +189,8 @@ def show(session: Session, reference: str, *, as_json: bool) -> None:
         print(told)
     for uid in task.depends_on:
         print(f"after {uid[:SHORT]}")
+    for told in check_lines(found, ascii_only=ascii_only):
+        print(told)
     if task.description:
         print(f"\n{safe_text(task.description)}")
     for entry in log:
@@ -184,7 +226,7 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
     identity = session.identity
     home = queries.find_list(session.store.db, identity.list or own_list("tasklist", identity.project))
     fields = _fields(session, draft, home)
-    made = _request(session, "shell:add", name=draft.name, description=description, **fields)
+    made = request(session, "shell:add", name=draft.name, description=description, **fields)
     _tell_task("added", made, as_json=as_json)
 
 
@@ -193,10 +235,10 @@ def edit(session: Session, reference: str, words: str, description: str | None, 
     draft = _draft(session, words)
     if draft == quick_add_syntax.Draft() and description is None:
         raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or --description")
-    task = _found(session, reference)
+    task = find_task(session, reference)
     fields = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
     changes = {"name": draft.name or None, "description": description}
-    _tell_task("changed", _request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
+    _tell_task("changed", request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
 
 
 def _draft(session: Session, words: str) -> quick_add_syntax.Draft:
@@ -221,25 +263,25 @@ _TOLD: Final = {"in_progress": "started"}
 
 def set_status(session: Session, reference: str, status: str, reason: str, *, as_json: bool) -> None:
     """Set a task's status, and log the reason."""
-    task = _found(session, reference)
-    made = _request(session, "shell:status", uid=task.uid, status=status, reason=reason)
+    task = find_task(session, reference)
+    made = request(session, "shell:status", uid=task.uid, status=status, reason=reason)
     _tell_task(_TOLD.get(status, status), made, as_json=as_json)
 
 
 def log(session: Session, reference: str, message: str, *, as_json: bool) -> None:
     """Add a log entry to a task."""
-    task = _found(session, reference)
-    made = _request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
+    task = find_task(session, reference)
+    made = request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
     _tell(f"logged to {task.uid[:SHORT]}  {safe_line(task.name)}", made, as_json=as_json)
 
 
 def move(session: Session, reference: str, place: int | None, beside: dict[str, str], *, as_json: bool) -> None:
     """Move a task to a place in its list, `before` or `after` another task, or to the end of a `list`."""
-    task = _found(session, reference)
-    where = {name: value if name == "list" else _found(session, value).uid for name, value in beside.items()}
+    task = find_task(session, reference)
+    where = {name: value if name == "list" else find_task(session, value).uid for name, value in beside.items()}
     if place is not None:
         where = _to_place(session, task, place)
-    _tell_task("moved", _request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
+    _tell_task("moved", request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
 
 
 def _to_place(session: Session, task: Task, place: int) -> dict[str, str]:
@@ -254,24 +296,24 @@ def _to_place(session: Session, task: Task, place: int) -> dict[str, str]:
 
 def link(session: Session, reference: str, words: list[str], *, remove: bool, as_json: bool) -> None:
     """Link a task to what each word names, or take those links away."""
-    task = _found(session, reference)
+    task = find_task(session, reference)
     try:
         links = work_links.joined(map(work_links.read, words))
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
-    made = _request(session, "shell:link", uid=task.uid, links=links, remove=remove)
+    made = request(session, "shell:link", uid=task.uid, links=links, remove=remove)
     _tell_task("unlinked" if remove else "linked", made, as_json=as_json)
 
 
 def delete(session: Session, reference: str, *, as_json: bool) -> None:
     """Delete a task, which `undo` brings back."""
-    task = _found(session, reference)
-    _tell_task("deleted", _request(session, "shell:delete", uid=task.uid), as_json=as_json)
+    task = find_task(session, reference)
+    _tell_task("deleted", request(session, "shell:delete", uid=task.uid), as_json=as_json)
 
 
 def undo(session: Session, *, as_json: bool) -> None:
     """Take back the speaker's newest change that stands."""
-    undone = _request(session, "control:undo")
+    undone = request(session, "control:undo")
     (entry,) = journal.since(session.store.db, undone["undone"] - 1, 1)
     name = f"  {safe_line(entry.image['name'])}" if entry.image else ""
     _tell(f"taken back: {entry.kind.replace('.', ' ')}{name}", undone, as_json=as_json)

@@ -9,6 +9,7 @@ from tui_tasks.core.operations.checks import GiveChecks, RequestChecks
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.snapshots import Check, Task, verified
+from tui_tasks.text.proof import PROOF_LOOKS, proof_words
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
@@ -16,14 +17,6 @@ from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# By what is verified: a glyph, its letter, a word, and the ink.
-_LOOKS: Final = {
-    "passed": ("✓", "+", "proven", "$state-done"),
-    "failed": ("✗", "x", "check failed", "$state-failed"),
-    "running": ("◐", "r", "being checked", "$state-in-progress"),
-    "stale": ("~", "~", "stale", "$state-overdue"),
-    "unproven": ("○", "o", "unproven", "$muted"),
-}
 # The last lines of a failed check's output that a detail shows.
 OUTPUT_LINES: Final = 8
 _KEYS: Final = "123456789"
@@ -47,21 +40,22 @@ def note(context: Context, task: Any) -> Part | None:
     state = verified(check.state for check in found)
     if state is None or (task.status != "done" and state == "unproven"):
         return None
-    mark, letter, word, ink = _LOOKS[state]
-    failed = ", ".join(safe_line(check.name, 20) for check in found if check.state == "failed")
-    return f"{letter if context.ascii_only else mark} {f'{failed} failed' if failed else word}", ink
+    failed = [check.name for check in found if check.state == "failed"]
+    return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
     """Return a task's checks for its detail: each with its state, and the last `most` lines of a failed one."""
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
-        mark, letter, word, ink = _LOOKS[check.state]
-        run = check.run
-        told = word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
+        shown, run = PROOF_LOOKS[check.state], check.run
+        ink = shown.color
+        told = (
+            shown.word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
+        )
         commit = run.git_commit if run is not None else None
         facts = [told, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
-        head = f" {letter if context.ascii_only else mark} "
+        head = f" {shown.mark(ascii_only=context.ascii_only)} "
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
         if check.state == "failed" and run is not None and run.output:
@@ -79,7 +73,8 @@ def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple
         is_given = name in has
         names = tuple(each for each in has if each != name) if is_given else (*has, name)
         state = verified(check.state for check in found if check.name == name) or ""
-        word = f"{'take' if is_given else 'give'} {safe_line(name, 40)}{f'  ({_LOOKS[state][2]})' if is_given else ''}"
+        known_as = f"  ({PROOF_LOOKS[state].word})" if is_given else ""
+        word = f"{'take' if is_given else 'give'} {safe_line(name, 40)}{known_as}"
         yield key, word, "" if is_given else "$muted", (GiveChecks(task.uid, names),)
     if task.checks is not None:
         yield "l", "those of its list", "", (GiveChecks(task.uid, None),)
