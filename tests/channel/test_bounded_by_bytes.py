@@ -14,7 +14,7 @@ from tests.core.job_steps import Jobs
 from tests.runner.hosting import runners
 from tests.soak import long_reads
 from tests.talking import add
-from tui_tasks.channel.framing import Outbox
+from tui_tasks.channel.framing import OutputQueue
 from tui_tasks.channel.replies import LongLine, whole
 from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
@@ -130,7 +130,7 @@ def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
     display, task = {"tool": "tasklist:display"}, {"tool": "tasklist:get_task_in_progress"}
     lines = talk.session.answer_lines([task, display, display, task])
     from_it, to = os.pipe()
-    outbox = Outbox(to)
+    outbox = OutputQueue(to)
     for line in lines:
         outbox.put(line)
     assert outbox.size == sum(len(whole(line)) + 1 for line in lines)

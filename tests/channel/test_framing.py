@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.channel.framing import CHUNK, LineSplitter, Outbox
+from tui_tasks.channel.framing import CHUNK, LineSplitter, OutputQueue
 from tui_tasks.core.errors import ParseError, TooLarge
 
 MIB = 1024 * 1024
@@ -97,7 +97,7 @@ def test_a_line_has_one_value_at_the_most():
 
 def test_the_outbox_gives_back_every_line_in_order_to_a_slow_reader():
     reading, writing = os.pipe()
-    outbox = Outbox(writing)
+    outbox = OutputQueue(writing)
     lines = [json.dumps({"n": n, "pad": "x" * (n * 37 % 9000)}).encode() for n in range(300)]
     got = b""
     for line in lines:
@@ -117,7 +117,7 @@ def test_the_outbox_gives_back_every_line_in_order_to_a_slow_reader():
 
 def test_the_outbox_never_blocks_on_a_reader_who_stands_still():
     reading, writing = os.pipe()
-    outbox = Outbox(writing)
+    outbox = OutputQueue(writing)
     outbox.put(b"x" * (3 * MIB))
     outbox.flush()
     assert outbox.size > 2 * MIB
@@ -129,7 +129,7 @@ def test_the_outbox_never_blocks_on_a_reader_who_stands_still():
 
 def test_the_outbox_copies_a_great_reply_a_few_times_not_once_a_write():
     reading, writing = os.pipe()
-    outbox = Outbox(writing)
+    outbox = OutputQueue(writing)
     outbox.put(b"x" * (8 * MIB))
     outbox.flush()
     tracemalloc.start()

@@ -28,7 +28,7 @@ from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state.database_link import Changes, DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ class Told:
     """What a screen is told."""
 
     def __init__(self, path: Path) -> None:
-        self.changes: list[Changes] = []
+        self.changes: list[StateChanges] = []
         self.bridge = DatabaseLink(str(path), read_only=True, clock=lambda: START)
         self.bridge.told = self.changes.append
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tui_tasks.core.read.stuck import SECOND, Activity, Sign
+from tui_tasks.core.read.stuck import SECOND, AgentActivity, Sign
 
 NOW = 1_767_352_934 * SECOND
 
@@ -19,7 +19,7 @@ class Trace(NamedTuple):
 
     name: str
     label: str | None
-    activities: Sequence[Activity]
+    activities: Sequence[AgentActivity]
 
 
 def minutes(count: float) -> int:
@@ -35,18 +35,18 @@ def acts(*ago: float) -> tuple[Sign, ...]:
     return tuple(sign(each) for each in ago)
 
 
-def agent(*signs: Sign, **known: Any) -> Activity:
+def agent(*signs: Sign, **known: Any) -> AgentActivity:
     ordered = tuple(sorted(signs, key=lambda each: each.at))
-    return Activity(agent="a", signs=ordered, last_seen=ordered[-1].at if ordered else 0, **known)
+    return AgentActivity(agent="a", signs=ordered, last_seen=ordered[-1].at if ordered else 0, **known)
 
 
-def running(tool: str, since: float, times: Sequence[float] = (), *signs: Sign, **known: Any) -> Activity:
+def running(tool: str, since: float, times: Sequence[float] = (), *signs: Sign, **known: Any) -> AgentActivity:
     """One whose tool has run for so many minutes; `times` are the minutes that it took before."""
     spans = tuple(minutes(each) for each in times)
     return agent(*signs, tool=tool, tool_since=NOW - minutes(since), tool_times=spans, **known)
 
 
-def waiting(what: str, since: float, about: str = "") -> Activity:
+def waiting(what: str, since: float, about: str = "") -> AgentActivity:
     return agent(sign(since), waits_for=what, waits_since=NOW - minutes(since), waits_about=about)
 
 
@@ -58,8 +58,8 @@ STEADY = acts(40, 38, 36, 34, 32, 30, 28, 26)
 SLOW = acts(95, 80, 66, 50, 36, 21)
 MISSING = "ModuleNotFoundError: No module named 'yaml'"
 REFUSED = "connect ECONNREFUSED 127.0.0.1:5432"
-OTHER = Activity(agent="b", signs=(sign(50),))
-BUSY = Activity(agent="b", signs=acts(5, 3, 1))
+OTHER = AgentActivity(agent="b", signs=(sign(50),))
+BUSY = AgentActivity(agent="b", signs=acts(5, 3, 1))
 FLIPS = [
     sign(ago, kind, "t1") for ago, kind in ((30, "start"), (28, "stop"), (20, "start"), (15, "stop"), (4, "start"))
 ]
@@ -217,7 +217,9 @@ STUCK = [
         "waits for one that is stuck",
         "agent",
         [
-            Activity(agent="a", signs=acts(9), last_seen=NOW - minutes(9), waits_for="b", waits_since=NOW - minutes(9)),
+            AgentActivity(
+                agent="a", signs=acts(9), last_seen=NOW - minutes(9), waits_for="b", waits_since=NOW - minutes(9)
+            ),
             OTHER,
         ],
     ),
@@ -225,8 +227,8 @@ STUCK = [
         "waits for one that waits for the human",
         "agent",
         [
-            Activity(agent="a", signs=acts(4), waits_for="b", waits_since=NOW - minutes(4)),
-            Activity(agent="b", signs=acts(20), waits_for="human", waits_since=NOW - minutes(20)),
+            AgentActivity(agent="a", signs=acts(4), waits_for="b", waits_since=NOW - minutes(4)),
+            AgentActivity(agent="b", signs=acts(20), waits_for="human", waits_since=NOW - minutes(20)),
         ],
     ),
     Trace("was steady and has fallen silent", "silent", [agent(*STEADY)]),
@@ -354,11 +356,13 @@ ORDINARY = [
         "waits for one that works",
         None,
         [
-            Activity(agent="a", signs=acts(6), last_seen=NOW - minutes(6), waits_for="b", waits_since=NOW - minutes(6)),
+            AgentActivity(
+                agent="a", signs=acts(6), last_seen=NOW - minutes(6), waits_for="b", waits_since=NOW - minutes(6)
+            ),
             BUSY,
         ],
     ),
-    Trace("nothing is known of it", None, [Activity(agent="a")]),
+    Trace("nothing is known of it", None, [AgentActivity(agent="a")]),
     Trace("a human is quick to answer all the time", None, [agent(*acts(9, 7, 6, 2))]),
     Trace("is idle beside one that is stuck", None, [agent(*acts(50), at_work=False), OTHER]),
     # Looks like one that hangs: a release build that was never run before.

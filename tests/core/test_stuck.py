@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.stuck_traces import NOW, TRACES, Trace, minutes, sign
 from tui_tasks.core.read import stuck
-from tui_tasks.core.read.stuck import SECOND, Activity, Thresholds
+from tui_tasks.core.read.stuck import SECOND, AgentActivity, Thresholds
 
 
 def judged(trace: Trace) -> str | None:
@@ -41,38 +41,38 @@ def test_every_cause_is_found_in_a_trace() -> None:
     assert {trace.label for trace in TRACES} - {None} == {judged(trace) for trace in TRACES} - {None}
 
 
-def thresholds() -> Iterator[tuple[Thresholds, Activity]]:
+def thresholds() -> Iterator[tuple[Thresholds, AgentActivity]]:
     """For each threshold, twice what it is in the default, and an activity that is stuck by the default alone."""
-    idle = Activity(agent="a", signs=(sign(15),))
+    idle = AgentActivity(agent="a", signs=(sign(15),))
     yield Thresholds(silent=1_200), idle
     steady = tuple(sign(13 + 4 * back) for back in range(9, -1, -1))
-    yield Thresholds(pauses=6), Activity(agent="a", signs=steady)
-    yield Thresholds(tool=1_800), Activity(agent="a", tool="Bash", tool_since=NOW - minutes(16))
+    yield Thresholds(pauses=6), AgentActivity(agent="a", signs=steady)
+    yield Thresholds(tool=1_800), AgentActivity(agent="a", tool="Bash", tool_since=NOW - minutes(16))
     times = (6 * SECOND,) * 5
     yield (
         Thresholds(tool_times=20),
-        Activity(agent="a", tool="Bash", tool_since=NOW - 70 * SECOND, tool_times=times),
+        AgentActivity(agent="a", tool="Bash", tool_since=NOW - 70 * SECOND, tool_times=times),
     )
     failing = tuple(sign(back, "fail", "make", f"error {back}") for back in (9, 5, 1))
-    yield Thresholds(failures=6), Activity(agent="a", signs=failing)
+    yield Thresholds(failures=6), AgentActivity(agent="a", signs=failing)
     flipping = tuple(sign(back, kind, "t") for back in (9, 5, 1) for kind in ("start", "stop"))
-    yield Thresholds(starts=6), Activity(agent="a", signs=flipping)
+    yield Thresholds(starts=6), AgentActivity(agent="a", signs=flipping)
     renewing = (sign(25), *(sign(back, "renew") for back in range(20, 0, -4)))
-    yield Thresholds(lease=2_400), Activity(agent="a", signs=renewing)
-    yield Thresholds(waiting=240), Activity(agent="a", waits_for="human", waits_since=NOW - minutes(3))
-    yield Thresholds(within=300), Activity(agent="a", signs=failing)
+    yield Thresholds(lease=2_400), AgentActivity(agent="a", signs=renewing)
+    yield Thresholds(waiting=240), AgentActivity(agent="a", waits_for="human", waits_since=NOW - minutes(3))
+    yield Thresholds(within=300), AgentActivity(agent="a", signs=failing)
 
 
 @pytest.mark.parametrize(("changed", "activity"), thresholds())
-def test_each_threshold_is_the_humans_to_set(changed: Thresholds, activity: Activity) -> None:
+def test_each_threshold_is_the_humans_to_set(changed: Thresholds, activity: AgentActivity) -> None:
     assert "a" in stuck.causes([activity], NOW, Thresholds())
     assert stuck.causes([activity], NOW, changed) == {}
 
 
 def test_who_waits_for_one_that_is_stuck_is_stuck_along_the_line() -> None:
-    first = Activity(agent="a", signs=(sign(30),))
-    second = Activity(agent="b", signs=(sign(3),), waits_for="a", waits_since=NOW - minutes(40))
-    third = Activity(agent="c", signs=(sign(2),), waits_for="b", waits_since=NOW - minutes(2))
+    first = AgentActivity(agent="a", signs=(sign(30),))
+    second = AgentActivity(agent="b", signs=(sign(3),), waits_for="a", waits_since=NOW - minutes(40))
+    third = AgentActivity(agent="c", signs=(sign(2),), waits_for="b", waits_since=NOW - minutes(2))
     found = stuck.causes([third, second, first], NOW, Thresholds())
     assert {name: cause.kind for name, cause in found.items()} == {"a": "silent", "b": "agent", "c": "agent"}
     assert found["b"].since == NOW - minutes(30)
@@ -80,6 +80,6 @@ def test_who_waits_for_one_that_is_stuck_is_stuck_along_the_line() -> None:
 
 
 def test_two_that_wait_for_each_other_end_the_search() -> None:
-    one = Activity(agent="a", signs=(sign(1),), waits_for="b", waits_since=NOW - minutes(9))
-    two = Activity(agent="b", signs=(sign(1),), waits_for="a", waits_since=NOW - minutes(9))
+    one = AgentActivity(agent="a", signs=(sign(1),), waits_for="b", waits_since=NOW - minutes(9))
+    two = AgentActivity(agent="b", signs=(sign(1),), waits_for="a", waits_since=NOW - minutes(9))
     assert stuck.causes([one, two], NOW, Thresholds()) == {}

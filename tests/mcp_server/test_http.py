@@ -271,7 +271,7 @@ def test_no_token_is_for_a_name_under_which_no_agent_speaks(name: str, tmp_path:
 
 def test_who_asks_too_often_is_turned_away_until_there_is_room_again() -> None:
     now = 0.0
-    limits = over_http.Limits(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
+    limits = over_http.RateLimit(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
     assert all(limits._may("a") for _ in range(200))
     assert not limits._may("a")
     assert limits._may("b")

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTa
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
-from tui_tasks.tui.inputs.dialogs import Menu, Prompt
+from tui_tasks.tui.inputs.dialogs import LineDialog, Menu
 from tui_tasks.tui.screens.palette import PaletteEntry, Picker
 
 SIZES = [(120, 40), (80, 24), (40, 12), (59, 15)]
@@ -133,7 +133,7 @@ async def test_what_is_chosen_twice_is_done_once(app):
 async def test_what_others_write_reaches_no_dialog_that_is_still_being_made(app, plan):
     told = []
 
-    class Slow(Prompt):
+    class Slow(LineDialog):
         def changed(self, changes):
             told.append(self.is_mounted)
 

@@ -11,7 +11,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.dialogs import Menu, Prompt
+from tui_tasks.tui.inputs.dialogs import LineDialog, Menu
 from tui_tasks.tui.tasks.task_form import EditScreen
 
 # Who types ten keys a second meets 200 changes a second; here no key is pressed before so many have come.
@@ -130,7 +130,7 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         await human.presses("s")
         await human.sees(lambda: isinstance(app.screen, Menu))
         await human.presses("f")
-        await human.sees(lambda: isinstance(app.screen, Prompt))
+        await human.sees(lambda: isinstance(app.screen, LineDialog))
         await human.presses(*"why", "enter")
         await human.sees(lambda: task(app, plan[8]).status == "failed")
         await human.presses("k", "v", "s", "d")

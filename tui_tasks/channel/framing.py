@@ -104,7 +104,7 @@ class Unwritable(Exception):
     """The output cannot be written although the reader has not closed it, as on a full disk."""
 
 
-class Outbox:
+class OutputQueue:
     """Buffers lines for a reader that may stop reading; it neither blocks nor drops lines.
 
     Attributes:

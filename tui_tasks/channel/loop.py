@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from tui_tasks.channel.framing import CHUNK, LineSplitter, Outbox, Unwritable
+from tui_tasks.channel.framing import CHUNK, LineSplitter, OutputQueue, Unwritable
 from tui_tasks.channel.replies import ReplyLine
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
@@ -45,7 +45,7 @@ class ControlChannel:
         self._session = session
         self._input = input_fd
         self._lines = LineSplitter()
-        self._out = Outbox(output_fd)
+        self._out = OutputQueue(output_fd)
         self._watch = Watch(session.store.db)
         self._wake_out, self._wake_in = os.pipe()
         self._ended = False

@@ -175,7 +175,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     reason: str | None = None
 
 
-class Session(msgspec.Struct, frozen=True, gc=False):
+class AgentSession(msgspec.Struct, frozen=True, gc=False):
     """A session of an agent program; `state` is what the journal tells of it (`read.sessions` tells what it does)."""
 
     id: int
@@ -203,7 +203,7 @@ class Session(msgspec.Struct, frozen=True, gc=False):
     ended_by: str | None
 
 
-class Activity(msgspec.Struct, gc=False):
+class SessionActivity(msgspec.Struct, gc=False):
     """What a session is at, from one entry about it to the next; `news` are columns that the next entry writes."""
 
     uid: str

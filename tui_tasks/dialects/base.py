@@ -23,7 +23,7 @@ from tui_tasks.dialects.requests.identity import Identity, own_list
 A = TypeVar("A", bound=Arguments)
 
 
-class Listener(Protocol):
+class SubscriptionControl(Protocol):
     """The subscription of a channel, as tools start and end it."""
 
     def begin(self, since: int | None, agent: str) -> int:
@@ -45,7 +45,7 @@ class Channel(Protocol):
         """The default agent and list, and the restrictions of the channel."""
 
     @property
-    def subscription(self) -> Listener:
+    def subscription(self) -> SubscriptionControl:
         """The channel's subscription."""
 
     def elapsed_time(self) -> int:

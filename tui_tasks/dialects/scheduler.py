@@ -164,13 +164,13 @@ def create_adhoc_task(call: Call, given: _Adhoc) -> dict[str, Any]:
     return _create_job(call, given, "adhoc")
 
 
-class _Wait(Arguments):
+class _WaitForTask(Arguments):
     uuid: Uid
     timeout: Annotated[float, Meta(ge=0, le=YEAR, description="Seconds.")] = DEFAULT_WAIT
 
 
-@SCHEDULER.tool("scheduler:wait_for_task", _Wait, waits=True)
-def wait_for_task(call: Call, given: _Wait) -> Any:
+@SCHEDULER.tool("scheduler:wait_for_task", _WaitForTask, waits=True)
+def wait_for_task(call: Call, given: _WaitForTask) -> Any:
     """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it never ran."""
     job = queries_jobs.job(call.db, given.uuid)
     if not job.dedicated_context:

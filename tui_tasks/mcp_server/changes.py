@@ -24,7 +24,7 @@ _SEND_SECONDS: Final = 1
 _MOST_SUBSCRIBERS: Final = 100
 
 
-class Changes:
+class ResourceSubscriptions:
     """Who wants to know of which resource, and how far the journal has been read for them.
 
     Attributes:

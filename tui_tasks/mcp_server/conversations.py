@@ -16,7 +16,7 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.mcp_server.changes import Changes
+from tui_tasks.mcp_server.changes import ResourceSubscriptions
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Conversations:
     """
 
     def __init__(self, store: Store, identity: Identity) -> None:
-        self.changes = Changes(store, identity)
+        self.changes = ResourceSubscriptions(store, identity)
         self._watch = Watch(store.db)
         self._all: list[Conversation] = []
         self._pause: anyio.CancelScope | None = None

@@ -124,7 +124,7 @@ class Speakers:
         return self._known[key]
 
 
-class Limits:
+class RateLimit:
     """Middleware that turns away who asks too often, and what is no strict JSON."""
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
@@ -217,7 +217,7 @@ def application(
     return Starlette(
         routes=[Route(PATH, endpoint=RequireAuthMiddleware(StreamableHTTPASGIApp(manager), []))],
         middleware=[
-            Middleware(Limits),
+            Middleware(RateLimit),
             Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(speakers)),
             Middleware(AuthContextMiddleware),
         ],

@@ -14,7 +14,7 @@ from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import shown_tools
 from tui_tasks.mcp_server import asking, prompts, resources, sizes
 from tui_tasks.mcp_server.asking import Context
-from tui_tasks.mcp_server.changes import Changes
+from tui_tasks.mcp_server.changes import ResourceSubscriptions
 from tui_tasks.mcp_server.conversations import Conversation
 from tui_tasks.mcp_server.results import as_data, result_of, text_of
 from tui_tasks.mcp_server.tools import BESIDE, beside, described
@@ -27,7 +27,9 @@ _PROGRESS_SECONDS: Final = 5
 class Handlers:
     """Answers MCP's requests; `conversation` tells whose a request is, `structured` whether results are data."""
 
-    def __init__(self, conversation: Callable[[], Conversation], changes: Changes, *, structured: bool) -> None:
+    def __init__(
+        self, conversation: Callable[[], Conversation], changes: ResourceSubscriptions, *, structured: bool
+    ) -> None:
         self._conversation = conversation
         self._structured = structured
         self._changes = changes
@@ -168,7 +170,7 @@ def _result(tool: Tool | None, request: dict[str, Any], reply: dict[str, Any]) -
 
 
 def make(
-    conversation: Callable[[], Conversation], changes: Changes, table: Table, *, structured: bool = False
+    conversation: Callable[[], Conversation], changes: ResourceSubscriptions, table: Table, *, structured: bool = False
 ) -> Server[Any]:
     """The SDK's server with all that is offered: the tools of a table, and what goes with them."""
     handlers = Handlers(conversation, changes, structured=structured)

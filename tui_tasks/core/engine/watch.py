@@ -24,7 +24,7 @@ SAFETY_NET: Final = 1.0
 POLL: Final = 0.02
 
 
-class Notifier(Protocol):
+class FileEvents(Protocol):
     """A source of events of the kernel: the log may have been written."""
 
     def fileno(self) -> int:
@@ -63,12 +63,12 @@ class Watch:
         self._log = Path(f"{Path(db.path).resolve()}-wal")
         self._looks_due: list[float] = []
         self._next = 0.0
-        self._notify: Notifier | None = None
+        self._notify: FileEvents | None = None
         self._has_notifier_started = False
         self.is_lost = False
         self._version = self._look()
 
-    def _notifier(self) -> Notifier | None:
+    def _notifier(self) -> FileEvents | None:
         """Return the source of events, started at the first call; None where the kernel has none."""
         if not self._has_notifier_started:
             self._has_notifier_started, self._notify = True, _start_notifier(self._log)
@@ -135,7 +135,7 @@ class Watch:
             self._notify.close()
 
 
-def _start_notifier(log: Path) -> Notifier | None:
+def _start_notifier(log: Path) -> FileEvents | None:
     with contextlib.suppress(ImportError, OSError):
         if sys.platform == "linux":
             return _Inotify(log)

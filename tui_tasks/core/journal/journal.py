@@ -172,7 +172,7 @@ def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
     return [read_entry(row) for row in reversed(rows)]
 
 
-class Part(NamedTuple):
+class UndoColumns(NamedTuple):
     """The columns of an entry that undo needs."""
 
     seq: int
@@ -188,7 +188,7 @@ _PAGE: Final = 1_000
 _APART: Final = 10_000
 
 
-def of_change(db: Database, change: int) -> Iterator[list[Part]]:
+def of_change(db: Database, change: int) -> Iterator[list[UndoColumns]]:
     """Yield the entries of one request or batch, oldest first, by pages; entries of others may stand between.
 
     There may be a page that has none.
@@ -198,7 +198,9 @@ def of_change(db: Database, change: int) -> Iterator[list[Part]]:
         return
     after, apart = change - 1, 0
     while apart < _APART and (rows := db.all(_PART, actor=begun[0], after=after, limit=_PAGE)):
-        found = [Part(seq, kind, uid, task, bool(ranked)) for seq, of, kind, uid, task, ranked in rows if of == change]
+        found = [
+            UndoColumns(seq, kind, uid, task, bool(ranked)) for seq, of, kind, uid, task, ranked in rows if of == change
+        ]
         yield found
         apart = 0 if found else apart + len(rows)
         after = rows[-1][0]

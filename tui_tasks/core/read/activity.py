@@ -14,7 +14,7 @@ from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read import agents, sessions
 from tui_tasks.core.read.sessions import Seen
-from tui_tasks.core.read.stuck import Activity, Cause, Sign, Thresholds, causes
+from tui_tasks.core.read.stuck import AgentActivity, Cause, Sign, Thresholds, causes
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import AgentRow, EdgeRow, JournalRow, StuckRow, TaskRow
@@ -83,7 +83,7 @@ def look(db: Database, now: int, thresholds: Thresholds) -> dict[str, Cause]:
     return causes(of_agents(db, now), now, thresholds)
 
 
-def of_agents(db: Database, now: int) -> list[Activity]:
+def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """Return the activity of each agent that has something to do or waits for something.
 
     An agent that is paused does neither; one that was not heard for a day, and has no connection, has left.
@@ -102,7 +102,9 @@ def of_agents(db: Database, now: int) -> list[Activity]:
             found.append(_of_session(live[name], _signs(db, name), asks.get(name, [])))
             continue
         signs = _signs(db, name)
-        activity = Activity(agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0)
+        activity = AgentActivity(
+            agent=name, at_work=name in at_work, signs=signs, last_seen=signs[-1].at if signs else 0
+        )
         if name not in there and activity.last_seen < now - _LEFT:
             continue
         # One that has asked and goes on with something else works.
@@ -114,13 +116,13 @@ def of_agents(db: Database, now: int) -> list[Activity]:
     return found
 
 
-def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> Activity:
+def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentActivity:
     """Of an agent that hooks tell of: what runs is known, and whether its turn is over."""
     at, is_running = seen.activity, seen.state == "working"
     tool, since = at.tool, at.tool_since or at.last_seen
     if tool is None and at.background:
         tool, since = "a background task", at.last_seen
-    found = Activity(
+    found = AgentActivity(
         agent=seen.session.uid,
         at_work=is_running,
         signs=signs,
@@ -137,7 +139,7 @@ def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> Activit
     return found
 
 
-def _asking(activity: Activity, ask: Ask) -> Activity:
+def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
     about = next(iter(ask.question[:_MOST_TEXT].strip().splitlines()), "")
     return msgspec.structs.replace(activity, waits_for="human", waits_since=ask.opened_at, waits_about=about)
 

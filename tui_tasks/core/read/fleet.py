@@ -21,7 +21,7 @@ from tui_tasks.core.read.sessions import GONE, Seen
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.schema.models import AgentRow, JournalRow
-from tui_tasks.core.snapshots import Ask, Session, Stuck
+from tui_tasks.core.snapshots import AgentSession, Ask, Stuck
 
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12
@@ -61,7 +61,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     state: str
     since: int | None
     last_seen: int
-    session: Session | None
+    session: AgentSession | None
     waiting_for: str | None
     ask: Ask | None
     task: TaskLine | None

@@ -12,7 +12,7 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, SessionRow
-from tui_tasks.core.snapshots import Activity, Ask, Session, reader
+from tui_tasks.core.snapshots import AgentSession, Ask, SessionActivity, reader
 
 GONE: Final = "gone"
 BY_ERROR: Final = "error"
@@ -20,8 +20,8 @@ BY_ERROR: Final = "error"
 
 _COLUMNS: Final = tuple(models.columns(SessionRow).values())
 _ACTIVITY_COLUMNS: Final = tuple(models.columns(ActivityRow).values())
-_read = reader(Session, SessionRow)
-_read_activity = reader(Activity, ActivityRow)
+_read = reader(AgentSession, SessionRow)
+_read_activity = reader(SessionActivity, ActivityRow)
 
 _FIND = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.uid == slot("uid")))
 _SINCE = Statement(
@@ -51,13 +51,13 @@ _NAMED = Statement(
 class Seen(msgspec.Struct, frozen=True, gc=False):
     """A session as it is now: what the journal tells of it, and what it has been at since."""
 
-    session: Session
-    activity: Activity
+    session: AgentSession
+    activity: SessionActivity
     state: str
     waiting_for: str | None
 
 
-def find(db: Database, agent: str) -> Session | None:
+def find(db: Database, agent: str) -> AgentSession | None:
     """The session of an agent, as the journal tells of it."""
     row = db.one(_FIND, uid=agent)
     return _read(row) if row else None
@@ -69,17 +69,17 @@ def by_session(db: Database, program: str, session: str) -> tuple[str, str] | No
     return (row[0], row[1]) if row else None
 
 
-def live(db: Database) -> list[Session]:
+def live(db: Database) -> list[AgentSession]:
     """The sessions that have not ended, oldest first."""
     return [_read(row) for row in db.all(_LIVE)]
 
 
-def in_process(db: Database, pid: int) -> list[Session]:
+def in_process(db: Database, pid: int) -> list[AgentSession]:
     """The sessions that have not ended of a process with that number."""
     return [_read(row) for row in db.all(_IN_PROCESS, pid=pid)]
 
 
-def of_process(db: Database, pid: int) -> list[Session]:
+def of_process(db: Database, pid: int) -> list[AgentSession]:
     """The sessions that a process with that number has had, oldest first; none where it is unknown (0)."""
     return [_read(row) for row in db.all(_OF_PROCESS, pid=pid)] if pid else []
 
@@ -89,7 +89,7 @@ def last_number(db: Database, program: str) -> int:
     return int(db.one(_LAST_NUMBER, program=program)[0])
 
 
-def activity(db: Database, agent: str) -> Activity | None:
+def activity(db: Database, agent: str) -> SessionActivity | None:
     """What a session is at."""
     row = db.one(_ACTIVITY, uid=agent)
     return _read_activity(row) if row else None
@@ -116,8 +116,8 @@ def everyone(db: Database, since: int = 0) -> list[Seen]:
     return [_seen(session, activities.get(session.uid), asks.get(session.uid, [])) for session in found]
 
 
-def _seen(session: Session, at: Activity | None, asks: list[Ask]) -> Seen:
-    at = at or Activity(session.uid, session.ended_at or session.started_at)
+def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:
+    at = at or SessionActivity(session.uid, session.ended_at or session.started_at)
     session = msgspec.structs.replace(session, **at.news)
     if session.state == GONE:
         return Seen(session, at, "failed" if session.ended_by == BY_ERROR else GONE, None)

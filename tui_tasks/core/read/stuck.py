@@ -48,7 +48,7 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
     text: str = ""
 
 
-class Activity(msgspec.Struct, frozen=True, kw_only=True):
+class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an agent: its signs of life (oldest first), what runs, and what it waits for.
 
     `at_work`: it has a prompt or a task to work on. `pauses` and `tool_times` are how long it was silent between signs,
@@ -76,7 +76,7 @@ class Cause(msgspec.Struct, frozen=True):
     text: str
 
 
-def causes(activities: Sequence[Activity], now: int, thresholds: Thresholds) -> dict[str, Cause]:
+def causes(activities: Sequence[AgentActivity], now: int, thresholds: Thresholds) -> dict[str, Cause]:
     """Return the cause of each agent that is stuck, by its name."""
     found = {one.agent: cause for one in activities if (cause := _own_cause(one, now, thresholds)) is not None}
     waiting = {one.agent: one for one in activities if one.waits_for is not None and one.agent not in found}
@@ -87,12 +87,12 @@ def causes(activities: Sequence[Activity], now: int, thresholds: Thresholds) -> 
     return found
 
 
-def _behind(activity: Activity, found: Mapping[str, Cause]) -> Cause:
+def _behind(activity: AgentActivity, found: Mapping[str, Cause]) -> Cause:
     other = str(activity.waits_for)
     return Cause("agent", max(activity.waits_since, found[other].since), f"waits for {other}, which is stuck")
 
 
-def _own_cause(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _own_cause(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     """Return why an agent is stuck by itself; what it waits for comes before what it does over and over."""
     if activity.waits_for in ("human", "limit"):
         return _waiting(activity, now, limits)
@@ -107,7 +107,7 @@ def _own_cause(activity: Activity, now: int, limits: Thresholds) -> Cause | None
     )
 
 
-def _waiting(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _waiting(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     if now - activity.waits_since < limits.waiting * SECOND:
         return None
     about = f": {activity.waits_about}" if activity.waits_about else ""
@@ -116,7 +116,7 @@ def _waiting(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
     return Cause("limit", activity.waits_since, f"waits for a limit{about}")
 
 
-def _slow_tool(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _slow_tool(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     if activity.tool is None:
         return None
     times = sorted(activity.tool_times)
@@ -131,7 +131,7 @@ def _slow_tool(activity: Activity, now: int, limits: Thresholds) -> Cause | None
     return Cause("tool", activity.tool_since, f"{activity.tool} runs on and on{usual}")
 
 
-def _same_failure(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     """Return the failure that has come so often; what went well since, or a new prompt, makes it forgotten."""
     failed: dict[tuple[str, str], list[Sign]] = {}
     for sign in _recent(activity, now, limits):
@@ -158,7 +158,7 @@ def _normalized(text: str) -> str:
     return " ".join(_VARYING.sub("N", text[:2_000]).split()).casefold()
 
 
-def _flip(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _flip(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     starts: Counter[str] = Counter()
     begun: dict[str, int] = {}
     for sign in _recent(activity, now, limits):
@@ -177,7 +177,7 @@ def _flip(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
     return None
 
 
-def _lease_alone(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _lease_alone(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     if activity.tool is not None or not activity.signs or activity.signs[-1].kind != "renew":
         return None
     other = [sign.at for sign in activity.signs if sign.kind != "renew"]
@@ -188,7 +188,7 @@ def _lease_alone(activity: Activity, now: int, limits: Thresholds) -> Cause | No
     return Cause("lease", since, f"renews its lease and does nothing else ({renewals} times)")
 
 
-def _silent(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
+def _silent(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
     if activity.tool is not None:
         return None
     last = max(activity.last_seen, activity.signs[-1].at if activity.signs else 0)
@@ -197,7 +197,7 @@ def _silent(activity: Activity, now: int, limits: Thresholds) -> Cause | None:
     return Cause("silent", last, "gives no sign of life")
 
 
-def _usual(activity: Activity, limits: Thresholds) -> int:
+def _usual(activity: AgentActivity, limits: Thresholds) -> int:
     """Return how long a silence is more than its own usual pause; 0 where that is not known."""
     acts = [sign.at for sign in activity.signs if sign.kind != "renew"]
     pauses = sorted([*activity.pauses, *(late - early for early, late in pairwise(acts))])
@@ -207,7 +207,7 @@ def _usual(activity: Activity, limits: Thresholds) -> int:
     return limits.pauses * pauses[len(pauses) * 9 // 10]
 
 
-def _recent(activity: Activity, now: int, limits: Thresholds) -> list[Sign]:
+def _recent(activity: AgentActivity, now: int, limits: Thresholds) -> list[Sign]:
     return [sign for sign in activity.signs if now - sign.at <= limits.within * SECOND]
 
 

@@ -9,7 +9,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read import sessions
-from tui_tasks.core.snapshots import Session
+from tui_tasks.core.snapshots import AgentSession
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -52,7 +52,7 @@ def _withdraw(transaction: Transaction, ask: str) -> None:
         pass  # it was answered meanwhile
 
 
-def _process(session: Session) -> Process:
+def _process(session: AgentSession) -> Process:
     return Process(session.boot, session.namespace, session.pid, session.born)
 
 

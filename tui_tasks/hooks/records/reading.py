@@ -23,7 +23,7 @@ from tui_tasks.core.operations.sessions import (
     TurnEnded,
     TurnFailed,
 )
-from tui_tasks.core.snapshots import Activity
+from tui_tasks.core.snapshots import SessionActivity
 from tui_tasks.hooks.records.record import Ending, Part, Record
 
 PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
@@ -36,7 +36,7 @@ _BEGINNINGS: Final = (Started, Prompted)
 _EDGES: Final = (*_BEGINNINGS, TurnEnded, TurnFailed, Interrupted, Ended)
 
 
-def of(activity: Activity | None) -> Record:
+def of(activity: SessionActivity | None) -> Record:
     """The record of a session, as far as it was read."""
     try:
         return msgspec.convert(activity.record if activity is not None else {}, Record)

@@ -14,7 +14,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.read import messages, requests, sessions
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import HumanMessage, Session, iso
+from tui_tasks.core.snapshots import AgentSession, HumanMessage, iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import answer_file, answers, mailbox
@@ -86,7 +86,7 @@ class Outbox:
         for name in boxes:
             mailbox.remove(folder, name, with_content=True)  # its session has ended: messages wait in the database
 
-    def _settle(self, folder: Folder, session: Session, now: int) -> None:
+    def _settle(self, folder: Folder, session: AgentSession, now: int) -> None:
         box = mailbox.opened(folder, session.program, session.session, make=False)
         if box is None:
             return
@@ -101,7 +101,7 @@ class Outbox:
                 if letter.number not in waiting:
                     mailbox.withdraw(box, letter.number)
 
-    def _leave(self, folder: Folder, session: Session) -> None:
+    def _leave(self, folder: Folder, session: AgentSession) -> None:
         found = messages.waiting(self._store.db, session.uid)
         agent = queries.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None

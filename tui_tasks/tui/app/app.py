@@ -36,7 +36,7 @@ from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes, DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.local_clock import LocalClock
 from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
@@ -93,7 +93,7 @@ class TaskApp(Actor, ResilientApp):
         self.link = link
         self._problems = problems
         self._painted = painted
-        self._pending: list[Changes] = []
+        self._pending: list[StateChanges] = []
         if config.ascii:
             self._ascii_filters = (AsciiFilter(),)
         self.themes = ThemeManager(self, user_themes, settings)
@@ -208,7 +208,7 @@ class TaskApp(Actor, ResilientApp):
 
     # What comes in
 
-    def _hear(self, changes: Changes) -> None:
+    def _hear(self, changes: StateChanges) -> None:
         if not self._pending:
             self.post_message(Changed())
         self._pending.append(changes)
@@ -226,7 +226,7 @@ class TaskApp(Actor, ResilientApp):
             self._pending.insert(0, replace(changes, all=True))
             self.link.cannot_read(error)
 
-    def _take_in(self, changes: Changes) -> None:
+    def _take_in(self, changes: StateChanges) -> None:
         self.state.take(changes)
         self.focus_tracking.take(changes)
         self.navigation.follow(changes)
@@ -290,9 +290,9 @@ class TaskApp(Actor, ResilientApp):
         return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
 
 
-def _joined(batches: list[Changes]) -> Changes | None:
+def _joined(batches: list[StateChanges]) -> StateChanges | None:
     if len(batches) < 2:
         return batches[0] if batches else None
     entries = tuple(entry for batch in batches for entry in batch.entries)
     waiting = frozenset(uid for batch in batches for uid in batch.waiting)
-    return Changes(batches[0].since, batches[-1].seq, entries, any(batch.all for batch in batches), waiting)
+    return StateChanges(batches[0].since, batches[-1].seq, entries, any(batch.all for batch in batches), waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Notifier
@@ -30,7 +30,7 @@ class FocusTracking:
             self._notifier = self._make_notifier()
         self._notifier.focus_changed(has_focus)
 
-    def take(self, changes: Changes) -> None:
+    def take(self, changes: StateChanges) -> None:
         """Call the human for what was written, where that needs one who looks elsewhere."""
         if self._notifier is not None and not self._has_focus:
             self._notifier.take(changes)

@@ -184,9 +184,9 @@ class GlobalActions(Controller):
 
     async def do_new_list(self) -> None:
         """Make a list and go there."""
-        from tui_tasks.tui.inputs.dialogs import Prompt
+        from tui_tasks.tui.inputs.dialogs import LineDialog
 
-        name = await self.context.ask(Prompt(self.context, "Name of the new list", done="Make"))
+        name = await self.context.ask(LineDialog(self.context, "Name of the new list", done="Make"))
         if name is not None and name.strip():
             (made,) = await self.context.link.commit(CreatePlan(name.strip()))
             self.context.navigation.show_list(made.id)
@@ -226,10 +226,10 @@ class GlobalActions(Controller):
         context.say(f"{name} is archived; the palette ({palette}) shows it. {undo} undoes it.")
 
     async def _rename(self, found: TaskList) -> None:
-        from tui_tasks.tui.inputs.dialogs import Prompt
+        from tui_tasks.tui.inputs.dialogs import LineDialog
 
         shown = safe_line(found.name, None)
-        name = await self.context.ask(Prompt(self.context, "New name of the list", shown, done="Rename"))
+        name = await self.context.ask(LineDialog(self.context, "New name of the list", shown, done="Rename"))
         if name is not None and name.strip() not in ("", shown):
             (renamed,) = await self.context.link.commit(RenameList(found.uid, name))
             self.context.say(f"The list is called {safe_line(renamed.name, 60)} now.")

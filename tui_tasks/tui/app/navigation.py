@@ -12,7 +12,7 @@ from tui_tasks.core.read.tasks import pages
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.database_link import Changes, DatabaseLink
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import Pane
 
@@ -73,7 +73,7 @@ class Navigation:
             if isinstance(screen, Overlay):
                 screen.list_turned()
 
-    def follow(self, changes: Changes) -> None:
+    def follow(self, changes: StateChanges) -> None:
         """An empty list has nothing to look at: go where the first tasks come in, or away from one that is gone."""
         here = self._state.current_list
         if here is None and (changes.all or changes.touches("list")):

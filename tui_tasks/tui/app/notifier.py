@@ -22,7 +22,7 @@ from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Notifier:
             self._looked_at = self._context.clock.now() - ON_TIME
             self._look_later()
 
-    def take(self, changes: Changes) -> None:
+    def take(self, changes: StateChanges) -> None:
         """See whether what was written needs the human."""
         if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
             self._tell(alerts.between(self._context.db, changes.since, changes.seq))

@@ -28,7 +28,7 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.actions import ACTIONS, Action, bindings
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints
@@ -175,7 +175,7 @@ class BoardPane(TaskPane):
         self._counts.update(self.only)
         self._redraw_lines()
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: look at the cards that were touched; the cursor goes with its card."""
         if changes.all:
             self.refreshed()

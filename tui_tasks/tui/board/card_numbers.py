@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read.tasks.board_pages import Card
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.pane import Pane
@@ -36,7 +36,7 @@ class CardNumbers:
         """Forget all numbers."""
         self._known.clear()
 
-    def forget_behind(self, changes: Changes, list_id: int) -> None:
+    def forget_behind(self, changes: StateChanges, list_id: int) -> None:
         """Forget the numbers behind the first task of a list that came, went or moved."""
         ranks = [rank for home, rank in changes.places if home == list_id]
         if ranks:

@@ -10,7 +10,7 @@ from tui_tasks.core.read.log import standing_changes
 from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
-from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.take_back import take_back
 
@@ -50,7 +50,7 @@ class FleetActions(Controller):
         assert member is not None
         name = safe_line(member.name, 30)
         why = await self._context.ask(
-            Prompt(self._context, f"End the turn of {name}; what shall it read?", done="End its turn")
+            LineDialog(self._context, f"End the turn of {name}; what shall it read?", done="End its turn")
         )
         if why is None:
             return

@@ -9,7 +9,7 @@ from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.inbox.answering import OptionKeys, send_answer
-from tui_tasks.tui.inputs.dialogs import Prompt
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Action
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class FleetAnswers(OptionKeys):
             self._context.push(Inbox(self._context, ask.uid))
 
     async def _asked(self, title: str, done: str) -> str | None:
-        text: str | None = await self._context.ask(Prompt(self._context, title, done=done))
+        text: str | None = await self._context.ask(LineDialog(self._context, title, done=done))
         return text.strip() if text is not None else None
 
     async def _answer(self, ask: Ask, answer: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core.read.agents import Word
 from tui_tasks.core.read.fleet import Member
 from tui_tasks.core.read.messages import Sent
-from tui_tasks.core.snapshots import Ask, Session
+from tui_tasks.core.snapshots import AgentSession, Ask
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
@@ -91,7 +91,7 @@ class FleetNote(TextLines):
         assert member.tool_since is not None
         return f"for {age(member.tool_since, self.context.clock.now())}"
 
-    def _about(self, session: Session | None, width: int) -> Drawn:
+    def _about(self, session: AgentSession | None, width: int) -> Drawn:
         """Program, model, mode, folder, what it has spent."""
         if session is None:
             return ()

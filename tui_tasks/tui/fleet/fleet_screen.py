@@ -21,11 +21,11 @@ from tui_tasks.tui.fleet.fleet_rows import FleetHead, FleetTitles, FleetWindow
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowMoves
 
 MOST_WORDS: Final = 12
 MOST_MESSAGES: Final = 3
@@ -50,7 +50,7 @@ class Fleet(Overlay):
         self.quiet_after = context.config.quiet_after * SECOND
         self.window = FleetWindow(context, self, id="people")
         self.controllers = (
-            RowMoves(self.window),
+            RowMoves(lambda: self.window),
             FleetAnswers(self),
             FleetActions(self),
             AgentActions(context, self.agent_here),
@@ -123,7 +123,7 @@ class Fleet(Overlay):
 
     # What happens
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Take in what agents did."""
         if changes.all or changes.touches("task", "list"):
             self.window.again()

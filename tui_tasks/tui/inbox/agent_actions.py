@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.dialogs import Prompt
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.context import Context
 
@@ -28,7 +28,7 @@ class AgentActions(Controller):
         name = self._agent_here()
         if name is None:
             return
-        text = await self._context.ask(Prompt(self._context, f"Message to {safe_line(name, 30)}", done="Send"))
+        text = await self._context.ask(LineDialog(self._context, f"Message to {safe_line(name, 30)}", done="Send"))
         if text is not None and text.strip():
             await self.message(name, text.strip())
 
@@ -48,7 +48,7 @@ class AgentActions(Controller):
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} goes on.")
             return
-        why = await context.ask(Prompt(context, f"Pause {shown}; what shall it read?", done="Pause"))
+        why = await context.ask(LineDialog(context, f"Pause {shown}; what shall it read?", done="Pause"))
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
             context.say(f"{shown} is paused. {key} lets it go on.")

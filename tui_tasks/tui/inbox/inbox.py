@@ -29,12 +29,12 @@ from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -142,7 +142,7 @@ class Inbox(Overlay):
         self.window = AskWindow(context, self, id="asks")
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
-        self.controllers = (self._answers, agents_here, RowMoves(self.window))
+        self.controllers = (self._answers, agents_here, RowMoves(lambda: self.window))
         self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
@@ -218,7 +218,7 @@ class Inbox(Overlay):
         task = self.task_of(ask)
         return f"#{self.context.numbers.number(task)}" if task is not None else ""
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Take in questions that came, were answered elsewhere or withdrawn; what is typed stays."""
         tasks = changes.tasks()
         if changes.all or changes.places or not tasks.isdisjoint(self._tasks):

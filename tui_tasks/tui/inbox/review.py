@@ -24,12 +24,12 @@ from tui_tasks.tui.inbox.review_actions import ReviewActions
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -121,7 +121,7 @@ class Review(Overlay):
         self.controllers = (
             ReviewActions(context, self),
             AgentActions(context, self._agent_here),
-            RowMoves(self.window),
+            RowMoves(lambda: self.window),
         )
 
     def compose(self) -> ComposeResult:
@@ -175,7 +175,7 @@ class Review(Overlay):
         words = self.filter.casefold().split()
         return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Take in what was filed, changed, accepted elsewhere."""
         if changes.all or changes.touches("task", "list"):
             self.window.change(self._read())

@@ -12,7 +12,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.held import HeldTask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.inputs.dialogs import Prompt
+from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.context import Context
 
@@ -40,7 +40,7 @@ class ReviewActions(Controller):
         """Cancel it, with a reason that its agents read."""
         rows = self._review.chosen
         title = f"Why not? {self._named(rows)}"
-        reason = await self._context.ask(Prompt(self._context, title, done="Decline", hint="may be empty"))
+        reason = await self._context.ask(LineDialog(self._context, title, done="Decline", hint="may be empty"))
         if reason is not None:
             await self._commit(rows, [DeclineTask(row.uid, reason.strip()) for row in rows], "Declined")
 
@@ -98,7 +98,9 @@ class ReviewActions(Controller):
 
     async def do_review_filter(self) -> None:
         """Show only those that say something."""
-        prompt = Prompt(self._context, "Show only", self._review.filter, done="Filter", hint="words, a list, an agent")
+        prompt = LineDialog(
+            self._context, "Show only", self._review.filter, done="Filter", hint="words, a list, an agent"
+        )
         text = await self._context.ask(prompt)
         if text is not None:
             self._review.filter_by(text)

@@ -88,7 +88,7 @@ class Menu(Dialog, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Prompt(Dialog, ModalScreen[str | None]):
+class LineDialog(Dialog, ModalScreen[str | None]):
     """One line of text. Result: what was typed, or None."""
 
     AUTO_FOCUS = "AnswerLine"

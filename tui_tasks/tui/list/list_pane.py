@@ -17,7 +17,7 @@ from tui_tasks.tui.list.list_moves import ListMoves
 from tui_tasks.tui.list.list_rows import ListFoot, ListHead, ListRule, SideFoot, TaskRows, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.match_counter import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
@@ -112,7 +112,7 @@ class ListPane(TaskPane):
         for line in (*self._lines, self._side_foot):
             line.again()
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: look at the rows that were touched."""
         asking = self.context.state.asking
         if changes.all:

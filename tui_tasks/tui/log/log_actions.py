@@ -17,7 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.log.log_export import JSON_LINES, MARKDOWN, Export, Stopped
 from tui_tasks.tui.state.take_back import take_back_entry
@@ -61,7 +61,7 @@ class LogActions(Controller):
     async def do_log_compact(self) -> None:
         """Drop the journal's oldest entries, once the human has seen how many."""
         context = self._context
-        prompt = Prompt(context, "Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
+        prompt = LineDialog(context, "Drop entries older than (90d, 12w, or a date)", "90d", done="Go on")
         age = await context.ask(prompt)
         if age is None or not age.strip():
             return
@@ -100,7 +100,7 @@ class LogActions(Controller):
         if key is None:
             return
         form = MARKDOWN if key == "m" else JSON_LINES
-        name = await context.ask(Prompt(context, "Into the file", self._file_name(form), done="Write"))
+        name = await context.ask(LineDialog(context, "Into the file", self._file_name(form), done="Write"))
         if name is not None and name.strip():
             assert context.clock.zone is not None
             try:

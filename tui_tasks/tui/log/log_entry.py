@@ -20,7 +20,7 @@ from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import moment
 from tui_tasks.tui.keys.actions import Actor, bindings
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.scrolling import ScrollKeys
@@ -158,7 +158,7 @@ class EntryDetail(Actor, Horizontal):
         self._task_detail.display = has_task and breakpoints.is_wide(self.app.size)
         self._task_detail.show(line.task if line is not None else None)
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Draw the task again if it was touched."""
         self._task_detail.changed(changes)
 

@@ -26,7 +26,7 @@ from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane
@@ -151,7 +151,7 @@ class LogPane(Pane):
 
     # Changes
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: show what is new, or that there is something new."""
         rows = self.row_list
         if changes.touches("job"):

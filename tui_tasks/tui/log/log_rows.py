@@ -24,7 +24,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class LogRows(VirtualList[LogLine]):
             self.source.fold = LAST
             self.reload()
 
-    def folded_by(self, changes: Changes) -> list[str]:
+    def folded_by(self, changes: StateChanges) -> list[str]:
         """Return the keys of the lines that new entries may be folded with."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
         rows = self.rows_held if said else ()

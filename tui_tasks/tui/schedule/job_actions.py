@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
-from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt, confirm
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.schedule import job_text
 
@@ -53,7 +53,7 @@ class JobActions(Controller):
         line = self._job()
         if line is None:
             return
-        prompt = Prompt(self._context, f"Input for this run of {self._named(line)}", done="Run")
+        prompt = LineDialog(self._context, f"Input for this run of {self._named(line)}", done="Run")
         given = await self._context.ask(prompt)
         if given is not None:
             await self._run(line, given)

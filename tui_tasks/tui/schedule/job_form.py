@@ -23,7 +23,7 @@ from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times
 from tui_tasks.tui.screens.form_screen import FormScreen
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.task_form import ConflictScreen
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
@@ -216,7 +216,7 @@ class JobForm(FormScreen[str]):
 
     # What happens meanwhile
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Say when somebody else changes the job; what is typed stays."""
         job = self._job
         if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):

@@ -25,7 +25,7 @@ from tui_tasks.tui.schedule.job_detail import JobDetail
 from tui_tasks.tui.schedule.job_rows import JobHead, JobRows, TitledRule
 from tui_tasks.tui.schedule.timeline import ScheduleStrip
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.pane import Pane
@@ -109,7 +109,7 @@ class SchedulePane(Pane):
         """The cursor's job."""
         return self.listed.get(self.row_list.cursor)
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: read the jobs that were touched."""
         if not changes.touches("job", "run"):
             return

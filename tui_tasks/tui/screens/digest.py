@@ -25,7 +25,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.styles import Part
@@ -158,7 +158,7 @@ class DigestScreen(Overlay):
         self.window.focus()
         self.hint(self.hint_of("digest_open"), self.hint_of("asks"), self.hint_of("back"))
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Take in what came since, a little later: while agents write without a pause, keys come first."""
         if self._reading is None:
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)

@@ -280,6 +280,7 @@ _GROUPS: Final = {
     "asks": "What needs you",
     "inbox": "Both parts of what needs you",
     "review": "What agents have filed",
+    "failed": "Checks that have failed",
     "agents": "Agents",
     "digest": "While you were away",
     "link": "A branch or a commit",

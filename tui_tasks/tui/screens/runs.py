@@ -19,14 +19,14 @@ from tui_tasks.text.times import age_lasts, count, size
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.actions import Action, bindings
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.screens.run_output import RunOutput
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.scrolling import FAR
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
@@ -222,7 +222,7 @@ class RunView(Overlay):
             head.told = "deleted" if job.deleted else job_text.when(job)
         head.again()
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """See to the runs that were touched."""
         if changes.touches("job"):
             self._read_job()
@@ -352,7 +352,7 @@ class RunMoves(RowMoves):
     """Moves in the runs or in the output, whichever has the focus; pages are always those of the output."""
 
     def __init__(self, view: RunView) -> None:
-        super().__init__(view.window)
+        super().__init__(lambda: view.window)
         self._view = view
 
     def do_down(self) -> None:

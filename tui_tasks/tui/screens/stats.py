@@ -19,7 +19,7 @@ from tui_tasks.text.times import SECOND
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scrolling import ScrollKeys
@@ -120,7 +120,7 @@ class Stats(Overlay):
         """As `Overlay.list_turned`."""
         self._begin()
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Count on."""
         self._read()
 

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
@@ -61,7 +61,7 @@ class AppState:
         self._read_all()
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
 
-    def take(self, changes: Changes) -> None:
+    def take(self, changes: StateChanges) -> None:
         """Take in what changed."""
         if changes.all:
             self.numbers.forget()

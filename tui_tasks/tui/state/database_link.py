@@ -46,7 +46,7 @@ TOLD_EVERY: Final = 0.25
 _Work = Callable[["Store"], Any]
 
 
-class Changes(msgspec.Struct, frozen=True):
+class StateChanges(msgspec.Struct, frozen=True):
     """What was written after `since`, up to `seq`. `all`: too much to tell, everything may have changed."""
 
     since: int
@@ -113,7 +113,7 @@ class DatabaseLink:
         self.seq = journal.newest(self.db)
         self._file = self.db.file
         # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
-        self.told: Callable[[Changes], None] = lambda changes: None
+        self.told: Callable[[StateChanges], None] = lambda changes: None
         # Called where others have committed something that the journal does not have.
         self.beside: Callable[[], None] = lambda: None
         self._listener: _Listener | None = None
@@ -165,7 +165,7 @@ class DatabaseLink:
             return
         since, self.seq, self._file, self.unread = self.seq, newest, self.db.file, ""
         self.unread_changed()
-        self.told(Changes(since, newest, (), all=True))
+        self.told(StateChanges(since, newest, (), all=True))
         self.settle()
 
     def check(self) -> None:
@@ -185,7 +185,7 @@ class DatabaseLink:
         else:
             self.beside()
 
-    def _changes(self) -> Changes | None:
+    def _changes(self) -> StateChanges | None:
         """What was written since the last time; None where nothing was."""
         since, is_other = self.seq, self.db.file != self._file
         entries = overview.changes(self.db, since, MOST_ENTRIES + 1)
@@ -196,13 +196,13 @@ class DatabaseLink:
         # Pages of a list are read by rank, and those that are held have the old ones.
         # What a list's tasks are checked by is said of all of them at once.
         if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
-            return Changes(since, journal.newest(self.db), (), all=True)
+            return StateChanges(since, journal.newest(self.db), (), all=True)
         changed = {entry.uid for entry in entries if entry.entity == "task"}
         waiting = overview.waiting_on(self.db, changed) if changed else set()
         for entry in entries:
             if entry.entity == "check_run":
                 waiting.update(checks.tasks_of(self.db, entry.uid))
-        return Changes(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
+        return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
         """Write, as one change of the human's; return the operations' results once it is durable and was told.

@@ -14,7 +14,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks.quick_add import NewTask, Place, QuickAdd
+from tui_tasks.tui.tasks.quick_add import AddPlace, NewTask, QuickAdd
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -57,14 +57,14 @@ class AddActions(Controller):
                 self._pane.quick_add.give_back(event)
                 raise
 
-    async def _add(self, tasks: Sequence[NewTask], place: Place) -> None:
+    async def _add(self, tasks: Sequence[NewTask], place: AddPlace) -> None:
         """Add tasks as one change, in their order; the cursor goes to the last, and the next comes below that."""
         async with self._lock:
             added = await self._context.link.commit(*self._operations(tasks, place))
             place.beside, place.above = added[-1].uid, False
         self._pane.show_added(added[-1].uid)
 
-    def _operations(self, tasks: Sequence[NewTask], place: Place) -> list[Operation]:
+    def _operations(self, tasks: Sequence[NewTask], place: AddPlace) -> list[Operation]:
         db, state = self._context.db, self._context.state
         home = state.current_list
         assert home is not None
@@ -103,7 +103,7 @@ class AddActions(Controller):
         draft = msgspec.structs.replace(task.draft, name=name or task.draft.name)
         return replace(task, draft=draft, description=description)
 
-    async def _add_with_form(self, task: NewTask, place: Place) -> None:
+    async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
         from tui_tasks.dialects.requests.quick_add_syntax import fields
         from tui_tasks.tui.tasks.task_form import EditScreen, Form, TaskForm
 

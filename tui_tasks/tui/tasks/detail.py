@@ -19,7 +19,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.links.link_lines import LinkLines
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.frame import FrameLine
@@ -55,7 +55,7 @@ class TaskDetails:
         self.blocks = overview.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
 
-    def is_outdated_by(self, changes: Changes) -> bool:
+    def is_outdated_by(self, changes: StateChanges) -> bool:
         """Whether changes touch a task that is shown here, or the number of one."""
         shown = (self.line, *self.after, *self.blocks)
         if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown):
@@ -221,7 +221,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         if not self._is_reading:
             self._is_reading = self.call_later(self._read)
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Read again if the changes touch what is shown."""
         if self._details is None or self._details.is_outdated_by(changes):
             self._read()

@@ -73,13 +73,13 @@ class FilterActions(Controller):
         self._context.run(self._save(text))
 
     async def _save(self, text: str) -> None:
-        from tui_tasks.tui.inputs.dialogs import Prompt
+        from tui_tasks.tui.inputs.dialogs import LineDialog
 
         context = self._context
         if context.link.read_only:
             context.say("Saving a view: read only")
             return
-        name = await context.ask(Prompt(context, "Name of the view", done="Save", hint="the palette shows it"))
+        name = await context.ask(LineDialog(context, "Name of the view", done="Save", hint="the palette shows it"))
         if name is not None and name.strip():
             await context.link.remember(views.filter_key(name.strip()), text)
             context.say(f"Saved. {context.keymap.key_of('palette')} {safe_line(name.strip(), 30)} shows it again.")

@@ -35,7 +35,7 @@ MOST_LINES: Final = 10_000
 
 
 @dataclass(slots=True)
-class Place:
+class AddPlace:
     """Where the next task goes: below or above the task `beside`, None: to the end of the list."""
 
     beside: str | None = None
@@ -72,7 +72,7 @@ class QuickAdd(ResilientMessages, Vertical):
         """
 
         def __init__(
-            self, tasks: Sequence[NewTask], place: Place, text: str, *, describe: bool = False, more: bool = False
+            self, tasks: Sequence[NewTask], place: AddPlace, text: str, *, describe: bool = False, more: bool = False
         ) -> None:
             super().__init__()
             self.tasks = tasks
@@ -99,7 +99,7 @@ class QuickAdd(ResilientMessages, Vertical):
         self._find = find
         # A number means the task that had it when it was typed, whatever changes since.
         self._numbered: dict[int, TaskLine | None] = {}
-        self._place = Place()
+        self._place = AddPlace()
         self._description = ""
         self._preview_line = AddPreview(context)
         # Made when the line is first opened: `Input` takes long to import.
@@ -113,11 +113,11 @@ class QuickAdd(ResilientMessages, Vertical):
     def open(self, beside: str | None, *, above: bool) -> None:
         """Begin a task below or above another, None: at the end of the list. The first time, the line is made."""
         if self._words is not None:
-            self._begin(Place(beside, above))
+            self._begin(AddPlace(beside, above))
         else:
-            self.context.open_in_turn(self._make(Place(beside, above)))
+            self.context.open_in_turn(self._make(AddPlace(beside, above)))
 
-    async def _make(self, place: Place) -> None:
+    async def _make(self, place: AddPlace) -> None:
         from tui_tasks.tui.inputs.text_line import AddWords
 
         if self._words is None:
@@ -127,7 +127,7 @@ class QuickAdd(ResilientMessages, Vertical):
             self._words = words
         self._begin(place)
 
-    def _begin(self, place: Place) -> None:
+    def _begin(self, place: AddPlace) -> None:
         assert self._words is not None
         self._place = place
         self.add_class("-open")

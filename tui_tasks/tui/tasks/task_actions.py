@@ -79,12 +79,12 @@ class TaskActions(Controller):
 
         Return False where the human went back.
         """
-        from tui_tasks.tui.inputs.dialogs import Prompt
+        from tui_tasks.tui.inputs.dialogs import LineDialog
 
         operations: list[Operation] = [EditTask(uid, {"status": status}) for uid in uids]
         if status in ASKED_WHY:
             word = LOOKS[status].word
-            prompt = Prompt(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
+            prompt = LineDialog(self._context, f"Why {word}?", done=f"Set {word}", hint="goes into the log")
             why = await self._context.ask(prompt)
             if why is None:
                 return False
@@ -167,7 +167,7 @@ class TaskActions(Controller):
 
     async def do_note(self) -> None:
         """Write a note into the log, or a message to the agent."""
-        from tui_tasks.tui.inputs.dialogs import Choice, Menu, Prompt
+        from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 
         tasks, context = self._tasks(), self._context
         agents = sorted({task.agent or task.updated_by for task in tasks} - {"human", "system"})
@@ -180,7 +180,7 @@ class TaskActions(Controller):
         if kind is None:
             return
         title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {safe_line(agents[0], 40)}"
-        text = await context.ask(Prompt(context, title, done="Log" if kind == "n" else "Send"))
+        text = await context.ask(LineDialog(context, title, done="Log" if kind == "n" else "Send"))
         if text is None or not text.strip():
             return
         if kind == "n":

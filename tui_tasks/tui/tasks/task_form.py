@@ -29,7 +29,7 @@ from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.screens.form_screen import FormScreen
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.content import block, plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 
@@ -127,7 +127,7 @@ class EditScreen(FormScreen[Form]):
             tuple(self.query_one(f"#field-{name}", Input).value for name in task_fields.FIELDS),
         )
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Say so when the task is changed by somebody else meanwhile; what is typed stays."""
         if self._editing is None or self._editing.uid not in changes.tasks():
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from tui_tasks.tui.keys.actions import ACTIONS, Actor, Dialog, bindings
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.breakpoints import is_compact
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen
@@ -28,7 +28,7 @@ class Overlay(Dialog, Actor, CellsScreen[None]):
         super().__init__()
         self.context = context
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Something was written; `context.state` has taken it in already."""
 
     def list_turned(self) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.tui.keys.actions import Action, Actor, Controller
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.keys.actions import Action, Actor
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.painting import NoRelayout
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.rows.row_list import VirtualList
     from tui_tasks.tui.state.context import Context
 
 
@@ -48,7 +47,7 @@ class Pane(Actor, TransparentContainer):
         """The word for an action in the footer; empty where it would do nothing, and is not told of."""
         return action.short
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Something was written; called only while the pane is shown. `context.state` has taken it in already."""
 
     def refreshed(self) -> None:
@@ -92,34 +91,3 @@ class Pane(Actor, TransparentContainer):
         if action.needs == "task" and self.target() is None:
             return "no task here"
         return super().why_not(action)
-
-
-class RowMoves(Controller):
-    """Moves the cursor of the rows that it is given."""
-
-    def __init__(self, window: VirtualList[Any]) -> None:
-        self._window = window
-
-    def do_down(self) -> None:
-        """Next row."""
-        self._window.move(1)
-
-    def do_up(self) -> None:
-        """Row before."""
-        self._window.move(-1)
-
-    def do_first(self) -> None:
-        """First row."""
-        self._window.move_first()
-
-    def do_last(self) -> None:
-        """Last row."""
-        self._window.move_last()
-
-    def do_page_down(self) -> None:
-        """A screen on."""
-        self._window.move_page(1)
-
-    def do_page_up(self) -> None:
-        """A screen back."""
-        self._window.move_page(-1)

@@ -18,7 +18,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
 from tui_tasks.core.rules.tasks.lists import ensure_list
 from tui_tasks.core.rules.tasks.tasks import add_task, delete_task, edit_task, log_task
-from tui_tasks.core.snapshots import Session, Task, TaskList
+from tui_tasks.core.snapshots import AgentSession, Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
@@ -94,7 +94,7 @@ def _titled(text: str) -> tuple[str, str]:
 class OwnList:
     """A program's own list of tasks, as tasks that stand behind the one of the prompt, in its order."""
 
-    def __init__(self, tx: Transaction, project: str | None, session: Session) -> None:
+    def __init__(self, tx: Transaction, project: str | None, session: AgentSession) -> None:
         self._tx = tx
         self._agent = session.uid
         self._project = project

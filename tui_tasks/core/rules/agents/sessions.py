@@ -49,7 +49,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, TakenInRow
-from tui_tasks.core.snapshots import Activity, Session
+from tui_tasks.core.snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
@@ -102,7 +102,7 @@ def agent_of(tx: Transaction, heard: Heard) -> str:
     return f"{heard.program}-{number}"
 
 
-def goes_on(db: Database, heard: Heard) -> Session | None:
+def goes_on(db: Database, heard: Heard) -> AgentSession | None:
     """The session of the same process that goes on under another id: it was cleared."""
     if not any(isinstance(fact, Started) and fact.source == "clear" for fact in heard.facts):
         return None
@@ -110,7 +110,7 @@ def goes_on(db: Database, heard: Heard) -> Session | None:
     return found[-1] if found else None
 
 
-def _process(session: Session) -> Process:
+def _process(session: AgentSession) -> Process:
     return Process(session.boot, session.namespace, session.pid, session.born)
 
 
@@ -136,30 +136,30 @@ def end_session(tx: Transaction, op: EndSession) -> bool:
     session = sessions.find(tx.db, op.agent)
     if session is None or session.state == sessions.GONE:
         return False
-    activity = sessions.activity(tx.db, op.agent) or Activity(op.agent, session.started_at)
+    activity = sessions.activity(tx.db, op.agent) or SessionActivity(op.agent, session.started_at)
     for ask in sessions.open_asks_of(tx.db, op.agent):
         close_ask(tx, CloseAsk(ask.uid, "withdrawn", op.reason))
     _end(tx, session, activity, "process", tx.now)
     return True
 
 
-def _end(tx: Transaction, session: Session, activity: Activity, by: str, at: int) -> None:
+def _end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
     if session.task is not None:
         # Whether a process that is no more came to its end by itself, nobody knows.
         session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
     new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
     _emit(tx, "session.ended", session, new)
-    _keep(tx, Activity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
+    _keep(tx, SessionActivity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
 
 
-def _emit(tx: Transaction, kind: str, session: Session, changes: dict[str, Any]) -> Session:
+def _emit(tx: Transaction, kind: str, session: AgentSession, changes: dict[str, Any]) -> AgentSession:
     """Write an entry about a session, and those of its columns that it changes."""
     new = {name: value for name, value in changes.items() if name in _ALWAYS or getattr(session, name) != value}
     tx.emit(kind, "session", session.uid, old={name: getattr(session, name) for name in new}, new=new)
     return msgspec.structs.replace(session, **new)
 
 
-def _keep(tx: Transaction, activity: Activity) -> None:
+def _keep(tx: Transaction, activity: SessionActivity) -> None:
     tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
     values = {name: getattr(activity, name) for name in _ACTIVITY}
     values |= {"busy": int(activity.busy)}
@@ -186,7 +186,7 @@ class _Hearing:
     def take_in(self) -> None:
         """Write what follows from the payload."""
         self._session = sessions.find(self._tx.db, self._agent) or self._begun()
-        self._activity = sessions.activity(self._tx.db, self._agent) or Activity(self._agent, self._at)
+        self._activity = sessions.activity(self._tx.db, self._agent) or SessionActivity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
         if self._heard.is_payload:
             self._beat()
@@ -210,10 +210,10 @@ class _Hearing:
         pulse[-1] += 1
         activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
 
-    def _begun(self) -> Session:
+    def _begun(self) -> AgentSession:
         """A session that nothing was known of."""
         heard, tx = self._heard, self._tx
-        session = Session(
+        session = AgentSession(
             id=tx.state_cache.next_id("session"),
             uid=self._agent,
             program=heard.program,
@@ -272,7 +272,13 @@ class _Hearing:
                 continue
             for ask in sessions.open_asks_of(tx.db, other.uid):
                 close_ask(tx, CloseAsk(ask.uid, "withdrawn", _REPLACED))
-            _end(tx, other, sessions.activity(tx.db, other.uid) or Activity(other.uid, self._at), "replaced", self._at)
+            _end(
+                tx,
+                other,
+                sessions.activity(tx.db, other.uid) or SessionActivity(other.uid, self._at),
+                "replaced",
+                self._at,
+            )
 
     def _end_asks(self, reason: str = _WENT_ON) -> None:
         """End what the program asked for, where the payload would not have come if it still did."""
