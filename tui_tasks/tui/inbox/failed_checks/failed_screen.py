@@ -22,12 +22,12 @@ from tui_tasks.tui.inbox.failed_checks.failed_detail import FailedDetail
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import Changes
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import RowMoves
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
@@ -111,7 +111,7 @@ class FailedChecks(Overlay):
         self.controllers = (
             FailedActions(context, self),
             AgentActions(context, self._agent_here),
-            RowMoves(self.window),
+            RowMoves(lambda: self.window),
         )
 
     def compose(self) -> ComposeResult:
@@ -144,7 +144,7 @@ class FailedChecks(Overlay):
     def _read(self) -> set[str]:
         return self.listed.take(failed_checks.everything(self.context.db))
 
-    def changed(self, changes: Changes) -> None:
+    def changed(self, changes: StateChanges) -> None:
         """Take in what was checked, changed, set done."""
         if changes.all or changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.window.change(self._read())
