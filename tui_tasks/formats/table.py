@@ -86,5 +86,7 @@ FORMATS: Final = {
         Format("markdown", "markdown", "Markdown checklists: `- [ ] name`"),
         Format("todo.txt", "todo_txt", "todo.txt: a task a line"),
         Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
+        Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads"),
+        Format("github", "trackers.github", "issues as `gh issue list --json` prints them", is_written=False),
     )
 }

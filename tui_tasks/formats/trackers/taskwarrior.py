@@ -14,10 +14,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from tui_tasks.core.errors import InvalidArgument, ParseError
+from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
-from tui_tasks.dialects.requests import strict_json
 from tui_tasks.formats.records import (
     ListRecord,
     Logged,
@@ -30,6 +29,7 @@ from tui_tasks.formats.records import (
     plain,
     plain_name,
 )
+from tui_tasks.formats.trackers.json_values import json_values
 from tui_tasks.text import json_text
 
 NAME: Final = "taskwarrior"
@@ -174,7 +174,7 @@ def read(text: str, now: datetime) -> Read:
             **dict.fromkeys(("created_at", "started_at", "finished_at"), _to_the_second),
         }
     )
-    for where, value in _values(text):
+    for where, value in json_values(text):
         _take(found, where, value, now)
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
     return found
@@ -182,22 +182,6 @@ def read(text: str, now: datetime) -> Read:
 
 def _to_the_second(at: int | None) -> int | None:
     return None if at is None else at // _SECOND
-
-
-def _values(text: str) -> Iterator[tuple[str, Any]]:
-    is_array = text.lstrip().startswith("[")
-    lines = [text] if is_array else [line.rstrip().removesuffix(",") for line in text.split("\n")]
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = strict_json.loads(line)
-        except ParseError as error:
-            raise InvalidArgument("file", f"line {number}: {error.message}") from None
-        if is_array and isinstance(value, list):
-            yield from ((f"task {at}", each) for at, each in enumerate(value, 1))
-        else:
-            yield f"line {number}", value
 
 
 def _take(found: Read, where: str, value: Any, now: datetime) -> None:

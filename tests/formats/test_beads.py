@@ -1,0 +1,78 @@
+"""beads: what `bd export` writes comes in, and goes out as it came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock
+from tests.formats.round_trips import bring, counts, out
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.formats.table import FORMATS
+
+RECORDED = (Path(__file__).parent / "recorded" / "beads.jsonl").read_text()
+BEADS = FORMATS["beads"]
+
+
+def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: Store, clock: Clock) -> None:
+    outcome = bring(store, BEADS, RECORDED, clock())
+    assert counts(outcome) == (3, 0, 0)
+    kept = ("design", "acceptance_criteria", "issue_type", "owner", "created_by", "status")
+    assert outcome.lost == {
+        "tombstone: an issue that was deleted there is left alone here": 1,
+        "memory: a line that is no issue": 1,
+        "dependencies: discovered-from is kept in the metadata alone": 1,
+        "dependencies: parent-child is kept in the metadata alone": 1,
+        **{f"{name}: kept in the metadata alone": 1 for name in kept},
+    }
+    daemon, test, later = queries.tasks(store.db, queries.lists(store.db)[0].id)
+    assert (daemon.status, daemon.priority, daemon.agent, daemon.estimate) == ("in_progress", 1, "claude", 45)
+    assert (daemon.tags, daemon.depends_on) == (("infra", "daemon"), (test.uid,))
+    assert daemon.due == "2026-02-01T17:00:00.000+00:00"
+    assert daemon.metadata["beads"]["id"] == "bd-a1b2"
+    assert (test.status, test.priority, test.result) == ("done", 5, "Written in 4f2a")
+    assert (later.status, later.metadata["files"]) == ("pending", ["a.go"])
+    assert [(entry.agent, entry.message) for entry in queries.logs(store.db, daemon.uid)] == [("bob", "Seen, too")]
+    assert counts(bring(store, BEADS, RECORDED, clock())) == (0, 0, 3)
+
+
+def test_an_issue_goes_out_under_its_own_id_with_all_that_it_came_with(store: Store, clock: Clock) -> None:
+    bring(store, BEADS, RECORDED, clock())
+    went = {issue["id"]: issue for issue in map(json.loads, out(store, BEADS)[""].splitlines())}
+    came = {issue["id"]: issue for issue in map(json.loads, RECORDED.splitlines()[:3])}
+    assert went.keys() == came.keys()
+    for id_, issue in came.items():
+        for name in issue.keys() - {"dependencies", "comments"}:
+            if name.endswith("_at"):
+                continue  # another way to write the same instant
+            assert went[id_][name] == issue[name], name
+        edges = {(each["depends_on_id"], each["type"]) for each in issue.get("dependencies", [])}
+        assert {(each["depends_on_id"], each["type"]) for each in went[id_].get("dependencies", [])} == edges
+
+
+def test_what_was_changed_here_goes_out(store: Store, clock: Clock) -> None:
+    bring(store, BEADS, RECORDED, clock())
+    later = queries.tasks(store.db, queries.lists(store.db)[0].id)[2]
+    store.commit(EditTask(later.uid, {"status": "done", "priority": 9}), actor="human", now=clock())
+    (issue,) = [issue for issue in map(json.loads, out(store, BEADS)[""].splitlines()) if issue["id"] == "bd-zz"]
+    assert (issue["status"], issue["priority"]) == ("closed", 4)
+    bring(store, BEADS, json.dumps(issue), clock())
+    assert (queries.task(store.db, later.uid).status, queries.task(store.db, later.uid).priority) == ("done", 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"id": "a"}', "line 1: Object missing required field `title`"),
+        ('{"id": "a", "title": "b", "created_at": "soon"}', "line 1: Invalid isoformat string"),
+        ('{"id": "a", "title": "b", "priority": -1}', "line 1: Expected `int` >= 1"),
+    ],
+)
+def test_what_is_no_issue_is_named(store: Store, clock: Clock, text: str, told: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{told}"):
+        bring(store, BEADS, text, clock())

@@ -1,0 +1,270 @@
+"""The issues of beads, as `bd export` writes and `bd import` reads them: one a line.
+
+What beads has no field for is written into an issue's metadata under `tui_tasks`. Of an import, fields that no task has
+are kept in the task's metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from datetime import time as time_of_day
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.snapshots import LogEntry, Task, TaskList
+from tui_tasks.core.vocab import CLOSED
+from tui_tasks.formats.records import (
+    ListRecord,
+    Logged,
+    Read,
+    Record,
+    Rows,
+    checked,
+    fitting_times,
+    foreign_of,
+    instant,
+    microseconds,
+    plain,
+    plain_name,
+)
+from tui_tasks.formats.trackers.json_values import json_values
+from tui_tasks.text import json_text
+
+NAME: Final = "beads"
+_OURS: Final = "tui_tasks"
+_MOST_TITLE: Final = 500
+_LOWEST: Final = 4  # 0 is the highest
+_STATUS: Final = {"pending": "open", "in_progress": "in_progress"}
+_STATUS_READ: Final = {
+    **dict.fromkeys(("open", "blocked", "deferred", "pinned"), "pending"),
+    **dict.fromkeys(("in_progress", "hooked"), "in_progress"),
+    "closed": "done",
+}
+_DELETED: Final = "tombstone"
+_OWN_FIELDS: Final = ("status", "key", "domain", "intent", "node_ids", "result", "metadata")
+_LEFT: Final = frozenset({"_type", "updated_at"})
+
+
+class _Dependency(msgspec.Struct):
+    depends_on_id: str
+    type: str = "blocks"
+
+
+class _Comment(msgspec.Struct):
+    text: str
+    created_at: str
+    author: str = ""
+
+
+class _Issue(msgspec.Struct):
+    """The fields of an issue that have a place in a task."""
+
+    id: str
+    title: str
+    description: str = ""
+    status: str = "open"
+    priority: int = 0  # releases that left zeros out wrote none for it
+    assignee: str | None = None
+    estimated_minutes: int | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    closed_at: str | None = None
+    close_reason: str | None = None
+    due_at: str | None = None
+    labels: list[str] = []
+    dependencies: list[_Dependency] = []
+    comments: list[_Comment] = []
+    metadata: dict[str, Any] | None = None
+
+
+def write(rows: Rows, now: datetime) -> Iterator[str]:
+    """Write the issues in the order of their lists."""
+    ids = {task.uid: foreign_of(task, NAME).get("id", task.uid) for _, tasks in rows.lists for task in tasks}
+    for home, tasks in rows.lists:
+        for task in tasks:
+            yield json_text.shown(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
+
+
+def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:
+    foreign = foreign_of(task, NAME)
+    id_ = ids[task.uid]
+    status = _status(task.status)
+    kept = foreign.get("status")
+    is_closed = status == "closed"
+    issue = {name: value for name, value in foreign.items() if name not in _Issue.__struct_fields__}
+    issue |= {
+        "_type": "issue",
+        "id": id_,
+        "title": _title(task.name),
+        "description": plain(task.description),
+        "status": kept if _STATUS_READ.get(kept or "") == task.status else status,
+        "assignee": task.agent and plain(task.agent),
+        "estimated_minutes": task.estimate,
+        "created_at": instant(task.created_at),
+        "updated_at": instant(task.updated_at),
+        "started_at": instant(task.started_at) if is_closed or status == "in_progress" else None,
+        "closed_at": instant(task.finished_at or task.updated_at) if is_closed else None,
+        "close_reason": plain(task.result) if isinstance(task.result, str) and is_closed else None,
+        "due_at": None if task.due is None else _due(task.due, now),
+        "labels": _labels(task.tags),
+        "dependencies": [
+            *({"issue_id": id_, "depends_on_id": ids.get(on, on), "type": "blocks"} for on in sorted(task.depends_on)),
+            *({"issue_id": id_, **each} for each in foreign.get("dependencies", [])),
+        ],
+        "comments": [
+            {"id": at, "issue_id": id_, "author": plain(entry.agent), "text": plain(entry.message)}
+            | {"created_at": instant(entry.at)}
+            for at, entry in enumerate(sorted(log, key=lambda entry: (entry.at, entry.uid)), 1)
+        ],
+        "metadata": _metadata(task, home, foreign),
+    }
+    issue.setdefault("issue_type", "task")
+    return {name: value for name, value in issue.items() if value not in (None, "", [], {})} | {
+        "priority": _priority(task.priority)
+    }
+
+
+def _status(status: str) -> str:
+    return _STATUS.get(status, "closed")
+
+
+def _title(name: str) -> str:
+    return plain_name(name)[:_MOST_TITLE]
+
+
+def _priority(priority: int) -> int:
+    return min(priority - 1, _LOWEST)
+
+
+def _labels(tags: tuple[str, ...]) -> list[str]:
+    return [plain(tag) for tag in tags if plain(tag).strip()]
+
+
+def _due(due: str, now: datetime) -> str:
+    """An issue knows instants alone: a date is its last minute here, as it is over when the day is."""
+    if len(due) == 10:
+        return datetime.combine(datetime.fromisoformat(due).date(), _LAST_MINUTE, now.tzinfo).isoformat()
+    return due
+
+
+_LAST_MINUTE: Final = time_of_day(23, 59)
+
+
+def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, Any]:
+    """The task's own metadata, and what the issue has no field for."""
+    metadata = dict(task.metadata) if isinstance(task.metadata, dict) else {}
+    metadata.pop(NAME, None)
+    if foreign:
+        return metadata
+    own: dict[str, Any] = {"list": home.name}
+    own |= {name: getattr(task, name) for name in ("key", "domain", "intent", "node_ids") if getattr(task, name)}
+    if task.status in CLOSED and task.status != "done":
+        own["status"] = task.status
+    if task.result is not None and not (isinstance(task.result, str) and task.status in CLOSED):
+        own["result"] = task.result
+    if task.metadata is not None and not metadata:
+        own["metadata"] = task.metadata
+    return {**metadata, _OURS: own}
+
+
+def read(text: str, now: datetime) -> Read:
+    """Read an issue a line, or an array of them.
+
+    Raises:
+        InvalidArgument: something in it is no issue.
+    """
+    found = Read(
+        coarse={
+            "name": _title,
+            "description": plain,
+            "status": _status,
+            "priority": _priority,
+            "tags": lambda tags: _labels(tuple(tags)),
+            "agent": lambda agent: agent and plain(agent),
+            "due": lambda due: due and datetime.fromisoformat(_due(due, now)),
+            "result": lambda result: plain(result) if isinstance(result, str) else result,
+        }
+    )
+    for where, value in json_values(text):
+        try:
+            _take(found, where, value, now)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise InvalidArgument("file", f"{where}: {error}") from None
+    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    return found
+
+
+def _take(found: Read, where: str, value: Any, now: datetime) -> None:
+    if isinstance(value, dict) and value.get("_type", "issue") != "issue":
+        found.lost[f"{str(value['_type'])[:40]}: a line that is no issue"] += 1
+        return
+    issue = msgspec.convert(value, _Issue)
+    if issue.status == _DELETED:
+        found.lost["tombstone: an issue that was deleted there is left alone here"] += 1
+        return
+    found.records.append(_record(found, where, issue, value, now))
+
+
+def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> Record:
+    metadata = dict(issue.metadata or {})
+    own = metadata.pop(_OURS, None)
+    own = own if isinstance(own, dict) else {}
+    status = _STATUS_READ.get(issue.status, "pending")
+    blocking = [each.depends_on_id for each in issue.dependencies if each.type == "blocks"]
+    fields = {
+        "name": issue.title,
+        "description": issue.description,
+        "priority": issue.priority + 1,
+        "agent": issue.assignee or None,
+        "estimate": issue.estimated_minutes or None,
+        "due": issue.due_at and _read_due(issue.due_at, now),
+        "tags": issue.labels,
+        "depends_on": blocking,
+        "metadata": metadata or None,
+        **({"result": issue.close_reason} if issue.close_reason else {}),
+        **{name: each for name, each in own.items() if name in _OWN_FIELDS and name != "status"},
+    }
+    if own.get("status") in CLOSED and status == "done":
+        status = own["status"]
+    if not own and not metadata:
+        del fields["metadata"]
+    times = {"created_at": issue.created_at, "started_at": issue.started_at, "finished_at": issue.closed_at}
+    home = own.get("list")
+    return Record(
+        where,
+        issue.id,
+        checked(where, {**fields, "status": status}, found, now),
+        home=home if isinstance(home, str) else None,
+        times=fitting_times(status, {name: microseconds(text) for name, text in times.items() if text}),
+        log=[
+            Logged(None, microseconds(each.created_at) or 0, each.author or NAME, each.text) for each in issue.comments
+        ],
+        foreign={} if own else _foreign(found, issue, value),
+    )
+
+
+def _foreign(found: Read, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
+    """What no task has, told but for what every issue has."""
+    foreign = {name: each for name, each in value.items() if name not in {*_Issue.__struct_fields__, *_LEFT}}
+    others = [{"depends_on_id": each.depends_on_id, "type": each.type} for each in issue.dependencies]
+    if others := [each for each in others if each["type"] != "blocks"]:
+        foreign["dependencies"] = others
+        for each in others:
+            found.lost[f"dependencies: {each['type'][:40]} is kept in the metadata alone"] += 1
+    if issue.status not in (*_STATUS.values(), "closed"):
+        foreign["status"] = issue.status
+    for name in foreign.keys() - {"dependencies"}:
+        if (name, foreign[name]) != ("issue_type", "task"):
+            found.lost[f"{name}: kept in the metadata alone"] += 1
+    return {"id": issue.id, **foreign}
+
+
+def _read_due(text: str, now: datetime) -> str:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("due_at: an instant needs an offset, such as Z")
+    local = at.astimezone(now.tzinfo)
+    return local.date().isoformat() if local.time() == _LAST_MINUTE else text
