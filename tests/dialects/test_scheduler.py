@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, end, scheduled
-from tui_tasks.core.operations.jobs import StopRun
+from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, StopRun
 
 SEED_LIST = {
     "thoughts": ["1. Goal: The user wants me to check for any tasks that have failed.", "4. Action: list them."],
@@ -242,6 +242,19 @@ def test_the_reason_of_a_stopped_run_is_told(talk):
     talk.store.commit(StopRun(run["run_id"]), actor="human", now=talk.clock())
     (stopped,) = talk.ok("scheduler:get_runs", uuid=job["uuid"])["runs"]
     assert (stopped["outcome"], stopped["reason"]) == ("interrupted", "stopped by human")
+
+
+def test_a_run_of_an_agent_tells_what_that_has_used_and_no_other_does(talk):
+    job = adhoc(talk, dedicated_context=True)
+    plain = talk.ok("scheduler:run_task", uuid=job["uuid"])
+    talk.store.commit(EndRun(plain["run_id"], "success"), actor="system", now=talk.clock())
+    run = talk.ok("scheduler:run_task", uuid=job["uuid"])
+    end = EndRun(run["run_id"], "success", turns=3, cost_usd=0.5)
+    talk.store.commit(NoteRunAgent(run["run_id"], "claude-1", "s-1"), end, actor="system", now=talk.clock())
+    newest, other = talk.ok("scheduler:get_runs", uuid=job["uuid"])["runs"]
+    told = {"agent": "claude-1", "session": "s-1", "turns": 3, "tokens": None, "cost_usd": 0.5}
+    assert {name: newest[name] for name in told} == told
+    assert not set(told) & set(other)
 
 
 # Rule S1

@@ -228,3 +228,13 @@ def test_any_payload_is_kept_as_it_came(tmp_path_factory: pytest.TempPathFactory
         head = payload_file.head("claude", {"pid": 1}, "", len(body), len(body))
         main._carry_out(folder, "claude", head, body)
     assert [kept.body for kept in spooled(db)] == [body]
+
+
+@pytest.mark.parametrize(("named", "is_kept"), [("s-1", False), ("claude", False), ("s-2", True), ("", True)])
+def test_a_hook_of_an_agent_that_a_run_supervises_leaves_the_telling_to_its_supervisor(
+    tmp_path: Path, named: str, is_kept: bool
+) -> None:
+    db = tmp_path / "tasks.db"
+    environ = {"TUI_TASKS_SUPERVISED": named}
+    assert is_silent(hook("claude", claude("Stop"), "--db", str(db), home=tmp_path, **environ))
+    assert (tmp_path / "tasks.db-hooks").exists() == is_kept

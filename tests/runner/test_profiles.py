@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tasks.runner.profiles import RunnerProfile, read
+from tui_tasks.runner.profiles import AgentSettings, RunnerProfile, read
 
 
 def test_the_default_runner_and_named_ones_that_take_from_it_what_they_do_not_say():
@@ -35,6 +35,10 @@ def test_the_default_runner_and_named_ones_that_take_from_it_what_they_do_not_sa
         ({"max_parallel": 0}, "runner.max_parallel"),
         ({"claude": {"timeout": 5}}, "runner.claude.command"),
         ({"claude": {"command": ["a"], "grace": "long"}}, "runner.claude.grace"),
+        ({"command": ["a"], "max_turns": 5}, "runner.max_turns"),
+        ({"review": {"kind": "claude", "max_cost": 0}}, "runner.review.max_cost"),
+        ({"review": {"kind": "codex", "max_cost": 1}}, "runner.review.max_cost"),
+        ({"review": {"kind": "gemini", "command": ["a"]}}, "runner.review.kind"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_key(table, key):
@@ -76,3 +80,37 @@ def test_only_what_is_allowed_is_passed_on():
     profile = RunnerProfile("", ("a",), environment=("OPENAI_*", "MODE=test=1"))
     environ = {"PATH": "/bin", "LC_ALL": "C", "OPENAI_API_KEY": "k", "SECRET": "s", "MODE": "other"}
     assert profile.passed_on(environ) == {"PATH": "/bin", "LC_ALL": "C", "OPENAI_API_KEY": "k", "MODE": "test=1"}
+
+
+def test_a_runner_that_is_an_agent_program_takes_the_command_of_its_own_kind_alone():
+    table = {
+        "command": ["agent", "-p"],
+        "cwd": "~/work",
+        "review": {"kind": "claude", "model": "opus", "max_cost": 2, "max_turns": 5, "wait": 0},
+        "own": {"kind": "claude", "command": ["/opt/claude"], "args": ["--effort", "low"]},
+    }
+    runners, wrong = read(table, "config.toml")
+    assert wrong == []
+    review = AgentSettings(kind="claude", model="opus", max_cost=2, max_turns=5, wait=0)
+    assert runners.profiles["review"] == RunnerProfile("review", ("claude",), "~/work", agent=review)
+    assert runners.profiles["own"].command == ("/opt/claude",)
+    assert runners.profiles["own"].agent == AgentSettings(kind="claude", args=("--effort", "low"))
+    assert runners.profiles[""].agent is None
+
+
+def test_the_default_runner_may_be_an_agent_program_whose_words_others_of_the_kind_take():
+    table = {"kind": "claude", "args": ["--effort", "low"], "max_turns": 9, "fast": {"model": "haiku"}}
+    runners, wrong = read(table | {"backup": {"kind": "command", "command": ["restic"]}}, "config.toml")
+    assert wrong == []
+    assert runners.profiles[""].command == ("claude",)
+    assert runners.profiles["fast"].agent == AgentSettings(
+        kind="claude", args=("--effort", "low"), model="haiku", max_turns=9
+    )
+    assert runners.profiles["backup"] == RunnerProfile("backup", ("restic",))
+
+
+def test_a_kind_that_is_wrong_starts_nothing():
+    runners, wrong = read({"kind": "claud", "command": ["claude"]}, "config.toml")
+    assert [problem.key for problem in wrong] == ["runner.kind"]
+    assert runners.profiles == {}
+    assert "runner.kind" in runners.missing("")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.jobs import EndRun
+from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
@@ -56,6 +56,16 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
         assert "failed 20:15 · no route to host" in shown(app)
         await settle(pilot, "x")
         assert "it has ended" in shown(app)
+
+
+async def test_what_the_agent_of_a_run_has_used_stands_with_its_output(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "enter")
+        by_agent(jobs.plan, "system", NoteRunAgent(jobs.running, "claude-1", "s-1"), now=NOW)
+        end = EndRun(jobs.running, "success", turns=12, tokens=34_000, cost_usd=0.42)
+        by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
+        await until(pilot, lambda: "12 turns  34k $0.42" in shown(app))
 
 
 async def test_a_run_is_ended_from_its_output(jobs, make_app):

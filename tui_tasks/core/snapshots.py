@@ -316,6 +316,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     deadline: int | None
     not_before: int | None
     stop_reason: str | None
+    agent: str | None
+    session: str | None
+    turns: int | None
+    tokens: int | None
+    cost_usd: float | None
 
 
 class Heartbeat(msgspec.Struct, frozen=True, gc=False):

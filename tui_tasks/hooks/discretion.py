@@ -34,7 +34,7 @@ def discreet(heard: Heard, settings: SessionSettings) -> Heard:
     """What a payload tells, as it is kept."""
     if not heard.facts:
         return heard
-    redact = _redactor(settings.redact)
+    redact = redactor(settings.redact)
     facts = [_mapped(fact, redact) for fact in heard.facts]
     if settings.keep != "all":
         facts = [_shortened(fact, titles=settings.keep == "titles") for fact in facts]
@@ -42,7 +42,8 @@ def discreet(heard: Heard, settings: SessionSettings) -> Heard:
 
 
 @lru_cache(8)
-def _redactor(own: tuple[str, ...]) -> Callable[[str], str]:
+def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
+    """Return what takes keys and tokens out of a text, and what the patterns of the human's settings match."""
     pattern = re.compile("|".join(f"(?:{one})" for one in PATTERNS[:4]))
     flagged = [re.compile(one) for one in PATTERNS[4:]]
     for one in own:

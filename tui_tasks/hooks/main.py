@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PROGRAMS = ("claude", "codex", "gemini", "opencode")
 # Names a file in which to tell of trouble: nothing else may be told, on any stream.
 LOG = "TUI_TASKS_HOOK_LOG"
+# Set for an agent that a run has started: the id of its session, or its program. Its supervisor is told by it directly.
+SUPERVISED = "TUI_TASKS_SUPERVISED"
 # A folder in which anything is left only while a human has something for an agent; see `outbox`.
 OUTBOX = "outbox"
 # A folder in which each writable screen has a file; see `presence`.
@@ -57,11 +59,18 @@ def run(program: str, database: str, project: str) -> None:
     try:
         _open_closed_streams()
         body, size = _read()
+        if _is_supervised(program, body):
+            return
         head = payload_file.head(program, agent_process.of_hook(program, body), project, size, len(body))
         with Folder(path_of(_path(database)), make=True) as folder:
             _carry_out(folder, program, head, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
+
+
+def _is_supervised(program: str, body: bytes) -> bool:
+    named = os.environ.get(SUPERVISED, "")
+    return bool(named) and (named == program or named.encode(errors="replace") in body)
 
 
 def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: bytes) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from tui_tasks.runner.process import mark, processes
 from tui_tasks.runner.process.run_context import RUN_ID
+from tui_tasks.runner.profiles import AgentSettings
 
 # Seconds between two heartbeats of a supervisor.
 HEARTBEAT_SECONDS: Final = 10.0
@@ -30,6 +31,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     grace: float
     heartbeat_seconds: float = HEARTBEAT_SECONDS
+    # How to speak to the agent program that the command is; None where it is any other.
+    agent: AgentSettings | None = None
     # The globs of a check's input files; None for a run of a job.
     inputs: tuple[str, ...] | None = None
     # Used by tests: the step at which the supervisor kills itself.

@@ -28,7 +28,10 @@ from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 # Seconds between asking a check to end and ending it.
 CHECK_GRACE_SECONDS: Final = 10
 # The variables that the supervisor itself needs beside those passed to every run.
-SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", DRIVER)
+SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", DRIVER)
+# Named here, as imports point down: the second speaks to agent programs as hooks do.
+SUPERVISOR: Final = "tui_tasks.runner.supervisor"
+AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"
 
 
 class Launcher:
@@ -71,6 +74,7 @@ class Launcher:
             environment=profile.passed_on(os.environ),
             timeout=min(settings.timeout or profile.timeout, runners.max_timeout),
             grace=profile.grace,
+            agent=profile.agent,
             heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
         )
@@ -113,7 +117,7 @@ def _start_supervisor(assignment: Assignment) -> subprocess.Popen[bytes]:
     package = str(Path(tui_tasks.__file__).parent.parent)
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     supervisor = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tui_tasks.runner.supervisor"],
+        [sys.executable, "-P", "-m", SUPERVISOR if assignment.agent is None else AGENT_SUPERVISOR],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

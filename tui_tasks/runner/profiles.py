@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -34,16 +34,26 @@ ALWAYS_PASSED: Final = (
 Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+Kind = Literal["command", "claude", "codex"]
+# What an agent program is called where the configuration names no other command.
+PROGRAMS: Final[dict[Kind, tuple[str, ...]]] = {"claude": ("claude",), "codex": ("codex",)}
 
 
 class _RunnerTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The keys of `[runner]` and `[runner.NAME]`."""
 
+    kind: Kind = "command"
     command: Annotated[tuple[Argument, ...], Meta(min_length=1)] | None = None
     cwd: Word | None = None
     environment: tuple[Word, ...] = ()
     timeout: Seconds = 3_600
     grace: Seconds = 10
+    # Of the kinds that are agent programs.
+    args: tuple[Argument, ...] = ()
+    model: Word | None = None
+    max_turns: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    max_cost: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
+    wait: Annotated[int, Meta(ge=0, le=86_400)] = 600
 
     def __post_init__(self) -> None:
         if self.command is not None and not self.command[0]:
@@ -57,6 +67,25 @@ class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     max_timeout: Seconds = 86_400
 
 
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run speaks to an agent program.
+
+    kind: the program whose protocol it speaks.
+    args: words that are added to its command.
+    model: the model that it is to use; None for its own choice.
+    max_turns: how often its model may answer in a run; None without a limit.
+    max_cost: the dollars after which a run goes no further; None without a limit.
+    wait: seconds for which a permission or a question waits for the human before it is denied.
+    """
+
+    kind: Literal["claude", "codex"]
+    args: tuple[str, ...] = ()
+    model: str | None = None
+    max_turns: int | None = None
+    max_cost: float | None = None
+    wait: int = 600
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerProfile:
     """One way to run a job.
@@ -66,6 +95,7 @@ class RunnerProfile:
     environment: names or patterns (`ANTHROPIC_*`) of variables to pass on, or `NAME=value`.
     timeout: seconds after which a run is ended if its job sets no timeout.
     grace: seconds between SIGTERM and SIGKILL.
+    agent: how to run it where the command is an agent program; None where it is any other.
     """
 
     name: str
@@ -74,6 +104,7 @@ class RunnerProfile:
     environment: tuple[str, ...] = ()
     timeout: int = 3_600
     grace: int = 10
+    agent: AgentSettings | None = None
 
     def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a run: the allowed variables of `environ` and those that the runner sets."""
@@ -134,11 +165,18 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[ConfigProbl
     wrong: list[ConfigProblem] = []
     shared = checked(limits, _Limits, "runner", wrong)
     own = checked(common, _RunnerTable, "runner", wrong)
-    profiles = {} if own.command is None else {"": _profile("", own)}
+    _refuse_agent_settings(common, own, "runner", wrong)
+    has_kind = all(problem.key != "runner.kind" for problem in wrong)
+    profiles = {"": _profile("", own)} if has_kind and _command(own) is not None else {}
     for name, values in named.items():
         before = len(wrong)
-        merged = checked(msgspec.to_builtins(own) | values, _RunnerTable, f"runner.{name}", wrong)
-        if merged.command is None:
+        taken = msgspec.to_builtins(own)
+        if values.get("kind", own.kind) != own.kind:
+            # They are another program's.
+            taken = {key: value for key, value in taken.items() if key not in _OF_ONE_PROGRAM}
+        merged = checked(taken | values, _RunnerTable, f"runner.{name}", wrong)
+        _refuse_agent_settings(values, merged, f"runner.{name}", wrong)
+        if _command(merged) is None:
             wrong.append(ConfigProblem(f"runner.{name}.command", "is missing"))
         elif len(wrong) == before:
             profiles[name] = _profile(name, merged)
@@ -159,6 +197,37 @@ def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[ConfigPr
     return msgspec.convert(good, kind)
 
 
+_OF_ONE_PROGRAM: Final = ("command", "args", "model")
+_OF_AGENTS: Final = ("args", "model", "max_turns", "max_cost", "wait")
+
+
+def _refuse_agent_settings(
+    values: Mapping[str, Any], table: _RunnerTable, key: str, wrong: list[ConfigProblem]
+) -> None:
+    """Tell of settings that have no effect: a plain command has no turns to count, nor anything to ask."""
+    if table.kind == "command":
+        wrong += [
+            ConfigProblem(f"{key}.{name}", 'needs kind = "claude" or "codex"') for name in _OF_AGENTS if name in values
+        ]
+    if table.kind == "codex" and "max_cost" in values:
+        wrong.append(ConfigProblem(f"{key}.max_cost", "Codex tells no cost: use max_turns"))
+
+
+def _command(table: _RunnerTable) -> tuple[str, ...] | None:
+    return table.command or PROGRAMS.get(table.kind)
+
+
 def _profile(name: str, table: _RunnerTable) -> RunnerProfile:
-    assert table.command is not None
-    return RunnerProfile(name, table.command, table.cwd, table.environment, table.timeout, table.grace)
+    command = _command(table)
+    assert command is not None
+    agent = None
+    if table.kind != "command":
+        agent = AgentSettings(
+            kind=table.kind,
+            args=table.args,
+            model=table.model,
+            max_turns=table.max_turns,
+            max_cost=table.max_cost,
+            wait=table.wait,
+        )
+    return RunnerProfile(name, command, table.cwd, table.environment, table.timeout, table.grace, agent)

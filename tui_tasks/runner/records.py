@@ -36,6 +36,12 @@ class Ending(msgspec.Struct, frozen=True):
     reason: str | None = None
     # Whether the supervisor ended the command, which did not end by itself.
     was_ended: bool = False
+    # Whether the job's retries apply.
+    retry: bool = True
+    # What an agent program has used, where that is known.
+    turns: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class CannotStart(Exception):
@@ -129,7 +135,17 @@ class JobRecord:
 
     def end_operation(self, ending: Ending, command: Command | None) -> Operation:
         """Return the operation that records how the command ended."""
-        return EndRun(self._assignment.run_uid, ending.outcome, ending.exit_code, ending.result, ending.reason)
+        return EndRun(
+            self._assignment.run_uid,
+            ending.outcome,
+            ending.exit_code,
+            ending.result,
+            ending.reason,
+            ending.retry,
+            ending.turns,
+            ending.tokens,
+            ending.cost_usd,
+        )
 
 
 def private_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -29,9 +30,12 @@ from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment, folder
+from tui_tasks.runner.conversation import Conversation
 from tui_tasks.runner.process import mark, processes
 from tui_tasks.runner.process.command import Command
 from tui_tasks.runner.records import CannotStart, Ending, Record, private_folder, record_of
+
+Converse = Callable[[Store, Assignment], Conversation]
 
 _log = logging.getLogger(__name__)
 
@@ -47,8 +51,15 @@ class Supervisor:
     """Supervises one run that has begun."""
 
     def __init__(
-        self, store: Store, assignment: Assignment, record: Record, command: Command, signals: Signals
+        self,
+        store: Store,
+        assignment: Assignment,
+        record: Record,
+        command: Command,
+        signals: Signals,
+        conversation: Conversation | None = None,
     ) -> None:
+        self._conversation = conversation
         self._signals = signals
         self._record = record
         self._store = store
@@ -69,15 +80,22 @@ class Supervisor:
         self._selector.register(self._signals.fd, selectors.EVENT_READ, lambda *_: self._on_signals())
         if self._watch.fd is not None:
             self._selector.register(self._watch.fd, selectors.EVENT_READ, lambda *_: self._on_commit())
+        if self._conversation is not None:
+            self._conversation.begin(self._command)
         self._turn()
         while not self._command.is_gone:
             for key, _ in self._selector.select(self._seconds_to_wait()):
                 key.data(self._selector, key.fileobj)
             self._turn()
         self._command.drain()
+        if self._conversation is not None:
+            self._conversation.end()
         self._flush()
         self._watch.close()
-        return None if self._recorded_elsewhere else self._ending()
+        if self._recorded_elsewhere:
+            return None
+        plain = self._ending()
+        return plain if self._conversation is None else self._conversation.ending(plain)
 
     def _on_commit(self) -> None:
         self._watch.arm(time.monotonic())
@@ -92,8 +110,11 @@ class Supervisor:
 
     def _turn(self) -> None:
         now = time.monotonic()
-        if self._watch.changed(now):
+        changed = self._watch.changed(now)
+        if changed:
             self._check_wanted_end()
+        if self._conversation is not None:
+            self._conversation.look(changed=changed)
         if now >= self._deadline:
             self._end("error", f"timed out after {self._assignment.timeout:g} s")
         self._command.reap()
@@ -111,6 +132,8 @@ class Supervisor:
             times.append(self._deadline - now)
         if self._command.log.pending:
             times.append(self._flush_at - now)
+        if self._conversation is not None:
+            times.append(self._conversation.seconds_to_wait())
         if (seconds := self._command.seconds_to_kill()) is not None:
             times.append(seconds)
         return max(0.0, min(times))
@@ -182,8 +205,11 @@ class Signals:
         return b""
 
 
-def carry_out(assignment: Assignment) -> None:
-    """Execute a run: begin it if it may begin, supervise it, record its end."""
+def carry_out(assignment: Assignment, converse: Converse | None = None) -> None:
+    """Execute a run: begin it if it may begin, supervise it, record its end.
+
+    `converse` makes the conversation with an agent program; without it the command is any other.
+    """
     processes.adopt_orphans()
     signals = Signals()
     record = record_of(assignment)
@@ -194,9 +220,10 @@ def carry_out(assignment: Assignment) -> None:
         assignment.step("begun")
         command: Command | None = None
         try:
-            command = _start_command(assignment, record)
+            conversation = None if converse is None else converse(store, assignment)
+            command = _start_command(assignment, record, conversation)
             assignment.step("started")
-            ending = Supervisor(store, assignment, record, command, signals).run()
+            ending = Supervisor(store, assignment, record, command, signals, conversation).run()
         except CannotStart as refused:
             ending = Ending("error", reason=str(refused))
         except OSError as error:
@@ -214,7 +241,7 @@ def carry_out(assignment: Assignment) -> None:
         assignment.step("recorded")
 
 
-def _start_command(assignment: Assignment, record: Record) -> Command:
+def _start_command(assignment: Assignment, record: Record, conversation: Conversation | None) -> Command:
     """Start the command of a run.
 
     Raises:
@@ -225,7 +252,10 @@ def _start_command(assignment: Assignment, record: Record) -> Command:
     private_folder(private)
     wanted = record.prepare(private)
     run_mark = mark.of_run(assignment.run_uid)
-    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), run_mark)
+    read_output = None
+    if conversation is not None:
+        wanted, read_output = conversation.prepare(wanted), conversation.received
+    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), run_mark, read_output)
 
 
 def _retry_write(write: Any) -> Any:
@@ -244,15 +274,15 @@ def _retry_write(write: Any) -> Any:
             time.sleep(1)  # the disk may have room again
 
 
-def main() -> None:
-    """Read the assignment and carry it out."""
+def main(converse: Converse | None = None) -> None:
+    """Read the assignment and carry it out; `converse` as for `carry_out`."""
     try:
         assignment = msgspec.json.decode(sys.stdin.buffer.read(), type=Assignment)
     except msgspec.DecodeError:
         # The scheduler died while writing the assignment.
         sys.exit(1)
     if not processes.can_adopt() or _fork_supervisor():
-        carry_out(assignment)
+        carry_out(assignment, converse)
 
 
 def _fork_supervisor() -> bool:

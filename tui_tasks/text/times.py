@@ -1,4 +1,4 @@
-"""Instants and durations in words. Pure; instants are microseconds since the epoch, UTC, durations microseconds."""
+"""Instants, durations and amounts in words. Pure; instants and durations are microseconds, UTC since the epoch."""
 
 from __future__ import annotations
 
@@ -107,3 +107,21 @@ def count(number: int, noun: str, plural: str = "") -> str:
 def size(number_of_bytes: int) -> str:
     """Return a number of bytes for a person: `1.4 MB`."""
     return humanize.naturalsize(number_of_bytes)
+
+
+def spent(tokens: int | None, cost_usd: float | None) -> str:
+    """Tokens and dollars, in a few cells; empty where both are unknown."""
+    parts = []
+    if tokens is not None:
+        parts.append(short_count(tokens))
+    if cost_usd is not None:
+        parts.append(f"${cost_usd:,.2f}")
+    return " ".join(parts)
+
+
+def short_count(number: int) -> str:
+    """Return a number in at most four cells: `950`, `12k`, `3.4M`."""
+    for unit, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= unit:
+            return f"{number / unit:.1f}{letter}" if number < 10 * unit else f"{number // unit}{letter}"
+    return str(number)

@@ -127,8 +127,19 @@ class BeginRun(Operation, frozen=True):
     deadline: int
 
 
+class NoteRunAgent(Operation, frozen=True):
+    """Keep which agent a run has started: the name of its session and the program's own id of it. Result: the run."""
+
+    uid: str
+    agent: str
+    session: str
+
+
 class EndRun(Operation, frozen=True):
-    """Record how a run of the runner's ended; nothing where its end is recorded already. Result: the run."""
+    """Record how a run of the runner's ended; nothing where its end is recorded already. Result: the run.
+
+    `turns`, `tokens` and `cost_usd` are what its agent has used, where that is known.
+    """
 
     uid: str
     outcome: str
@@ -137,6 +148,9 @@ class EndRun(Operation, frozen=True):
     reason: str | None = None
     # Whether the job's retries apply.
     retry: bool = True
+    turns: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class AbandonRun(Operation, frozen=True):

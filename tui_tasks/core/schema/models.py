@@ -333,6 +333,11 @@ class RunRow(Model):
     deadline = BigIntegerField(null=True)
     not_before = BigIntegerField(null=True)
     stop_reason = TextField(null=True)  # set: its supervisor is to end it
+    agent = TextField(null=True)  # of the agent program that it ran: the name of its session
+    session = TextField(null=True)  # that program's own id of the session
+    turns = IntegerField(null=True)  # answers of its model
+    tokens = IntegerField(null=True)
+    cost_usd = FloatField(null=True)
 
     class Meta:
         table_name = "run"

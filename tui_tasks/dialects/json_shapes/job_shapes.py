@@ -22,7 +22,13 @@ _RUN_SHOWN: Final = (
     "context",
     "attempt",
     "retry_of",
+    "agent",
+    "session",
+    "turns",
+    "tokens",
+    "cost_usd",
 )
+_AGENT_SHOWN: Final = ("agent", "session", "turns", "tokens", "cost_usd")
 _JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "timezone", "dedicated_context", "settings")
 
 
@@ -63,8 +69,8 @@ def job_json(job: Job) -> dict[str, Any]:
 
 
 def run_json(run: Run, zone: str) -> dict[str, Any]:
-    """Return a run, or a due time that was not run, as JSON."""
-    return {
+    """Return a run, or a due time that was not run, as JSON; with what its agent used where it ran an agent."""
+    shown: dict[str, Any] = {
         "run_id": run.uid,
         "uuid": run.job_uid,
         "trigger": run.trigger,
@@ -77,6 +83,7 @@ def run_json(run: Run, zone: str) -> dict[str, Any]:
         "result": run.result,
         "reason": run.reason,
     }
+    return shown if run.agent is None else shown | {name: getattr(run, name) for name in _AGENT_SHOWN}
 
 
 def event_body(db: Database, entry: Entry) -> dict[str, Any]:

@@ -50,10 +50,15 @@ def _is_read(answers: Folder, name: str) -> bool:
         os.close(answers.open(name, os.O_WRONLY | os.O_NONBLOCK))
     except OSError as error:
         if error.errno == errno.ENXIO and time.time() - _made_at(answers, name) > _LEFT_BEHIND:
-            answers.remove(name)
-            answers.remove(name + _SUFFIX)
+            remove(answers, name)
         return False
     return True
+
+
+def remove(answers: Folder, name: str) -> None:
+    """Remove a pipe, and an answer beside it that nobody takes."""
+    answers.remove(name)
+    answers.remove(name + _SUFFIX)
 
 
 def _made_at(answers: Folder, name: str) -> float:

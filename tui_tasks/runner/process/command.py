@@ -11,6 +11,7 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
@@ -29,13 +30,21 @@ class Command:
 
     The process that creates one must be a subreaper and have no other children.
 
+    With `read_output` its input stays open for `send`, and of its standard output that function says what is kept.
+
     Attributes:
         status: the wait status as `waitpid` returns it; None until the command itself has ended.
         is_gone: whether the command and all its descendants have ended.
     """
 
     def __init__(
-        self, argv: tuple[str, ...], cwd: Path, environment: dict[str, str], text: bytes, run_mark: int
+        self,
+        argv: tuple[str, ...],
+        cwd: Path,
+        environment: dict[str, str],
+        text: bytes,
+        run_mark: int,
+        read_output: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """Start the command with `text` as its standard input and `run_mark` as the mark of its run.
 
@@ -50,6 +59,9 @@ class Command:
         self.status: int | None = None
         self.is_gone = False
         self._text = memoryview(text)
+        self._read_output = read_output
+        self._keeps_input = read_output is not None
+        self._selector: selectors.BaseSelector | None = None
         self._kill_at: float | None = None
         self._process = subprocess.Popen(
             argv,
@@ -66,7 +78,7 @@ class Command:
 
     def register(self, selector: selectors.BaseSelector) -> None:
         """Register the streams; a key's data is the handler to call with the selector and the stream when ready."""
-        process = self._process
+        process, self._selector = self._process, selector
         for stream, events, handler in (
             (process.stdin, selectors.EVENT_WRITE, self._write),
             (process.stdout, selectors.EVENT_READ, self._read),
@@ -88,6 +100,27 @@ class Command:
             self._text = self._text[written:]
         if not self._text:
             selector.unregister(stream)
+            if not self._keeps_input:
+                stream.close()
+
+    def send(self, data: bytes) -> None:
+        """Write to the command's standard input, as it takes it. What comes after `close_input` goes nowhere."""
+        stream = self._process.stdin
+        assert stream is not None
+        if stream.closed or not self._keeps_input:
+            return
+        self._text = memoryview(bytes(self._text) + data)
+        if self._selector is not None and stream not in self._selector.get_map():
+            self._selector.register(stream, selectors.EVENT_WRITE, self._write)
+
+    def close_input(self) -> None:
+        """Close the command's standard input, once it has taken what was written to it."""
+        self._keeps_input = False
+        stream = self._process.stdin
+        assert stream is not None
+        if not self._text and not stream.closed:
+            if self._selector is not None and stream in self._selector.get_map():
+                self._selector.unregister(stream)
             stream.close()
 
     def _read(self, selector: selectors.BaseSelector, stream: IO[bytes]) -> None:
@@ -99,23 +132,25 @@ class Command:
             selector.unregister(stream)
             stream.close()
             return
+        self._keep(data, is_output=stream is self._process.stdout)
+
+    def _keep(self, data: bytes, *, is_output: bool) -> None:
+        if is_output and self._read_output is not None:
+            data = self._read_output(data)
         self.log.feed(data)
         self.output.feed(data)
-        (self.result if stream is self._process.stdout else self.last_words).feed(data)
+        (self.result if is_output else self.last_words).feed(data)
 
     def drain(self) -> None:
         """Read what is left in the streams that are still open.
 
         Reads no more than a pipe holds: another process may have been given its write end and still write.
         """
-        for stream, end in ((self._process.stdout, self.result), (self._process.stderr, self.last_words)):
+        for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             with contextlib.suppress(BlockingIOError, ValueError):
                 for _ in range(PIPE_READS):
-                    data = os.read(stream.fileno(), CHUNK)
-                    self.log.feed(data)
-                    self.output.feed(data)
-                    end.feed(data)
+                    self._keep(os.read(stream.fileno(), CHUNK), is_output=stream is self._process.stdout)
 
     # Its end
 

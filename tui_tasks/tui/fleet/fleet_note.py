@@ -9,6 +9,7 @@ from tui_tasks.core.read.agents import Word
 from tui_tasks.core.read.fleet import Member
 from tui_tasks.core.read.messages import Sent
 from tui_tasks.core.snapshots import AgentSession, Ask
+from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
@@ -95,7 +96,7 @@ class FleetNote(TextLines):
         """Program, model, mode, folder, what it has spent."""
         if session is None:
             return ()
-        spent = fleet_text.spent(session.tokens, session.cost_usd)
+        spent = times.spent(session.tokens, session.cost_usd)
         parts = (session.program, session.model, session.mode, session.cwd, spent)
         told = " · ".join(safe_line(part, 60) for part in parts if part)
         return [("   " + safe_line(told, max(8, width - 44)), "$muted")]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
+from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import fit, fit_ends
 from tui_tasks.text.times import age, age_lasts
@@ -100,7 +101,7 @@ class FleetWindow(VirtualList[Member]):
         ]
         if sizes.spent:
             session = row.session
-            spent = fleet_text.spent(session.tokens, session.cost_usd) if session is not None else ""
+            spent = times.spent(session.tokens, session.cost_usd) if session is not None else ""
             parts.append((fit(spent or "-", sizes.spent - 1, "right") + " ", "$muted"))
         return parts
 

@@ -10,7 +10,7 @@ from tui_tasks.core.read.agents import Word
 from tui_tasks.core.read.fleet import Member
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import age
+from tui_tasks.text.times import age, short_count
 from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.state.context import Context
 
@@ -79,24 +79,6 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state == "working" and session is not None and session.last_prompt:
         return session.last_prompt, "$muted"
     return last, "$muted"
-
-
-def spent(tokens: int | None, cost_usd: float | None) -> str:
-    """Tokens and dollars, in a few cells; empty where both are unknown."""
-    parts = []
-    if tokens is not None:
-        parts.append(short_count(tokens))
-    if cost_usd is not None:
-        parts.append(f"${cost_usd:,.2f}")
-    return " ".join(parts)
-
-
-def short_count(number: int) -> str:
-    """Return a number in at most four cells: `950`, `12k`, `3.4M`."""
-    for unit, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= unit:
-            return f"{number / unit:.1f}{letter}" if number < 10 * unit else f"{number // unit}{letter}"
-    return str(number)
 
 
 def totals(states: Iterable[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.schedule import ON_TIME, zone_of
 from tui_tasks.core.snapshots import Job
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
-from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment
+from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words
 
 _BY_HAND: Final = LOOKS["skipped"]._replace(word="by hand", letter="-")
@@ -75,6 +75,12 @@ def went(run: RunLine, now: int) -> str:
     if run.took is None:
         return word
     return f"{word} {'in' if run.outcome == 'success' else 'after'} {duration(run.took, 1)}"
+
+
+def used(run: RunLine) -> str:
+    """Return what the agent of a run has used: `12 turns  34k $0.42`; empty where that is unknown."""
+    turns = count(run.turns, "turn") if run.turns is not None else ""
+    return "  ".join(part for part in (turns, spent(run.tokens, run.cost_usd)) if part)
 
 
 def when(job: Job) -> str:

@@ -145,12 +145,14 @@ class OutputHead(FrameLine):
         return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (why, shown.color)]
 
     def right(self, width: int) -> Sequence[Part]:
-        """How much, and whether its end is followed."""
-        if self.run is None or not self.total:
+        """What its agent has used, how much there is, and whether its end is followed."""
+        if self.run is None:
             return ()
         goes_on = self.run.state == "running"
         follow = ("  following" if self.following else "  not following") if goes_on else ""
-        return [(f"{size(self.total)}{follow} ", "$muted")]
+        printed = f"{size(self.total)}{follow}" if self.total else ""
+        told = "   ".join(part for part in (job_text.used(self.run) if width >= 50 else "", printed) if part)
+        return [(f"{told} ", "$muted")] if told else ()
 
 
 class RunView(Overlay):

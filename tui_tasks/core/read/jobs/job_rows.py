@@ -43,6 +43,10 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
     deadline: int | None
     not_before: int | None
     stop_reason: str | None
+    agent: str | None
+    turns: int | None
+    tokens: int | None
+    cost_usd: float | None
     tail: str | None
 
     @property

@@ -67,7 +67,7 @@ _FAILING: Final = ("error", "interrupted")
 _FAILURES: Final = ("tool.failed", "session.failed")
 # How a job comes to its next run is no news, nor how a list keeps its order, nor how a check comes to its end.
 _HIDDEN: Final = (
-    *("job.advanced", "job.pruned", "job.stopping", rebalancing.KIND),
+    *("job.advanced", "job.pruned", "job.stopping", "run.agent", rebalancing.KIND),
     *("check.queued", "check.started", "check.ended", "check.pruned"),
 )
 

@@ -6,12 +6,14 @@ and, whatever dies meanwhile, `final` once. Another attempt is a run of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
+from tui_tasks.core.read import sessions
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.jobs.queries_jobs import OpenRun
 from tui_tasks.core.rules.tasks.tasks import as_columns
@@ -73,10 +75,15 @@ def finish(
     result: str | None = None,
     reason: str | None = None,
     retry: bool = True,
+    used: Mapping[str, Any] | None = None,
 ) -> Run:
-    """End a run for good; see to the next attempt, the failures in a row, and how many runs are kept."""
+    """End a run for good; see to the next attempt, the failures in a row, and how many runs are kept.
+
+    `used` are its turns, tokens and dollars, as its supervisor has counted them.
+    """
     changes = {"state": "final", "outcome": outcome, "ended_at": tx.now, "exit_code": exit_code}
-    ended = change_run(tx, run, "run.finished", changes | {"result": result, "reason": reason or run.reason})
+    changes |= {"result": result, "reason": reason or run.reason, **_used(tx, run, used or {})}
+    ended = change_run(tx, run, "run.finished", changes)
     heartbeats.drop(tx.db, run.uid)
     job = queries_jobs.any_job(tx.db, run.job_uid)
     assert job is not None
@@ -89,6 +96,15 @@ def finish(
     if below is not None:
         tx.emit("job.pruned", "run", job.uid, new={"below": below})
     return ended
+
+
+def _used(tx: Transaction, run: Run, counted: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run has used: what its supervisor has counted, else what its session has told."""
+    used = {name: value for name, value in counted.items() if value is not None}
+    told = sessions.seen(tx.db, run.agent) if run.agent is not None else None
+    if told is not None:
+        used = {"tokens": told.session.tokens, "cost_usd": told.session.cost_usd, **used}
+    return used
 
 
 def _try_again(tx: Transaction, job: Job, run: Run, delay: int) -> None:

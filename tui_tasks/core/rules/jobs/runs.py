@@ -16,6 +16,7 @@ from tui_tasks.core.operations.jobs import (
     EndRun,
     ExpireRuns,
     FinishRun,
+    NoteRunAgent,
     RequestRun,
     RunJob,
     StopRun,
@@ -187,7 +188,17 @@ def end_run(tx: Transaction, op: EndRun) -> Run:
     run = queries_jobs.run(tx.db, op.uid)
     if run.state == "final":
         return run
-    return finish(tx, run, op.outcome, exit_code=op.exit_code, result=op.result, reason=op.reason, retry=op.retry)
+    used = {"turns": op.turns, "tokens": op.tokens, "cost_usd": op.cost_usd}
+    return finish(
+        tx, run, op.outcome, exit_code=op.exit_code, result=op.result, reason=op.reason, retry=op.retry, used=used
+    )
+
+
+@rule(NoteRunAgent)
+def note_run_agent(tx: Transaction, op: NoteRunAgent) -> Run:
+    """A run that has ended meanwhile keeps its agent, too."""
+    run = queries_jobs.run(tx.db, op.uid)
+    return change_run(tx, run, "run.agent", {"agent": op.agent, "session": op.session})
 
 
 @rule(AbandonRun)

@@ -1,0 +1,1 @@
+"""Agent programs that jobs start: their own protocols spoken over their standard streams (docs: scheduling)."""

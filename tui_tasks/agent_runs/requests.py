@@ -1,0 +1,165 @@
+"""What an agent program waits for the human to answer: questions in the inbox, and their answers.
+
+A named pipe beside the database, which this process alone reads, says that somebody waits for the answer, as that of a
+hook does (`hooks.replies.answer_file`). The answer itself is read from the database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.agent_runs.driver import Request
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.asks import CloseAsk
+from tui_tasks.core.read import requests, sessions
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks.replies import answer_file, answers
+
+# Called with the id of a request, what was decided (None: it is denied), and the words of a denial.
+Answer = Callable[[str, dict[str, Any] | None, str], None]
+
+_DENIED: Final = "This is denied: the question was closed without an answer."
+
+
+class _Pending:
+    """A request, and the question that stands for it once that was taken in."""
+
+    def __init__(self, pipe: _Pipe, deadline: float) -> None:
+        self.pipe = pipe
+        # Seconds of the monotonic clock.
+        self.deadline = deadline
+        self.ask: str | None = None
+        # How its question is to be closed, where the program waits no more.
+        self.closes_as: tuple[str, str] | None = None
+
+
+class OpenRequests:
+    """The requests of one agent program that wait for the human.
+
+    wait: seconds after which a request is denied.
+    answer: gives the program an answer.
+    """
+
+    def __init__(self, store: Store, wait: float, answer: Answer) -> None:
+        self._store = store
+        self._wait = wait
+        self._answer = answer
+        self._pending: dict[str, _Pending] = {}
+
+    def opened(self, request: Request) -> Request:
+        """Note a request; return it with the name under which its answer is waited for.
+
+        Raises:
+            OSError: nobody could be told that it waits.
+        """
+        pipe = _Pipe(self._store.path)
+        self._pending[request.id] = _Pending(pipe, time.monotonic() + self._wait)
+        return msgspec.structs.replace(request, heard=msgspec.structs.replace(request.heard, answer=pipe.name))
+
+    def withdrawn(self, request_id: str) -> None:
+        """Wait no more for the answer to a request, as the program does not."""
+        if request_id in self._pending:
+            self._close(self._pending[request_id], "withdrawn", "the program no longer waits for the answer")
+
+    def deny_late(self) -> bool:
+        """Deny what nobody has answered in time, and return whether there was any. This needs no database."""
+        now, within = time.monotonic(), f"within {self._wait:g} s"
+        late = [one for one in self._pending.items() if one[1].closes_as is None and one[1].deadline <= now]
+        for request_id, pending in late:
+            self._close(pending, "timeout", f"nobody has answered {within}: denied")
+            self._answer(request_id, None, f"Nobody has answered {within}, so this is denied.")
+        return bool(late)
+
+    def look(self, agent: str, now: int) -> None:
+        """Give the program the answers that have come, and close the questions of what it waits for no more.
+
+        Raises:
+            StorageFailed: it is done another time.
+        """
+        self._find_asks(agent)
+        for request_id, pending in list(self._pending.items()):
+            if pending.ask is None:
+                continue
+            ask = queries.ask(self._store.db, pending.ask)
+            if pending.closes_as is not None:
+                if ask.state == "open":
+                    self._commit_close(ask, *pending.closes_as, now)
+                del self._pending[request_id]
+            elif ask.state != "open":
+                pending.pipe.close()
+                del self._pending[request_id]
+                self._answer(request_id, self._decision(ask), _DENIED)
+
+    def seconds_to_wait(self) -> float:
+        """Return the seconds until the next request is denied."""
+        deadlines = [pending.deadline for pending in self._pending.values() if pending.closes_as is None]
+        return max(0.0, min(deadlines, default=math.inf) - time.monotonic())
+
+    def end(self) -> None:
+        """Wait for nothing any more: the program is gone, and the end of its session closes the questions."""
+        for pending in self._pending.values():
+            pending.pipe.close()
+        self._pending.clear()
+
+    def _close(self, pending: _Pending, state: str, reason: str) -> None:
+        pending.pipe.close()
+        pending.closes_as = (state, reason)
+
+    def _find_asks(self, agent: str) -> None:
+        """Find the questions that stand for requests."""
+        if all(pending.ask is not None for pending in self._pending.values()):
+            return
+        for ask in sessions.open_asks_of(self._store.db, agent):
+            pending = self._pending.get((ask.request or {}).get("id") or "")
+            if pending is not None:
+                pending.ask = ask.uid
+
+    def _decision(self, ask: Ask) -> dict[str, Any] | None:
+        is_humans = ask.state == "answered" and requests.is_answered_by_human(self._store.db, ask.uid)
+        return answers.decision(ask) if is_humans else None
+
+    def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:
+        # A conflict: it was answered meanwhile.
+        with contextlib.suppress(Conflict, NotFound):
+            self._store.commit(CloseAsk(ask.uid, state, reason), actor=SYSTEM, now=now)
+
+
+class _Pipe:
+    """A named pipe that is read as long as the answer to a request is waited for."""
+
+    def __init__(self, database: str) -> None:
+        self._database = database
+        self.name = f"{time.time_ns()}-{os.getpid()}"
+        with (
+            Folder(path_of(database), make=True) as folder,
+            Folder(answer_file.FOLDER, make=True, inside=folder) as made,
+        ):
+            os.mkfifo(self.name, 0o600, dir_fd=made.fd)
+            # To write, too: it stays quiet when those who look whether it is read open it and close it again.
+            self._fd = made.open(self.name, os.O_RDWR | os.O_NONBLOCK)
+
+    def close(self) -> None:
+        """Remove it, with an answer that another process has put beside it. A second call has no effect."""
+        if self._fd < 0:
+            return
+        os.close(self._fd)
+        self._fd = -1
+        try:
+            with (
+                Folder(path_of(self._database), make=False) as folder,
+                Folder(answer_file.FOLDER, make=False, inside=folder) as made,
+            ):
+                answer_file.remove(made, self.name)
+        except OSError:
+            pass  # what is left is removed by whoever looks for waiting hooks
