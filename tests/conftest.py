@@ -27,6 +27,7 @@ settings.load_profile("ordinary")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--agents", metavar="FOLDER", help="run agent programs that npm has installed there")
+    parser.addoption("--browser", action="store_true", help="look at the screen in a headless Chromium")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -197,7 +197,9 @@ class _Guard:
         self.gone = False
         self.done = False
         self.before = _attributes(0)
-        self.screens = [fd for fd in STANDARD if os.isatty(fd)]
+        # Under another driver the screen is a pipe, whose end is that of the terminal.
+        self.is_piped = bool(os.environ.get("TEXTUAL_DRIVER"))
+        self.screens = [1] if self.is_piped else [fd for fd in STANDARD if os.isatty(fd)]
         self.handlers: dict[signal.Signals, Any] = {}
         self.woken, self.wake = os.pipe()
         self.thread = threading.Thread(target=self._watch, name="terminal", daemon=True)
@@ -244,7 +246,7 @@ class _Guard:
         """Wait for the end of the terminal, and for that of an app that was told to leave."""
         poller = select.poll()
         poller.register(self.woken, select.POLLIN)
-        if self.before is not None:
+        if self.before is not None or self.is_piped:
             poller.register(0, 0)
         told: float | None = None
         while not self.done:
@@ -258,6 +260,8 @@ class _Guard:
                 os.read(self.woken, 64)
             if 0 in events:
                 poller.unregister(0)
+                if self.is_piped:
+                    self._lose_terminal()
             # Not every system can poll a terminal: there a look each second must do.
             if self.before is not None and not self.gone and _attributes(0) is None:
                 self._lose_terminal()

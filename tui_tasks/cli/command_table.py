@@ -77,6 +77,12 @@ COMMANDS: Final[dict[str, Command]] = {
         # The screen
         Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
         Command(
+            "web",
+            "the screen in a browser on this machine, read only",
+            "screen.web_command",
+            "db list project no-scheduler ascii",
+        ),
+        Command(
             "demo",
             "look around: a throw-away database, and a scripted agent at work",
             "screen.screen_commands",

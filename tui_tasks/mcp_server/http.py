@@ -36,12 +36,12 @@ from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import server
 from tui_tasks.mcp_server.conversations import Conversation, Conversations
+from tui_tasks.settings.hosts import LOOPBACK
 from tui_tasks.settings.tokens import Token, Tokens
 
 _log = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _ANY: Final = ("", "0.0.0.0", "::")
 _MOST_SESSIONS: Final = 1_000
 # Requests of one address: so many at once, and so many a second in the long run.

@@ -280,6 +280,14 @@ class TaskApp(Actor, ResilientApp):
         """The human looks elsewhere from now on, or is back."""
         self.focus_tracking.focus_changed(focus)
         self.absence.focus_changed(focus)
+        if focus and self.screen_stack and self.focused is None:
+            # A page in a browser has no focus while the screen is made, and what was made then was given none.
+            self._focus_first()
+
+    def _focus_first(self) -> None:
+        target = next((each for each in self.screen.query(str(self.AUTO_FOCUS)) if each.focusable), None)
+        if target is not None:
+            self.screen.set_focus(target)
 
     def copy_to_clipboard(self, text: str) -> None:
         """As `App.copy_to_clipboard`, made safe: what is copied here is pasted elsewhere."""

@@ -1,0 +1,183 @@
+"""The page, and what keeps it to the one who was given its address.
+
+The address holds a token: whoever has it sees the screen. No cookie is set, which other servers of this machine would
+be sent, too. The page is served to this machine alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import importlib.resources
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import textual_serve
+from aiohttp import WSCloseCode, web
+
+from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.settings.hosts import LOOPBACK
+from tui_tasks.web.tab import STOP_SECONDS, Tab
+
+MOST_TABS: Final = 20
+_HOST: Final = "127.0.0.1"
+_TOKEN_BYTES: Final = 32
+_STATIC: Final = Path(textual_serve.__file__).parent / "static"
+# Seconds until a browser that is gone without a word is noticed.
+_HEARTBEAT: Final = 15.0
+_TABS: Final = web.AppKey("tabs", set[Any])
+_STOPPING: Final = web.AppKey("stopping", set[Any])
+
+# A page loads nothing of elsewhere and runs no script but its own. As it may open no windows, an address that an agent
+# has written cannot be followed by a click that was meant for its row.
+_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",  # the terminal sets colours and sizes so
+        "font-src 'self'",
+        "img-src data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "sandbox allow-scripts allow-same-origin",
+    )
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Server": "tui-tasks",
+}
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def application(command: Sequence[str], token: str) -> web.Application:
+    """All that is served: below the token the page, what it loads and its websocket; nothing elsewhere.
+
+    `command` draws the screen of a tab.
+    """
+
+    async def index(request: web.Request) -> web.Response:
+        shown = _own("page.html").replace("{websocket}", f"ws://{request.host}/{token}/ws")
+        return web.Response(text=shown, content_type="text/html")
+
+    async def style(request: web.Request) -> web.Response:
+        return web.Response(text=_own("page.css"), content_type="text/css")
+
+    async def script(request: web.Request) -> web.Response:
+        return web.Response(text=_own("page.js"), content_type="text/javascript")
+
+    async def websocket(request: web.Request) -> web.StreamResponse:
+        tabs = request.app[_TABS]
+        if len(tabs) >= MOST_TABS:
+            raise web.HTTPServiceUnavailable(text=f"{MOST_TABS} tabs are open: close one of them\n")
+        try:
+            width, height = (int(request.query.get(name, "80")) for name in ("width", "height"))
+        except ValueError:
+            raise web.HTTPBadRequest(text="width and height are numbers\n") from None
+        opened = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        tabs.add(opened)
+        drawn = Tab(command, opened)
+        try:
+            await opened.prepare(request)
+            await drawn.serve(width, height)
+        finally:
+            tabs.discard(opened)
+            # This is cancelled where the browser is gone without a word: the process must end all the same.
+            stopping = asyncio.ensure_future(drawn.stop())
+            request.app[_STOPPING].add(stopping)
+            stopping.add_done_callback(request.app[_STOPPING].discard)
+            await asyncio.shield(stopping)
+        return opened
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        refuse_others(request, token)
+        return await handler(request)
+
+    app = web.Application(middlewares=[guarded])
+    app[_TABS] = set()
+    app[_STOPPING] = set()
+    app.add_routes(
+        [
+            web.get(f"/{token}/", index),
+            web.get(f"/{token}/page.css", style),
+            web.get(f"/{token}/page.js", script),
+            web.get(f"/{token}/ws", websocket),
+            web.static(f"/{token}/static", _STATIC),
+        ]
+    )
+    app.on_response_prepare.append(_put_headers)
+    app.on_shutdown.append(_close_tabs)
+    app.on_cleanup.append(_stop_screens)
+    return app
+
+
+def _own(name: str) -> str:
+    return importlib.resources.files("tui_tasks.web").joinpath(name).read_text(encoding="utf-8")
+
+
+def refuse_others(request: web.Request, token: str) -> None:
+    """Refuse a request that does not come from a page of this server, or has not the token.
+
+    Raises:
+        HTTPMisdirectedRequest: it was sent to another name, which a page elsewhere may have made lead here.
+        HTTPForbidden: it comes from a page elsewhere, or without the token.
+    """
+    if _name(f"//{request.host}") not in LOOPBACK:
+        raise web.HTTPMisdirectedRequest(text="this server goes by localhost alone\n")
+    origin = request.headers.get("Origin")
+    if origin is not None and _name(origin) not in LOOPBACK:
+        raise web.HTTPForbidden(text="a page elsewhere may not look in here\n")
+    shown = request.path.split("/")[1]
+    if not hmac.compare_digest(shown.encode(), token.encode()):
+        raise web.HTTPForbidden(text="this address lacks the token: open the one that tui-tasks web has printed\n")
+
+
+def _name(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+async def _put_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)
+
+
+async def _close_tabs(app: web.Application) -> None:
+    tabs: set[Any] = app[_TABS]
+    for tab in tuple(tabs):
+        await tab.close(code=WSCloseCode.GOING_AWAY)
+
+
+async def _stop_screens(app: web.Application) -> None:
+    stopping: set[Any] = app[_STOPPING]
+    await asyncio.gather(*stopping)
+
+
+def run(command: Sequence[str], port: int, listening: Callable[[str], None]) -> None:
+    """Serve until a signal ends it; `listening` is told the address.
+
+    Raises:
+        DatabaseRefused: nobody can listen there.
+    """
+    try:
+        bound = socket.create_server((_HOST, port))
+    except (OSError, OverflowError) as error:
+        raise DatabaseRefused(f"cannot listen at {_HOST}:{port}: {error}") from error
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    listening(f"http://{_HOST}:{bound.getsockname()[1]}/{token}/")
+    made = application(command, token)
+    web.run_app(made, sock=bound, print=None, access_log=None, shutdown_timeout=STOP_SECONDS + 1)
