@@ -25,7 +25,8 @@ def run(name: str, options: argparse.Namespace) -> int:
     except ImportError:
         print("tui-tasks web needs the extra: pip install 'tui-tasks[web]'", file=sys.stderr)
         return REFUSED
-    if not options.write:
+    options.read_only = options.read_only or not options.write
+    if options.read_only:
         existing(options)
     # What is wrong with the database is told here, and not in each tab.
     with open_store(options):
@@ -37,7 +38,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def screen_of(options: argparse.Namespace) -> list[str]:
     """The command that draws the screen of a tab."""
-    command = [sys.executable, "-m", "tui_tasks", *([] if options.write else ["watch"])]
+    command = [sys.executable, "-m", "tui_tasks", *(["watch"] if options.read_only or not options.write else [])]
     command += ["--db", paths.database(options.db)]
     for option, value in (("--list", options.list), ("--project", options.project)):
         command += [option, value] if value is not None else []
