@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tui_tasks.cli import main as program
-from tui_tasks.cli.tasks import check_command
+from tui_tasks.cli import person
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process import processes
@@ -54,7 +54,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     settings.write_text(SETTINGS)
     (tmp_path / "answer").write_text("3")
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
-    monkeypatch.setattr(check_command, "_has_terminal", lambda: True)
+    monkeypatch.setattr(person, "_has_terminal", lambda: True)
     made = Shell(tmp_path / "t.db", capsys)
     made("add", "Ship it")
     return made
@@ -70,7 +70,7 @@ def test_the_configured_checks_are_listed_of_all_lists_or_of_one(shell: Shell, t
         ],
     )
     assert shell("check", "--list", "tasklist")[1].startswith("tests  sh -c")
-    (lint, tests) = json.loads(shell("check", "--json")[1])
+    (lint, tests) = json.loads(shell("check", "--json")[1])["checks"]
     assert (lint["command"], lint["gate"], tests["inputs"], tests["lists"]) == (
         ["true"],
         True,
@@ -117,7 +117,7 @@ def test_no_agent_gives_or_takes_a_check_from_a_shell(shell: Shell, monkeypatch:
         inside.setenv("TUI_TASKS_RUN_TOKEN", "x")
         refusals.append(shell("check", "give", "1", "lint"))
     with monkeypatch.context() as piped:
-        piped.setattr(check_command, "_has_terminal", lambda: False)
+        piped.setattr(person, "_has_terminal", lambda: False)
         refusals.append(shell("check", "take", "1", "tests"))
         refusals.append(shell("check", "default", "1"))
     with Store(str(shell.path)) as store:

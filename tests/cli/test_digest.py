@@ -37,7 +37,7 @@ def test_it_tells_each_part_with_the_entries_behind_its_lines(database: str, cap
 def test_json_has_every_part_and_every_entry(database: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["digest", "--db", database, "--since", "2d", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert list(found) == ["since", "until", "after", "newest", "is_cut", *PARTS]
+    assert list(found) == ["schema_version", "since", "until", "after", "newest", "is_cut", *PARTS]
     (failed,) = found["failed"]
     assert (failed["kind"], failed["agent"], failed["entries"]) == ("task", "claude-1", [3])
     assert found["needs_you"] == []

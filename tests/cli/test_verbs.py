@@ -156,15 +156,15 @@ def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: s
 
 def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
     add(shell, "one", "two #a !high @bob")
-    tasks.edit(shell, "2", "#b after #1", None, as_json=False)
+    tasks.edit(shell, "2", "#b after #1", tasks.Edit(), as_json=False)
     made = task(shell.store, "two")
     assert (made.tags, made.priority, made.agent) == (("a", "b"), 2, "bob")
     assert made.depends_on == (task(shell.store, "one").uid,)
-    tasks.edit(shell, "2", "Two, anew !low", "in full", as_json=False)
+    tasks.edit(shell, "2", "Two, anew !low", tasks.Edit("in full"), as_json=False)
     made = task(shell.store, "Two, anew")
     assert (made.tags, made.priority, made.description) == (("a", "b"), 4, "in full")
     with pytest.raises(InvalidArgument, match="say what to change"):
-        tasks.edit(shell, "2", "", None, as_json=False)
+        tasks.edit(shell, "2", "", tasks.Edit(), as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
     uid = told()["uid"]
     for verb in (
         lambda: tasks.set_status(shell, "1", "in_progress", "", as_json=True),
-        lambda: tasks.edit(shell, "1", "!high", None, as_json=True),
+        lambda: tasks.edit(shell, "1", "!high", tasks.Edit(), as_json=True),
         lambda: tasks.move(shell, "1", 1, {}, as_json=True),
         lambda: tasks.delete(shell, "1", as_json=True),
     ):
@@ -257,7 +257,7 @@ def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock
     for verb in (
         lambda: tasks.set_status(shell, "1", "done", "", as_json=False),
         lambda: tasks.delete(shell, "1", as_json=False),
-        lambda: tasks.edit(shell, "1", "mine", None, as_json=False),
+        lambda: tasks.edit(shell, "1", "mine", tasks.Edit(), as_json=False),
     ):
         with pytest.raises(Refusal, match="bob has claimed"):
             verb()
@@ -285,11 +285,11 @@ def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: 
     tasks.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
     assert [link["kind"] for link in task(store, "Phone").links] == ["branch", "commit", "file"]
     tasks.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
-    tasks.edit(shell, "1", "links:file:c", None, as_json=False)
+    tasks.edit(shell, "1", "links:file:c", tasks.Edit(), as_json=False)
     assert task(store, "Phone").links == ({"kind": "file", "target": "c"},)
     with pytest.raises(InvalidArgument, match="branch:NAME"):
         tasks.link(shell, "1", ["phone"], **told_of)
-    tasks.edit(shell, "1", "links:none", None, as_json=False)
+    tasks.edit(shell, "1", "links:none", tasks.Edit(), as_json=False)
     assert task(store, "Phone").links == ()
 
 

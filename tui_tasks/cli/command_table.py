@@ -52,6 +52,7 @@ COMMANDS: Final[dict[str, Command]] = {
         _verb("next", "show the task to take up next"),
         _verb("start", "set a task in progress"),
         _verb("log", "add to a task's log"),
+        _verb("status", "set a task's status: any of the six"),
         _verb("done", "set a task done"),
         _verb("fail", "set a task failed"),
         _verb("skip", "set a task skipped"),
@@ -66,10 +67,29 @@ COMMANDS: Final[dict[str, Command]] = {
             "db list project read-only no-scheduler ascii agent",
         ),
         _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
+        Command(
+            "lists",
+            "list the lists; make, rename, archive, delete one",
+            "supervise.lists_command",
+            "db project read-only",
+        ),
+        # What needs you
+        Command("asks", "list what agents ask you, and answer", "supervise.asks_command", "db read-only"),
+        Command("accept", "let a held task be taken up", "supervise.held_commands", _READS),
+        Command("decline", "cancel a held task, and tell its agents why", "supervise.held_commands", _READS),
+        Command(
+            "release", "give a task back as pending and nobody's, whoever holds it", "supervise.held_commands", _READS
+        ),
         # Who works, and what has happened
         Command(
+            "jobs",
+            "list the jobs; make, run, stop, switch or change one",
+            "supervise.jobs_command",
+            "db project read-only",
+        ),
+        Command(
             "agents",
-            "list who works: agent programs with hooks, and agents on the channel",
+            "list who works; write to an agent, pause or stop it",
             "agents.agents",
             "db read-only",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
@@ -56,6 +56,15 @@ def add(call: Call, given: _Add) -> dict[str, Any]:
     return _full(call, call.run(task))
 
 
+# What an edit can empty, by the word of the command line: the field, and its value.
+EMPTIED: Final[dict[str, tuple[str, Any]]] = {
+    "description": ("description", ""),
+    "tags": ("tags", ()),
+    "agent": ("agent", None),
+    "after": ("depends_on", ()),
+}
+
+
 class _Edit(Arguments):
     uid: Uid
     name: Name | None = None
@@ -65,19 +74,24 @@ class _Edit(Arguments):
     agent: Name | None = None
     depends_on: list[Uid] = []
     fields: dict[str, Any] = {}  # values of `task_fields.FIELDS`, as they are kept
+    untag: list[Name] = []
+    not_after: list[Uid] = []
+    clear: list[Literal["description", "tags", "agent", "after"]] = []
 
 
 @SHELL.tool("shell:edit", _Edit, writes=True, subject="uid")
 def edit(call: Call, given: _Edit) -> dict[str, Any]:
-    """Set what is given; tags and dependencies are added to those that there are."""
+    """Set what is given; tags and dependencies are added to those that there are, less those to be taken away."""
     before = queries.task(call.db, given.uid)
-    changes = {
-        name: getattr(given, name)
-        for name in ("name", "description", "priority", "agent")
-        if getattr(given, name) is not None
-    }
-    changes["tags"] = tuple(dict.fromkeys((*before.tags, *given.tags)))
-    changes["depends_on"] = tuple(dict.fromkeys((*before.depends_on, *given.depends_on)))
+    emptied = dict(EMPTIED[word] for word in given.clear)
+    changes: dict[str, Any] = dict(emptied)
+    tags = (*emptied.get("tags", before.tags), *given.tags)
+    changes["tags"] = tuple(tag for tag in dict.fromkeys(tags) if tag not in given.untag)
+    depends_on = (*emptied.get("depends_on", before.depends_on), *given.depends_on)
+    changes["depends_on"] = tuple(uid for uid in dict.fromkeys(depends_on) if uid not in given.not_after)
+    for name in ("name", "description", "priority", "agent"):
+        if getattr(given, name) is not None:
+            changes[name] = getattr(given, name)
     changes |= given.fields
     return _full(call, call.run(EditTask(given.uid, changes)))
 

@@ -1,28 +1,39 @@
-"""`agents`: who works (docs: protocol, section 10)."""
+"""`agents`: who works (docs: protocol, section 10), and what a person says to an agent."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock
+from tui_tasks.cli import person
+from tui_tasks.cli.actions import Action, declare_actions, words
 from tui_tasks.cli.options import existing, open_store
+from tui_tasks.cli.printing import print_json
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.operation import Operation
 from tui_tasks.dialects.json_shapes import agent_shapes
-from tui_tasks.text import json_text
 from tui_tasks.text.safe import safe_line
 
 _WORDS: Final = 60
+_EPILOG: Final = "Without an action, who works. All actions are a person's, at a terminal."
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument("--all", action="store_true", help="those that ended over a day ago as well")
+    declare_actions(name, command, _ACTIONS)
+    command.epilog = _EPILOG
 
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Print a line, or a JSON object, for each agent; return the exit status."""
     existing(options)
+    if options.action is not None:
+        _ACTIONS[options.action].run(options)
+        return 0
     with open_store(options) as store:
         if not options.read_only:
             from tui_tasks.hooks.presence import departures
@@ -30,7 +41,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             departures.end_departed(store, clock.now())
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
     if options.json:
-        print(json_text.shown(found, indent=2))
+        print_json(found, indent=2)
         return 0
     for agent in found:
         print(_line(agent))
@@ -44,3 +55,41 @@ def _line(agent: dict[str, Any]) -> str:
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
     words = [agent["agent"], state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
+
+
+def _says(word: str, operation: Callable[[argparse.Namespace], Operation]) -> Callable[[argparse.Namespace], None]:
+    def run(options: argparse.Namespace) -> None:
+        with open_store(options) as store:
+            if all(
+                agent["agent"] != options.name for agent in agent_shapes.agents(store.db, clock.now(), everyone=True)
+            ):
+                raise NotFound("agent", f"{options.name}; `tui-tasks agents --all` lists them")
+            person.commit(options, store, operation(options))
+        if options.json:
+            print_json({"agent": options.name, "action": options.action})
+        else:
+            print(f"{word}: {safe_line(options.name)}")
+
+    return run
+
+
+_ACTIONS: Final = {
+    "message": Action(
+        "write to an agent, which reads it with its next reply",
+        words(name="the agent", text="what it is to read"),
+        _says("sent", lambda options: SendMessage(options.name, options.text)),
+    ),
+    "stop": Action(
+        "end an agent's turn with a message, where its program can",
+        words(name="the agent", text="what it is to read"),
+        _says("is to stop", lambda options: SendMessage(options.name, options.text, ends_turn=True)),
+    ),
+    "pause": Action(
+        "refuse all that an agent calls, until it is resumed",
+        words(name="the agent", text="?what it reads instead"),
+        _says("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
+    ),
+    "resume": Action(
+        "let a paused agent go on", words(name="the agent"), _says("goes on", lambda options: ResumeAgent(options.name))
+    ),
+}

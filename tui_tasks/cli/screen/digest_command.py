@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, existing, open_store
+from tui_tasks.cli.printing import print_json
 from tui_tasks.core.read.digest import PARTS, Digest, DigestLine, digest
 from tui_tasks.core.snapshots import iso
-from tui_tasks.text import instants, json_text
+from tui_tasks.text import instants
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count, moment
 
@@ -41,7 +42,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         found = digest(store.db, since, now)
     if options.json:
-        print(json_text.shown(to_json(found), indent=2))
+        print_json(to_json(found), indent=2)
     else:
         print("\n".join(lines(found, now)))
     return 0

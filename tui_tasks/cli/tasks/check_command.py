@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 import time
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli import streams
 from tui_tasks.cli.options import REFUSED, USAGE, existing, hosts_scheduler, open_store, session_of
-from tui_tasks.core.vocab import HUMAN, SHELL
+from tui_tasks.cli.printing import print_json
+from tui_tasks.core.vocab import SHELL
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
@@ -52,6 +52,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             return _list(session, as_json=options.json)
         if verb == "run":
             return _run(session, options, *words)
+        options.action = verb  # in the words of a refusal
         return _give(session, options, verb, *words)
 
 
@@ -63,7 +64,6 @@ def _list(session: Session, *, as_json: bool) -> int:
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
     from tui_tasks.settings.checks import CheckSettings
-    from tui_tasks.text import json_text
     from tui_tasks.text.safe import safe_line
 
     found = checks.definitions(session.store.db)
@@ -75,7 +75,7 @@ def _list(session: Session, *, as_json: bool) -> int:
         found = tuple(check for check in found if {home.name, home.uid}.intersection(check.lists))
     profiles = CheckSettings()()
     if as_json:
-        print(json_text.shown([_to_json(check, profiles) for check in found], indent=2))
+        print_json({"checks": [_to_json(check, profiles) for check in found]}, indent=2)
     elif not found:
         print(f"no check is configured{f' for the list {safe_line(named)}' if named else ''}; see `tui-tasks config`")
     else:
@@ -153,13 +153,12 @@ def _tell(session: Session, options: argparse.Namespace, task: Task, name: str |
     """Print the state of each check, and what those that failed have said; return the exit status."""
     from tui_tasks.cli.tasks.tasks import check_lines
     from tui_tasks.core.snapshots import verified
-    from tui_tasks.text import json_text
 
     found = _checks(session, task, name)
     state = verified(check.state for check in found)
     if options.json:
         told = {"uid": task.uid, "verified": state, "checks": [check.told() for check in found]}
-        print(json_text.shown(told, indent=2))
+        print_json(told, indent=2)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗~")
         for line in check_lines(found, ascii_only=ascii_only):
@@ -171,56 +170,27 @@ def _tell(session: Session, options: argparse.Namespace, task: Task, name: str |
 
 
 def _give(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
-    from tui_tasks import clock
+    from tui_tasks.cli import person
     from tui_tasks.cli.tasks.tasks import find_task
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.checks import GiveChecks
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
-    from tui_tasks.text import json_text
     from tui_tasks.text.safe import safe_line
 
-    _require_person(session, options)
+    person.require_person(options, session.store)
     task = find_task(session, reference)
     db = session.store.db
     has = tuple(dict.fromkeys(check.name for check in _checks(session, task, None)))
     if verb == "take" and name not in has:
         raise NotFound("check", name, f"; the task has {', '.join(has) or 'none'}")
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
-    session.store.commit(GiveChecks(task.uid, names), actor=HUMAN, now=clock.now())
+    person.commit(options, session.store, GiveChecks(task.uid, names))
     now = queries.task(db, task.uid)
     told = checks.told_of(db, now, queries.list_by_id(db, now.list_id))
     if options.json:
-        print(json_text.shown({"uid": task.uid, "checks": told}, indent=2))
+        print_json({"uid": task.uid, "checks": told}, indent=2)
     else:
         each = ", ".join(safe_line(check["name"]) for check in told) or "none"
         print(f"checks of {task.uid[:8]}  {safe_line(task.name)}: {each}")
     return 0
-
-
-def _require_person(session: Session, options: argparse.Namespace) -> None:
-    """Refuse who is not seen to be a person at a terminal: a run, an agent's program, a pipe, a named agent.
-
-    Raises:
-        Forbidden: it is none.
-    """
-    from tui_tasks.core.errors import Forbidden
-    from tui_tasks.core.read import sessions
-    from tui_tasks.runner.process import processes
-
-    theirs = "a task's checks are given and taken by a person at a terminal, or in the screen with c"
-    if options.agent is not None:
-        raise Forbidden(f"{theirs}; --agent names an agent")
-    if session.identity.inside_run:
-        raise Forbidden(f"{theirs}; this is inside a run of a job")
-    if not _has_terminal():
-        raise Forbidden(f"{theirs}; this has no terminal")
-    live = sessions.live(session.store.db)
-    agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live}
-    for pid in processes.ancestors(os.getpid()) if agents else ():
-        if (agent := agents.get(processes.identity(pid))) is not None:
-            raise Forbidden(f"{theirs}; this was started by {agent}")
-
-
-def _has_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()

@@ -71,14 +71,30 @@ def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="")
 
 
+_CLEARABLE: Final = ("description", "tags", "agent", "after")
+
+
 def _declare_edit(command: argparse.ArgumentParser) -> None:
     _task(command)
     command.add_argument("words", metavar="TITLE", nargs="*", help=f"a new title, {_QUICK_ADD}")
     command.add_argument("--description", metavar="TEXT", help="a new description")
+    command.add_argument("--untag", metavar="TAG", action="append", default=[], help="take a tag away; may be repeated")
+    command.add_argument(
+        "--not-after", metavar="TASK", action="append", default=[], help="wait for that task no longer; may be repeated"
+    )
+    command.add_argument(
+        "--clear", choices=_CLEARABLE, action="append", default=[], help="empty this field; may be repeated"
+    )
 
 
 def _declare_ls(command: argparse.ArgumentParser) -> None:
     command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
+
+
+def _declare_status(command: argparse.ArgumentParser) -> None:
+    _task(command)
+    command.add_argument("status", metavar="STATUS", choices=STATUSES, help=f"one of {', '.join(STATUSES)}")
+    command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why; it is logged")
 
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
@@ -117,6 +133,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "next": _nothing,
     "start": _task,
     "log": _declare_log,
+    "status": _declare_status,
     "done": _task,
     "fail": _task_and_reason,
     "skip": _task_and_reason,
@@ -169,10 +186,15 @@ def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
     return run
 
 
+def _status(options: argparse.Namespace, session: Session) -> None:
+    _sets(options.status)(options, session)
+
+
 def _edit(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
-    tasks.edit(session, options.task, " ".join(options.words), options.description, as_json=options.json)
+    more = tasks.Edit(options.description, *map(tuple, (options.untag, options.not_after, options.clear)))
+    tasks.edit(session, options.task, " ".join(options.words), more, as_json=options.json)
 
 
 def _mv(options: argparse.Namespace, session: Session) -> None:
@@ -208,6 +230,7 @@ _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
     "next": _next,
     "start": _sets("in_progress"),
     "log": _log,
+    "status": _status,
     "done": _sets("done"),
     "fail": _sets("failed"),
     "skip": _sets("skipped"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel import single_request
 from tui_tasks.channel.session import Session
+from tui_tasks.cli.printing import print_json
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks
@@ -17,7 +18,6 @@ from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.dialects.requests.identity import own_list
-from tui_tasks.text import json_text
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.proof import PROOF_LOOKS, proof_words
 from tui_tasks.text.safe import safe_line, safe_text
@@ -47,7 +47,10 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
 
 
 def _tell(text: str, held: Any, *, as_json: bool) -> None:
-    print(json_text.shown(held) if as_json else text)
+    if as_json:
+        print_json(held)
+    else:
+        print(text)
 
 
 def _tell_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
@@ -179,7 +182,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     held = full_task(task, home.handle, [check.told() for check in found])
     held["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
-        print(json_text.shown(held))
+        print_json(held)
         return
     print(f"{safe_line(task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent, ())
@@ -230,15 +233,26 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
     _tell_task("added", made, as_json=as_json)
 
 
-def edit(session: Session, reference: str, words: str, description: str | None, *, as_json: bool) -> None:
+class Edit(NamedTuple):
+    """What an edit changes beside the words that `add` takes as well."""
+
+    description: str | None = None
+    untag: tuple[str, ...] = ()
+    not_after: tuple[str, ...] = ()
+    clear: tuple[str, ...] = ()
+
+
+def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: bool) -> None:
     """Change what the words name; a title among them replaces the title."""
     draft = _draft(session, words)
-    if draft == quick_add_syntax.Draft() and description is None:
-        raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or --description")
+    if draft == quick_add_syntax.Draft() and more == Edit():
+        raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or an option")
     task = find_task(session, reference)
-    fields = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
-    changes = {"name": draft.name or None, "description": description}
-    _tell_task("changed", request(session, "shell:edit", uid=task.uid, **changes, **fields), as_json=as_json)
+    arguments = _fields(session, draft, queries.list_by_id(session.store.db, task.list_id))
+    arguments["not_after"] = [find_task(session, each).uid for each in more.not_after]
+    arguments |= {"untag": list(more.untag), "clear": list(more.clear)}
+    arguments |= {"name": draft.name or None, "description": more.description}
+    _tell_task("changed", request(session, "shell:edit", uid=task.uid, **arguments), as_json=as_json)
 
 
 def _draft(session: Session, words: str) -> quick_add_syntax.Draft:

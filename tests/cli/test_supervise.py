@@ -1,0 +1,277 @@
+"""What a person does from a shell beside tasks: lists, jobs, questions, agents, held and taken tasks; and who may."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import START, Clock
+from tests.contract.client import environment, program
+from tests.hooks.playing import Player
+from tests.terminals import Terminal
+from tui_tasks.cli import person
+from tui_tasks.cli.main import main
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.claims import ClaimNext
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.read import messages
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.store import Store
+from tui_tasks.runner.process import processes
+
+Run = Callable[[str], tuple[int, str]]
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "tasks.db"
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
+        store.commit(AddTask("Ship it", home.uid), actor="bob", now=START)
+        store.commit(OpenAsk("Which one?\x1b[2J", ("jose", "pyjwt")), actor="bob", now=START)
+    monkeypatch.setenv("TUI_TASKS_DB", str(path))
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(person, "_has_terminal", lambda: True)
+    return path
+
+
+@pytest.fixture
+def run(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line; return the exit status and all that was printed."""
+
+    def run(line: str) -> tuple[int, str]:
+        capsys.readouterr()
+        status = main(shlex.split(line))
+        told = capsys.readouterr()
+        return status, told.out + told.err
+
+    return run
+
+
+def told(run: Run, line: str) -> Any:
+    """The object that a command prints."""
+    status, text = run(f"{line} --json")
+    assert status == 0, text
+    held = json.loads(text)
+    assert held.pop("schema_version") == 1
+    return held
+
+
+def newest(database: Path) -> tuple[str, str]:
+    with Store(str(database), read_only=True) as store:
+        (entry,) = journal.latest(store.db, 1)
+        return entry.kind, entry.actor
+
+
+# Lists
+
+
+def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> None:
+    assert run("lists")[1].endswith("\nwork  [1 open of 1]\n")
+    assert told(run, "lists new sprint")["handle"] == "sprint"
+    assert run("lists rename sprint 'sprint 2'") == (0, "renamed: sprint 2  [0 open of 0]\n")
+    assert newest(database) == ("list.updated", "human")
+    assert told(run, "lists one-in-progress 'sprint 2' on")["one_in_progress"] is True
+    assert told(run, "lists review 'sprint 2' on")["review"] is True
+    assert told(run, "lists review 'sprint 2' off")["review"] is False
+    assert told(run, "lists archive 'sprint 2'")["archived"] is True
+    assert [home["name"] for home in told(run, "lists")["lists"]][3:] == ["work"]
+    assert [home["name"] for home in told(run, "lists --all")["lists"]][3:] == ["work", "sprint 2"]
+    assert told(run, "lists unarchive 'sprint 2'")["archived"] is False
+    assert run("lists rm 'sprint 2'")[0] == 0
+    assert [home["counts"]["pending"] for home in told(run, "lists --all")["lists"]] == [0, 0, 0, 1]
+    assert run("lists rm nowhere") == (1, "tui-tasks: no list nowhere\n")
+
+
+# Questions
+
+
+def test_a_question_is_told_whole_and_answered_by_an_options_number_or_in_words(run: Run, database: Path) -> None:
+    assert run("asks")[1].splitlines()[1:] == ["  Which one?␛[2J", "  1  jose", "  2  pyjwt"]
+    (ask,) = told(run, "asks")["asks"]
+    assert (ask["agent"], ask["options"], ask["kind"]) == ("bob", ["jose", "pyjwt"], "question")
+    assert told(run, f"asks answer {ask['ask'][:8]} 2")["answer"] == "pyjwt"
+    assert newest(database) == ("ask.answered", "human")
+    assert run("asks") == (0, "Nobody asks anything.\n")
+    assert "no open question" in run(f"asks answer {ask['ask']} 1")[1]
+    with Store(str(database)) as store:
+        (other,) = store.commit(OpenAsk("And now?", ("yes",)), actor="bob", now=START)
+    assert run(f"asks answer {other.uid[:8]} 'no, later'")[1].endswith("bob: no, later\n")
+
+
+def test_what_cannot_be_shown_whole_is_not_allowed_by_its_number(run: Run, database: Path) -> None:
+    with Store(str(database)) as store:
+        (ask,) = store.commit(OpenAsk("x" * 200_000, ("allow",)), actor="bob", now=START)
+    status, why = run(f"asks answer {ask.uid} 1")
+    assert (status, "can be shown" in why) == (1, True)
+    assert run(f"asks answer {ask.uid} 'no: too long'")[0] == 0
+
+
+# Agents
+
+
+def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) -> None:
+    assert run("agents message bob 'Use pyjwt'") == (0, "sent: bob\n")
+    assert run("agents stop bob 'Enough'")[0] == 0
+    assert told(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
+    with Store(str(database), read_only=True) as store:
+        paused = queries.agent(store.db, "bob")
+        assert paused is not None
+        assert (paused.paused, paused.message) == (True, "lunch")
+        sent = [(each.text, each.ends_turn) for each in messages.waiting(store.db, "bob")]
+        assert sent == [("Use pyjwt", False), ("Enough", True)]
+    assert run("agents resume bob")[0] == 0
+    assert newest(database) == ("agent.resumed", "human")
+    assert run("agents message nobody x")[0] == 1
+
+
+def test_agents_without_an_action_prints_what_control_agents_gives(run: Run) -> None:
+    assert [agent["agent"] for agent in json.loads(run("agents --json --all")[1])] == ["bob"]
+
+
+# Held and taken tasks
+
+
+def test_a_held_task_is_accepted_or_declined_with_a_reason(run: Run, database: Path) -> None:
+    with Store(str(database)) as store:
+        store.review = lambda: ReviewPolicy(("work",))
+        home = queries.find_list(store.db, "work")
+        assert home is not None
+        for name in ("Filed", "Also filed"):
+            store.commit(AddTask(name, home.uid), actor="bob", now=START)
+    assert told(run, "accept 2")["held"] is False
+    declined = told(run, "decline 3 'not now'")
+    assert (declined["held"], declined["status"]) == (False, "cancelled")
+    assert newest(database) == ("task.declined", "human")
+    assert run("accept 2")[0] == 1
+
+
+def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path) -> None:
+    with Store(str(database)) as store:
+        store.commit(ClaimNext("bob", 10**15), actor="bob", now=START)
+    assert "bob has claimed" in run("done 1")[1]
+    back = told(run, "release 1")
+    assert (back["status"], back["agent"]) == ("pending", None)
+    assert run("done 1")[0] == 0
+
+
+# Jobs
+
+
+def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> None:
+    assert run("jobs") == (0, "There are no jobs.\n")
+    made = told(run, "jobs new Audit 'Read the log' --when '9:00 mon-fri' --timezone UTC --process")
+    assert (made["schedule"]["hour"], made["dedicated_context"]) == ("9", True)
+    assert told(run, "jobs new Once 'Do it'")["type"] == "adhoc"
+    assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [["1", "Audit"], ["2", "Once"]]
+    assert told(run, "jobs edit audit --prompt 'Read it all' --when '@daily'")["schedule"]["hour"] == "0"
+    assert told(run, "jobs disable S1")["state"] == "disabled"
+    assert told(run, f"jobs enable {made['uuid'][:8]}")["state"] == "idle"
+    assert told(run, "jobs run Once 'for today'")["state"] == "running"
+    assert "running" in run("jobs runs Once")[1]
+    assert told(run, "jobs stop Once")["outcome"] == "interrupted"
+    assert [each["outcome"] for each in told(run, "jobs runs Once")["runs"]] == ["interrupted"]
+    assert "Read it all" in run("jobs show Audit")[1]
+    assert run("jobs rm Once")[0] == 0
+    assert [job["name"] for job in told(run, "jobs")["jobs"]] == ["Audit"]
+    with Store(str(database), read_only=True) as store:
+        found = queries_jobs.job_named(store.db, "Audit")
+        assert found is not None
+        assert found.created_by == "shell"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("jobs show nothing", "no job nothing"),
+        ("jobs new A p --when never", "never"),
+        ("jobs new A p --when @daily --timezone Mars/Base", "Mars/Base"),
+        ("jobs stop Audit", "no job Audit"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused_with_a_reason(run: Run, line: str, why: str) -> None:
+    status, text = run(line)
+    assert status == 1
+    assert why in text
+
+
+# Tasks
+
+
+def test_a_tasks_fields_are_taken_away_as_they_are_given(run: Run, database: Path) -> None:
+    assert run("add 'Two #a #b @bob after #1' --list work")[0] == 0
+    assert told(run, "edit 2 --untag a --not-after 1")["tags"] == ["b"]
+    changed = told(run, "edit 2 'Two, anew #c' --clear tags --clear agent --clear description")
+    assert (changed["name"], changed["tags"], changed["agent"], changed["depends_on"]) == ("Two, anew", ["c"], None, [])
+    assert told(run, "status 2 cancelled 'not needed'")["status"] == "cancelled"
+    assert told(run, "status 2 pending")["status"] == "pending"
+
+
+# Who may
+
+
+HUMANS = (
+    "asks answer {ask} 1",
+    "agents pause bob",
+    "agents resume bob",
+    "agents message bob x",
+    "agents stop bob x",
+    "accept 1",
+    "decline 1",
+    "release 1",
+    "lists new x",
+    "lists rename work x",
+    "lists rm work",
+    "lists review work off",
+)
+
+
+@pytest.mark.parametrize("line", HUMANS)
+def test_what_is_the_humans_is_refused_to_all_but_a_person_at_a_terminal_and_kept(
+    line: str, run: Run, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(str(database)) as store:
+        line = line.format(ask=queries.open_asks(store.db)[0].uid)
+        before = store.db.scalar("SELECT count(*) FROM journal")
+    refusals = [run(f"--agent claude {line}")]
+    with monkeypatch.context() as inside:
+        inside.setenv("TUI_TASKS_RUN_TOKEN", "x")
+        refusals.append(run(line))
+    with monkeypatch.context() as piped:
+        piped.setattr(person, "_has_terminal", lambda: False)
+        refusals.append(run(line))
+    with Store(str(database)) as store:
+        mine = processes.identity(os.getppid())._asdict()
+        began = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/"}
+        Player(store, Clock(), "claude", **mine).play(began)
+    refusals.append(run(line))
+    for (status, text), why in zip(refusals, ("--agent", "run of a job", "standard input", "claude-1"), strict=True):
+        assert (status, why in text) == (1, True), text
+    with Store(str(database), read_only=True) as store:
+        kinds = [entry.kind for entry in journal.since(store.db, before, 99)]
+        assert [kind for kind in kinds if not kind.startswith("session.")] == ["agent.refused"] * 4
+
+
+def test_an_answer_that_is_typed_at_a_real_terminal_is_the_humans(database: Path, tmp_path: Path) -> None:
+    with Store(str(database)) as store:
+        ask = queries.open_asks(store.db)[0].uid
+    command = [sys.executable, *program("asks", "answer", ask, "1", "--db", str(database))[1:]]
+    terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+    try:
+        assert terminal.ends() == 0
+        assert terminal.shows("bob: jose")
+    finally:
+        terminal.close()
+    assert newest(database) == ("ask.answered", "human")

@@ -1,0 +1,46 @@
+"""Commands with actions of their own: `tui-tasks jobs` lists, `tui-tasks jobs run JOB` acts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from tui_tasks.cli.command_table import COMMANDS
+from tui_tasks.cli.options import declare_options, help_format
+
+
+class Action(NamedTuple):
+    """What a command can do; `declare` tells what it takes."""
+
+    help: str
+    declare: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
+
+def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mapping[str, Action]) -> None:
+    """Declare the actions of a command, each with its shared options and `--json`."""
+    command.set_defaults(action=None)
+    command.add_argument("--json", action="store_true", help="print JSON")
+    parsers = command.add_subparsers(title="actions", metavar="ACTION", dest="action")
+    for word, action in actions.items():
+        told = f"{action.help[0].upper()}{action.help[1:]}."
+        added = parsers.add_parser(word, help=action.help, description=told, formatter_class=help_format)
+        action.declare(added)
+        added.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        declare_options(added, COMMANDS[name].options, argparse.SUPPRESS)
+
+
+def nothing(command: argparse.ArgumentParser) -> None:
+    """Declare an action that takes nothing."""
+
+
+def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
+    """Declare arguments by their names, each with its help; one whose help begins with `?` may be left out."""
+
+    def declare(command: argparse.ArgumentParser) -> None:
+        for name, told in each.items():
+            nargs = "?" if told.startswith("?") else None
+            command.add_argument(name, metavar=name.upper(), nargs=nargs, help=told.removeprefix("?"))
+
+    return declare

@@ -1,0 +1,55 @@
+"""`accept`, `decline`, `release`: what a person decides about tasks that agents filed or took."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from tui_tasks.cli import person
+from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.tasks.tasks import find_task
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask
+from tui_tasks.core.read import checks
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import Task, full_task
+from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.text.safe import safe_line
+
+_DONE: Final = {"accept": "accepted", "decline": "declined", "release": "released"}
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.set_defaults(speaks_as=SHELL)
+    command.add_argument("task", metavar="TASK", help="its number, its uid, or the beginning of it")
+    if name == "decline":
+        command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why not; its agents read it")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.epilog = "For a person, at a terminal."
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Do it, and print the task. Exit status 0."""
+    existing(options)
+    with open_store(options) as store:
+        person.require_person(options, store)
+        task = find_task(session_of(options, store, TOOLS), options.task)
+        (changed,) = person.commit(options, store, _operation(name, task, options))
+        home = queries.list_by_id(store.db, changed.list_id)
+        told = full_task(changed, home.handle, checks.told_of(store.db, changed, home))
+    if options.json:
+        print_json(told)
+    else:
+        print(f"{_DONE[name]} {task.uid[:8]}  {safe_line(task.name)}")
+    return 0
+
+
+def _operation(name: str, task: Task, options: argparse.Namespace) -> Operation:
+    if name == "accept":
+        return AcceptTask(task.uid, version=task.version)
+    if name == "decline":
+        return DeclineTask(task.uid, options.reason.strip())
+    return EditTask(task.uid, {"status": "pending", "agent": None})

@@ -1,0 +1,246 @@
+"""`jobs`: what is scheduled, and what a person does to a job."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks import clock
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import person
+from tui_tasks.cli.actions import Action, declare_actions, words
+from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.tasks.tasks import request
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
+from tui_tasks.core.operations.jobs import StopRun
+from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.schedule.cron import ScheduleError
+from tui_tasks.core.schedule.schedule import system_zone
+from tui_tasks.core.snapshots import Job
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
+from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.text.safe import safe_line, safe_text
+from tui_tasks.tui.schedule import job_syntax, job_text
+
+_JOB: Final = "its name, its number, or the beginning of its id"
+_TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates; left out: run by hand"
+_RUNS: Final = 20
+_EPILOG: Final = (
+    "Without an action, the jobs. `tui-tasks help scheduling` tells who runs them. To end a run is a person's, at a "
+    "terminal."
+)
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.set_defaults(speaks_as=SHELL)
+    declare_actions(name, command, _ACTIONS)
+    command.epilog = _EPILOG
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """List the jobs, or act on one. Exit status 0."""
+    if options.action != "new":
+        existing(options)
+    if options.action is not None:
+        _ACTIONS[options.action].run(options)
+        return 0
+    with open_store(options) as store:
+        found = job_rows.lines(store.db)
+    if options.json:
+        print_json({"jobs": [job_json(line.job) for line in found]}, indent=2)
+        return 0
+    now = clock.now()
+    for number, line in enumerate(found, 1):
+        facts = [
+            job_text.state(line, now),
+            job_text.when(line.job),
+            job_text.last(line, now),
+            job_text.next_(line.job, now),
+        ]
+        told = ", ".join(fact for fact in facts if fact.strip("-– "))
+        print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(told)}]")
+    if not found:
+        print("There are no jobs.")
+    return 0
+
+
+def _found(store: Store, reference: str) -> Job:
+    """The job that a person means: by its name, its number, or the beginning of its id.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: several may be meant.
+    """
+    named = queries_jobs.job_named(store.db, reference)
+    if named is not None:
+        return named
+    jobs = [line.job for line in job_rows.lines(store.db)]
+    number = reference.removeprefix("S").removeprefix("#")
+    if number.isascii() and number.isdecimal() and 1 <= int(number) <= len(jobs):
+        return jobs[int(number) - 1]
+    found = [job for job in jobs if reference and job.uid.startswith(reference)]
+    if not found:
+        raise NotFound("job", f"{reference}; `tui-tasks jobs` lists them")
+    if len(found) > 1:
+        raise Conflict(f"several jobs begin with {reference}: write more of the id")
+    return found[0]
+
+
+def _acts(word: str, tool: str, **arguments: Any) -> Callable[[argparse.Namespace], None]:
+    """An action that is one request about a job."""
+
+    def run(options: argparse.Namespace) -> None:
+        with open_store(options) as store:
+            job = _found(store, options.job)
+            result = request(session_of(options, store, TOOLS), tool, uuid=job.uid, **arguments)
+        _tell(options, word, job, result)
+
+    return run
+
+
+def _tell(options: argparse.Namespace, word: str, job: Job, result: dict[str, Any]) -> None:
+    if options.json:
+        print_json(result, indent=2)
+    else:
+        print(f"{word}: {safe_line(job.name)}")
+
+
+def _show(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        job = _found(store, options.job)
+        line = job_rows.line_of(store.db, job)
+    if options.json:
+        print_json(job_json(job), indent=2)
+        return
+    now = clock.now()
+    print(f"{safe_line(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
+    for told in (job_text.who_runs(job), job_text.next_words(job, now, 3)):
+        if told:
+            print(safe_line(told))
+    for told in (job.system_prompt, job.prompt):
+        if told:
+            print(f"\n{safe_text(told)}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    from tui_tasks.channel import hosting
+
+    with open_store(options) as store:
+        job = _found(store, options.job)
+        # Whoever types this asks for it (rule S3).
+        arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
+        result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
+        hosting.start_waiting(store)
+    _tell(options, "is to run now", job, result)
+
+
+def _runs(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        job = _found(store, options.job)
+        found = list(queries_jobs.each_run(store.db, job.uid, _RUNS))
+        lines = job_rows.newer(store.db, job.uid, _RUNS)
+    if options.json:
+        print_json({"runs": [run_json(run, job.timezone) for run in found]}, indent=2)
+        return
+    now = clock.now()
+    for line in sorted(lines, key=lambda each: each.id, reverse=True):
+        print(f"{line.uid[:8]}  {job_text.run_state(line)}  {safe_line(job_text.went(line, now))}")
+    if not lines:
+        print("It has not run yet.")
+
+
+def _stop(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        job = _found(store, options.job)
+        running = [run for run in queries_jobs.open_runs(store.db, job.uid) if run.state != "queued"]
+        if not running:
+            raise Conflict(f"job {job.name!r} does not run")
+        (run,) = person.commit(options, store, StopRun(running[-1].uid))
+    _tell(options, "its run is being ended", job, run_json(run, job.timezone))
+
+
+def _declare_new(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME", help="how it is called")
+    command.add_argument("prompt", metavar="PROMPT", help="what is to be done")
+    _declare_fields(command)
+
+
+def _declare_edit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", metavar="JOB", help=_JOB)
+    command.add_argument("--name", metavar="NAME", help="a new name")
+    command.add_argument("--prompt", metavar="TEXT", help="a new prompt")
+    _declare_fields(command)
+
+
+def _declare_fields(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--when", metavar="TIMES", help=_TIMES)
+    command.add_argument("--timezone", metavar="ZONE", help="IANA, such as Europe/Vienna (default: the system's)")
+    command.add_argument("--system-prompt", metavar="TEXT", help="the system prompt")
+    context = command.add_mutually_exclusive_group()
+    context.add_argument(
+        "--process", action="store_true", default=None, dest="dedicated", help="run as a process of its own"
+    )
+    context.add_argument(
+        "--conversation", action="store_false", default=None, dest="dedicated", help="run in a conversation (default)"
+    )
+
+
+def _new(options: argparse.Namespace) -> None:
+    zone = options.timezone or system_zone()
+    times = _times(options.when or "", zone)
+    arguments = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt or ""}
+    arguments |= {"timezone": zone, "dedicated_context": bool(options.dedicated), **_when(times)}
+    with open_store(options) as store:
+        made = request(_session(options, store), f"scheduler:create_{times.kind}_task", **arguments)
+        job = queries_jobs.job(store.db, made["uuid"])
+    _tell(options, "made", job, made)
+
+
+def _edit(options: argparse.Namespace) -> None:
+    given = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt}
+    given |= {"timezone": options.timezone, "dedicated_context": options.dedicated}
+    arguments = {name: value for name, value in given.items() if value is not None}
+    if not arguments and options.when is None:
+        raise InvalidArgument("job", "say what to change: `tui-tasks jobs edit --help`")
+    with open_store(options) as store:
+        job = _found(store, options.job)
+        if options.when is not None:
+            zone = options.timezone or job.timezone
+            arguments |= _when(_times(options.when, zone, job.type))
+        changed = request(_session(options, store), "scheduler:update_task", uuid=job.uid, **arguments)
+    _tell(options, "changed", job, changed)
+
+
+def _times(text: str, zone: str, kind: str = "") -> job_syntax.Times:
+    try:
+        return job_syntax.read_times(text, zone, clock.now(), kind)
+    except ScheduleError as error:
+        raise InvalidArgument("when", str(error)) from None
+
+
+def _when(times: job_syntax.Times) -> dict[str, Any]:
+    if times.schedule is not None:
+        return {"schedule": dict(times.schedule)}
+    return {"plan": list(times.plan)} if times.plan is not None else {}
+
+
+def _session(options: argparse.Namespace, store: Store) -> Session:
+    return session_of(options, store, TOOLS)
+
+
+_ACTIONS: Final = {
+    "show": Action("show a job", words(job=_JOB), _show),
+    "runs": Action(f"show how a job's runs ended, the newest {_RUNS}", words(job=_JOB), _runs),
+    "new": Action("make a job", _declare_new, _new),
+    "edit": Action("change a job", _declare_edit, _edit),
+    "run": Action("run a job now", words(job=_JOB, input="?put before its prompt, this once"), _run),
+    "stop": Action("end a job's run", words(job=_JOB), _stop),
+    "enable": Action("switch a job on", words(job=_JOB), _acts("is on", "scheduler:enable_task")),
+    "disable": Action("switch a job off; its run goes on", words(job=_JOB), _acts("is off", "scheduler:disable_task")),
+    "rm": Action("delete a job, and end its run", words(job=_JOB), _acts("deleted", "scheduler:delete_task")),
+}

@@ -1,0 +1,141 @@
+"""`lists`: which lists there are, and what the human does to one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, Final
+
+from tui_tasks.cli import person
+from tui_tasks.cli.actions import Action, declare_actions, words
+from tui_tasks.cli.options import existing, open_store, project_of
+from tui_tasks.cli.printing import print_json
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations.lists import (
+    ArchiveList,
+    DeleteList,
+    EnsureList,
+    RenameList,
+    SetListReview,
+    SetListRule,
+)
+from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.snapshots import TaskList
+from tui_tasks.text.safe import safe_line
+
+_LIST: Final = "its name, or a plan's id"
+_EPILOG: Final = "Without an action, the lists that are not archived. All actions are a person's, at a terminal."
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("--all", action="store_true", help="the archived ones as well")
+    declare_actions(name, command, _ACTIONS)
+    command.epilog = _EPILOG
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """List the lists, or act on one. Exit status 0."""
+    if options.action is not None:
+        _ACTIONS[options.action].run(options)
+        return 0
+    existing(options)
+    with open_store(options) as store:
+        found = [home for home in queries.lists(store.db, project_of(options)) if options.all or not home.archived]
+    if options.json:
+        print_json({"lists": [to_json(home) for home in found]}, indent=2)
+        return 0
+    for home in found:
+        print(_line(home))
+    return 0
+
+
+def to_json(home: TaskList) -> dict[str, Any]:
+    """A list as JSON. `handle` names it to `--list`."""
+    told = {name: getattr(home, name) for name in ("handle", "uid", "kind", "name", "description", "project")}
+    told |= {name: getattr(home, name) for name in ("archived", "one_in_progress", "review")}
+    return {**told, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}
+
+
+def _line(home: TaskList) -> str:
+    facts = [f"{home.pending + home.in_progress:,} open of {home.total:,}"]
+    facts += ["archived"] * home.archived + ["one in progress"] * home.one_in_progress + ["under review"] * home.review
+    facts += [f"project {home.project}"] if home.project is not None else []
+    plan = f"  {home.uid}" if home.kind == "plan" else ""
+    return f"{safe_line(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
+
+
+def _new(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        (made,) = person.commit(options, store, EnsureList(options.name, "task", project_of(options)))
+    _tell(options, "made", made)
+
+
+def _changes(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
+    def run(options: argparse.Namespace) -> None:
+        existing(options)
+        with open_store(options) as store:
+            home = queries.find_list(store.db, options.target)
+            if home is None:
+                raise NotFound("list", options.target)
+            (changed,) = person.commit(options, store, operation(home, options))
+        _tell(options, word, changed)
+
+    return run
+
+
+def _tell(options: argparse.Namespace, word: str, home: TaskList) -> None:
+    if options.json:
+        print_json(to_json(home))
+    else:
+        print(f"{word}: {_line(home)}")
+
+
+def _target(**more: str) -> Callable[[argparse.ArgumentParser], None]:
+    def declare(command: argparse.ArgumentParser) -> None:
+        command.add_argument("target", metavar="LIST", help=_LIST)
+        words(**more)(command)
+
+    return declare
+
+
+def _on_or_off(command: argparse.ArgumentParser) -> None:
+    _target()(command)
+    command.add_argument("switch", metavar="on|off", choices=("on", "off"))
+
+
+_ACTIONS: Final = {
+    "new": Action("make a list, where there is none of that name", words(name="how it is called"), _new),
+    "rename": Action(
+        "give a list another name",
+        _target(name="the new name"),
+        _changes("renamed", lambda home, options: RenameList(home.uid, options.name)),
+    ),
+    "archive": Action(
+        "put a list out of the way, until a task is added to it",
+        _target(),
+        _changes("archived", lambda home, _: ArchiveList(home.uid, True)),
+    ),
+    "unarchive": Action(
+        "take a list out of the archive",
+        _target(),
+        _changes("taken out of the archive", lambda home, _: ArchiveList(home.uid, False)),
+    ),
+    "rm": Action(
+        "delete a list with its tasks, which undo in the screen brings back",
+        _target(),
+        _changes("deleted", lambda home, _: DeleteList(home.uid)),
+    ),
+    "one-in-progress": Action(
+        "hold a list to one task in progress, or no longer",
+        _on_or_off,
+        _changes("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
+    ),
+    "review": Action(
+        "hold what agents file in a list until you accept it, or no longer",
+        _on_or_off,
+        _changes("changed", lambda home, options: SetListReview(home.uid, options.switch == "on")),
+    ),
+}
