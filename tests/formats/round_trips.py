@@ -31,7 +31,7 @@ def filled(store: Store, now: int) -> list[str]:
     (two,) = run(AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01"}))
     (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why", fields={"estimate": 90}))
     (four,) = run(AddTask("fourth", home.uid, "- [ ] no task\n\n# no heading", domain="web", depends_on=(two.uid,)))
-    run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LogTask(one.uid, "x\ny"))
+    run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LogTask(one.uid, "x\x1b[1m\n---\ny"))
     run(LinkNodes(one.uid, ("n1",)), EditTask(one.uid, {"status": "in_progress"}))
     run(EditTask(four.uid, {"status": "failed", "due": "2026-03-01T10:00:00.500+00:00"}))
     store.commit(EditTask(three.uid, {"status": "done", "result": {"ok": True}}), actor="codex", now=now + 7)

@@ -14,7 +14,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
-from tui_tasks.formats.records import ListRecord, Read, Record, uid_of, with_foreign
+from tui_tasks.formats.records import ListRecord, Read, Record, plain, uid_of, with_foreign
 
 
 class Outcome(msgspec.Struct):
@@ -185,11 +185,14 @@ class Importing:
         }
 
     def _log(self, record: Record, uid: str) -> Iterator[Operation]:
-        known = {entry.message for entry in queries.logs(self._db, uid)} if record.log else set()
+        if not record.log:
+            return
+        tell = self._read.coarse.get("log", plain)
+        known = {tell(entry.message) for entry in queries.logs(self._db, uid)}
         for entry in record.log:
             if entry.uid is not None:
                 id_ = entry.uid
-            elif entry.message in known:
+            elif tell(entry.message) in known:
                 continue
             else:
                 id_ = f"{uid}\0{entry.message}"

@@ -16,7 +16,8 @@ from tui_tasks.formats.records import Read, Rows
 class Format(NamedTuple):
     """A format: its name in a shell, its module in this room, what it is, and which way it goes.
 
-    `is_whole`: what is written comes back to the byte. `is_folder`: it is a folder of files, each a name and a text.
+    `is_whole`: what is written comes back to the byte. `folders`: it is no file but a folder, with Markdown files in
+    folders of these names.
     """
 
     name: str
@@ -25,7 +26,12 @@ class Format(NamedTuple):
     is_read: bool = True
     is_written: bool = True
     is_whole: bool = False
-    is_folder: bool = False
+    folders: tuple[str, ...] = ()
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of files."""
+        return bool(self.folders)
 
     def write(self, rows: Rows, now: datetime) -> Iterator[str]:
         """Return the text in parts; `now` is local time.
@@ -86,6 +92,7 @@ FORMATS: Final = {
         Format("markdown", "markdown", "Markdown checklists: `- [ ] name`"),
         Format("todo.txt", "todo_txt", "todo.txt: a task a line"),
         Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
+        Format("backlog.md", "trackers.backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),
         Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads"),
         Format("github", "trackers.github", "issues as `gh issue list --json` prints them", is_written=False),
     )

@@ -11,7 +11,6 @@ from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.settings import atomic_file
 
 MOST_BYTES: Final = 256_000_000
-_SUFFIX: Final = ".md"
 
 
 def decoded(name: str, content: bytes) -> str:
@@ -28,16 +27,14 @@ def decoded(name: str, content: bytes) -> str:
         raise InvalidArgument("file", f"{as_utf8(name)} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def read(folder: Path) -> dict[str, str]:
-    """Return the Markdown files of a folder by name; a folder that is not there has none.
+def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the Markdown files in those folders of a folder, by their paths in it.
 
     Raises:
         InvalidArgument: they are too long together, or one is not UTF-8.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InvalidArgument("file", f"{as_utf8(str(folder))} is no folder: this format is a folder of files")
     found, left = {}, MOST_BYTES
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+    for path in sorted(path for name in names for path in (folder / name).glob("*.md")):
         if not path.is_file():
             continue
         with path.open("rb") as opened:
@@ -45,14 +42,31 @@ def read(folder: Path) -> dict[str, str]:
         left -= len(content)
         if left < 0:
             raise InvalidArgument("file", f"{as_utf8(str(folder))} holds over {MOST_BYTES:,} bytes")
-        found[path.name] = decoded(str(path), content)
+        found[path.relative_to(folder).as_posix()] = decoded(str(path), content)
     return found
+
+
+def place(folder: Path, names: tuple[str, ...]) -> Path:
+    """Return the folder that has those folders: that one, or one in it that is called `backlog` or `.backlog`."""
+    inside = (folder, folder / "backlog", folder / ".backlog")
+    return next((each for each in inside if (each / names[0]).is_dir()), folder)
+
+
+def refuse_none(folder: Path, names: tuple[str, ...]) -> None:
+    """Refuse a folder that has none of those folders.
+
+    Raises:
+        InvalidArgument: it has not.
+    """
+    if not any((folder / name).is_dir() for name in names):
+        told = f"{as_utf8(str(folder))} has no folder `{names[0]}`: name the one that has it"
+        raise InvalidArgument("file", told)
 
 
 def write(folder: Path, files: Mapping[str, str], bar: ProgressBar) -> None:
     """Put each file in place whole."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(folder / name, text.encode())
         bar.step()
     bar.end()

@@ -80,7 +80,8 @@ def _export(options: argparse.Namespace) -> int:
     now = _local_now()
     count = sum(len(tasks) for _, tasks in rows.lists)
     if format_.is_folder:
-        present = folders.read(Path(options.file))
+        folder = folders.place(Path(options.file), format_.folders)
+        present = folders.read(folder, format_.folders)
         files = format_.write_folder(rows, present, now)
         lost = losses(rows, format_.read_folder({**present, **files}, now), format_.name)
     else:
@@ -93,7 +94,7 @@ def _export(options: argparse.Namespace) -> int:
     else:
         if format_.is_folder:
             changed = {name: text for name, text in files.items() if present.get(name) != text}
-            folders.write(Path(options.file), changed, ProgressBar("writing", len(changed)))
+            folders.write(folder, changed, ProgressBar("writing", len(changed)))
         else:
             atomic_file.replace(Path(options.file), text.encode())
         print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
@@ -115,7 +116,9 @@ def _import(options: argparse.Namespace) -> int:
     format_ = FORMATS[options.format]
     now = clock.now()
     if format_.is_folder:
-        found = format_.read_folder(folders.read(Path(options.file)), _local_now())
+        folder = folders.place(Path(options.file), format_.folders)
+        folders.refuse_none(folder, format_.folders)
+        found = format_.read_folder(folders.read(folder, format_.folders), _local_now())
     else:
         found = format_.read(_text(options.file), _local_now())
     with open_store(options) as store:
