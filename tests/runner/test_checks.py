@@ -122,6 +122,28 @@ def test_what_the_check_itself_changes_of_its_inputs_makes_it_stale(talk, tree):
         becomes(talk, uid, "stale")
 
 
+def test_inputs_that_are_right_only_while_the_check_runs_prove_nothing(talk, tree):
+    tree.source.write_text("wrong")
+    swap = "cp src/code.txt was; echo right > src/code.txt; grep right src/code.txt; code=$?; cp was src/code.txt"
+    tree.configure(GREP.replace("cat src/code.txt; grep -q right src/code.txt", f"{swap}; exit $code"))
+    with tree.hosted():
+        uid = add(talk)
+        talk.ok("tasklist:set_task_done", uid=uid)
+        check = becomes(talk, uid, "stale")
+    assert tree.source.read_text() == "wrong"
+    assert (check["exit_code"], check["output"]) == (0, "right\n[changed while it ran: src/code.txt]")
+
+
+def test_of_two_checks_with_the_same_command_an_edit_makes_both_stale(talk, tree):
+    tree.configure(GREP + GREP.replace("check.right", "check.again"))
+    with tree.hosted():
+        uid = add(talk)
+        talk.ok("tasklist:set_task_done", uid=uid)
+        becomes(talk, uid, "passed")
+        tree.source.write_text("right, but another")
+        assert [check["state"] for check in task(talk, uid)["checks"]] == ["stale", "stale"]
+
+
 @pytest.mark.parametrize(
     ("command", "told", "code"),
     [
@@ -192,9 +214,10 @@ def test_a_work_trees_own_configuration_runs_nothing_when_git_is_asked(tree, tmp
     git = ["git", "-C", str(tree.folder), "-c", "user.name=x", "-c", "user.email=x@example.org"]
     for words in (["init", "-q"], ["add", "src"], ["commit", "-qm", "x"]):
         subprocess.run([*git, *words], check=True)
-    for key in ("core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command"):
+    for key in ("core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean"):
         subprocess.run([*git, "config", key, str(script)], check=True)
-    (tree.folder / ".gitattributes").write_text("* diff=x\n")
+    subprocess.run([*git, "config", "filter.x=y.process", str(script)], check=True)
+    (tree.folder / ".gitattributes").write_text("* diff=x\n* filter=x\nsrc/* filter=x=y\n")
     tree.source.write_text("changed")
     assert git_state.look(tree.folder, os.environ).diff
     assert not ran.exists()

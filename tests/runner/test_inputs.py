@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from tui_tasks.runner.checks.checks import CheckProfile
 from tui_tasks.runner.checks.input_watch import _WatchedInputs
 from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.checks.run_inputs import RunInputs
 
 FILES = (
     "a.py",
@@ -31,10 +34,10 @@ FILES = (
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for name in FILES:
-        file = tmp_path / name
+        file = tmp_path / "tree" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
-    return tmp_path
+    return tmp_path / "tree"
 
 
 def inputs(tree: Path, *patterns: str) -> set[str]:
@@ -150,5 +153,156 @@ def test_nothing_is_read_again_that_is_as_it_was(tree, monkeypatch):
     monkeypatch.setattr(inputs, "_RECENT_NS", -1)
     hasher = InputHasher(str(tree), ("src/**",))
     before = hasher.digest()
-    monkeypatch.setattr(inputs, "_file_digest", lambda path: pytest.fail(path))
+    monkeypatch.setattr(inputs, "_file_digest", lambda path, stamp: pytest.fail(path))
     assert hasher.digest() == before
+
+
+# What the kernel does not report, or a name does not tell
+
+
+def watched(tree: Path, *patterns: str) -> _WatchedInputs:
+    return _WatchedInputs(CheckProfile("x", ("true",), str(tree), inputs=patterns))
+
+
+def later(inputs: _WatchedInputs) -> str:
+    """Its digest once the stats are compared again."""
+    inputs._compare_at = 0
+    return inputs.digest()
+
+
+def write_by_another_link(tree: Path) -> None:
+    alias = tree.with_name("alias")
+    os.link(tree / "src/a.py", alias)
+    alias.write_text("another")
+
+
+def write_through_memory(tree: Path) -> None:
+    with (tree / "src/a.py").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[:1] = b"X"
+
+
+@pytest.mark.parametrize("write", [write_by_another_link, write_through_memory])
+def test_a_write_that_the_kernel_does_not_report_is_found(tree, write):
+    inputs = watched(tree, "src/**")
+    before = inputs.digest()
+    write(tree)
+    assert later(inputs) != before
+    inputs.close()
+
+
+def test_what_lies_in_a_folder_that_a_link_leads_to_is_an_input(tree, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "deep").mkdir()
+    (elsewhere / "deep" / "x.py").write_text("x")
+    (tree / "src/linked").symlink_to(elsewhere)
+    (tree / "src/circle").symlink_to("..")
+    inputs = watched(tree, "src/**")
+    seen = [inputs.digest()]
+    for change in (
+        lambda: (elsewhere / "deep" / "x.py").write_text("y"),
+        lambda: (elsewhere / "deep" / "new.py").write_text("z"),
+        lambda: (elsewhere / "deep").rename(elsewhere / "other"),
+    ):
+        change()
+        seen.append(inputs.digest())
+    assert len(set(seen)) == 4
+    inputs.close()
+
+
+def test_of_too_many_files_behind_links_nothing_can_be_proven(tree, monkeypatch):
+    from tui_tasks.runner.checks import inputs
+
+    monkeypatch.setattr(inputs, "_MOST_LINKED", 3)
+    (tree / "src/linked").symlink_to(tree / "tests")
+    hasher = InputHasher(str(tree), ("src/**",))
+    assert hasher.digest() == hasher.digest()
+    (tree / "src/more").symlink_to(tree)
+    assert hasher.digest() != hasher.digest()
+
+
+@pytest.mark.parametrize("name", ["src/a.py", "elsewhere"])
+def test_what_is_read_from_a_pipe_is_never_the_same(tree, name):
+    (tree / "src/a.py").unlink()
+    os.mkfifo(tree / name)
+    if name != "src/a.py":
+        (tree / "src/a.py").symlink_to(tree / name)
+    hasher = InputHasher(str(tree), ("src/**",))
+    assert hasher.digest() != hasher.digest()
+
+
+def test_the_null_device_is_the_same_each_time(tree):
+    (tree / "src/none").symlink_to("/dev/null")
+    hasher = InputHasher(str(tree), ("src/**",))
+    assert hasher.digest() == hasher.digest()
+
+
+# While a check runs
+
+
+def swap_and_back(file: Path) -> None:
+    was = file.read_bytes()
+    file.write_text("another")
+    file.write_bytes(was)
+
+
+def move_and_back(path: Path) -> None:
+    other = path.with_name("moved")
+    path.rename(other)
+    other.rename(path)
+
+
+def come_and_go(file: Path) -> None:
+    file.write_text("x")
+    file.unlink()
+
+
+def mode_and_back(file: Path) -> None:
+    mode = file.stat().st_mode
+    file.chmod(0)
+    file.chmod(mode)
+
+
+TRICKS: dict[str, Callable[[Path], object]] = {
+    "another content, and back": lambda tree: swap_and_back(tree / "src/a.py"),
+    "another name, and back": lambda tree: move_and_back(tree / "src/a.py"),
+    "another folder, and back": lambda tree: move_and_back(tree / "src"),
+    "another tree, and back": move_and_back,
+    "a file that comes and goes": lambda tree: come_and_go(tree / "src/new.py"),
+    "a folder that comes and goes": lambda tree: ((tree / "src/json").mkdir(), (tree / "src/json").rmdir()),
+    "another folder behind a link": lambda tree: move_and_back(tree / "behind" / "it"),
+    "unreadable, and back": lambda tree: mode_and_back(tree / "src/a.py"),
+    "its content through memory": write_through_memory,
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what leaves no trace in the files is told by inotify")
+@pytest.mark.parametrize("trick", TRICKS)
+def test_an_input_that_is_changed_during_a_run_is_told_though_it_is_changed_back(tree, trick):
+    (tree / "behind/it").mkdir(parents=True)
+    (tree / "behind/it/x.py").write_text("x")
+    (tree / "src/link.py").symlink_to(tree / "behind/it/x.py")
+    inputs = RunInputs(str(tree), ("src/**",))
+    assert inputs.begin() == InputHasher(str(tree), ("src/**",)).digest()
+    TRICKS[trick](tree)
+    assert inputs.end() is None
+    assert inputs.changed
+
+
+def test_what_is_no_input_may_change_during_a_run(tree):
+    inputs = RunInputs(str(tree), ("src/**", "a.py"))
+    before = inputs.begin()
+    (tree / "b.txt").write_text("another")
+    (tree / "new").mkdir()
+    (tree / "new" / "x").write_text("x")
+    come_and_go(tree.with_name("beside"))
+    (tree / "src/__pycache__/b.pyc").write_text("x")
+    (tree / "src/.x_cache").mkdir()
+    (tree / "src/a.py").read_text()
+    list((tree / "src").iterdir())
+    inputs.look()
+    assert (inputs.end(), inputs.changed) == (before, None)
+
+
+def test_a_check_without_inputs_looks_at_nothing(tree):
+    inputs = RunInputs(str(tree), ())
+    assert (inputs.begin(), inputs.end()) == ("", "")

@@ -19,12 +19,13 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.checks import git_state
-from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import Command
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000
+LOOK_SECONDS: Final = 0.5
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -60,6 +61,13 @@ class Prepared(msgspec.Struct, frozen=True):
 class Record(Protocol):
     """The database's side of one run."""
 
+    @property
+    def look_seconds(self) -> float | None:
+        """How often `look` is to be called while the command runs; None for never."""
+
+    def look(self) -> None:
+        """Take in what the kernel has reported meanwhile."""
+
     def begin(self, store: Store) -> bool:
         """Take the run over from the scheduler; return whether it may begin."""
 
@@ -88,6 +96,11 @@ def _heartbeat(assignment: Assignment, now: int) -> Heartbeat:
 
 class JobRecord:
     """The record of a job's run."""
+
+    look_seconds: float | None = None
+
+    def look(self) -> None:
+        """Nothing is reported."""
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
@@ -170,13 +183,19 @@ class CheckRecord:
         assert assignment.cwd is not None
         self._assignment = assignment
         self._cwd = Path(assignment.cwd)
-        self._inputs = InputHasher(assignment.cwd, assignment.inputs or ())
+        self._inputs = RunInputs(assignment.cwd, assignment.inputs or ())
+
+    look_seconds: float | None = LOOK_SECONDS
+
+    def look(self) -> None:
+        """Take in what became of the inputs, before there is more than the kernel keeps."""
+        self._inputs.look()
 
     def begin(self, store: Store) -> bool:
         """Begin the run, recording the digest of its inputs and the folder's git state before the command starts."""
         assignment = self._assignment
         state = git_state.look(self._cwd, assignment.environment)
-        inputs, now = self._inputs.digest(), clock.now()
+        inputs, now = self._inputs.begin(), clock.now()
         begin = BeginCheck(assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff)
         return store.commit(begin, actor=SYSTEM, now=now) != [None]
 
@@ -200,6 +219,7 @@ class CheckRecord:
         if ending.reason and (command is None or ending.was_ended):
             # The command's own output does not contain the reason.
             output = f"{output.rstrip()}\n[{ending.reason}]".lstrip()
-        return EndCheck(
-            self._assignment.run_uid, outcome, self._inputs.digest(), ending.exit_code, output[-OUTPUT_CHARACTERS:]
-        )
+        inputs = self._inputs.end()
+        if outcome == "passed" and inputs is None:
+            output = f"{output.rstrip()}\n[changed while it ran: {self._inputs.changed}]".lstrip()
+        return EndCheck(self._assignment.run_uid, outcome, inputs, ending.exit_code, output[-OUTPUT_CHARACTERS:])

@@ -118,6 +118,7 @@ class Supervisor:
         if now >= self._deadline:
             self._end("error", f"timed out after {self._assignment.timeout:g} s")
         self._command.reap()
+        self._record.look()
         if now >= self._flush_at and self._command.log.pending:
             self._flush()
         if now >= self._heartbeat_at:
@@ -128,6 +129,8 @@ class Supervisor:
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()
         times = [self._heartbeat_at - now, self._watch.wait(now)]
+        if self._record.look_seconds is not None:
+            times.append(self._record.look_seconds)
         if self._ended_as is None:
             times.append(self._deadline - now)
         if self._command.log.pending:

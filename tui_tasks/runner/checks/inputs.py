@@ -17,16 +17,24 @@ _LEFTOVERS: Final = re.compile(r"\.git|\.hg|\.svn|__pycache__|\..+_cache|\.hypot
 _CHUNK: Final = 1024 * 1024
 # A file changed within this many nanoseconds before it was read can change again without a new time stamp.
 _RECENT_NS: Final = 100_000_000
+# Entries of folders that links lead to; more of them are not looked at, and nothing can be said of such inputs.
+_MOST_LINKED: Final = 20_000
+_NULL_DEVICE: Final = os.makedev(1, 3)
 
 _Stamp = tuple[int, int, int, int, int]
+_Inode = tuple[int, int]
+_Folder = tuple[str, tuple[_Inode, ...]]
 
 
 class InputHasher:
     """Hashes the inputs of a check; a file whose stat is unchanged is not read again.
 
+    What can give another content each time it is read, such as a pipe, has another hash each time.
+
     cwd: the folder.
     patterns: globs below `cwd`. `*` matches within a name, `**` any number of folders; a pattern that matches a folder
-        includes everything in it.
+        includes everything in it. Folders that symbolic links lead to are looked into as well, each once.
+    stamps: of the last digest, by the path of each input below `cwd`: inode, size, times and mode.
     """
 
     def __init__(self, cwd: str, patterns: Sequence[str]) -> None:
@@ -35,16 +43,23 @@ class InputHasher:
         self._patterns = ["**" if pattern == "." else pattern for pattern in named]
         self._regexes = [_glob_regex(pattern) for pattern in self._patterns]
         self._digest_cache: dict[str, tuple[_Stamp, bytes]] = {}
+        self._has_too_many = False
+        self._unreadable: dict[str, tuple[int, int, int]] = {}
+        self.stamps: dict[str, _Stamp] = {}
 
     def digest(self) -> str:
         """Return the SHA-256 of the names and contents of all inputs, in hexadecimal; "" without patterns."""
         if not self._patterns:
             return ""
+        self.stamps = {}
         found = dict(self._input_digests())
         self._digest_cache = {path: held for path, held in self._digest_cache.items() if path in found}
         total = hashlib.sha256()
         for path in sorted(found):
             total.update(os.fsencode(path) + b"\0" + found[path])
+        total.update(repr(sorted(self._unreadable.items())).encode() if self._unreadable else b"")
+        if self._has_too_many:
+            total.update(_unlike_any())
         return total.hexdigest()
 
     def folders(self) -> Iterator[str]:
@@ -53,50 +68,85 @@ class InputHasher:
             yield folder
 
     def symlinks(self) -> Iterator[str]:
-        """Yield the paths of inputs that are symbolic links, whose contents lie elsewhere."""
+        """Yield the paths of symbolic links that are inputs or lead to some, whose contents lie elsewhere."""
         for relative, folder, entries in self._walk():
             for entry in entries:
-                if entry.is_symlink() and self._is_input(_join(relative, entry.name), entry.name):
+                path = _join(relative, entry.name)
+                if entry.is_symlink() and (self.is_input(path) or self.can_hold_inputs(path)):
                     yield _join(folder, entry.name)
 
+    def is_input(self, path: str) -> bool:
+        """Whether a file with that path below `cwd` is an input."""
+        return self._is_wanted(path.rpartition("/")[2]) and any(match.fullmatch(path) for match in self._regexes)
+
+    def can_hold_inputs(self, path: str) -> bool:
+        """Whether a folder with that path below `cwd` is looked into."""
+        name = path.rpartition("/")[2]
+        return self._is_wanted(name) and any(_can_match_below(pattern, path) for pattern in self._patterns)
+
     def _walk(self) -> Iterator[tuple[str, str, list[os.DirEntry[str]]]]:
-        """Yield each folder that may hold inputs: its path relative to `cwd`, its full path, its entries."""
+        """Yield each folder that may hold inputs: its path relative to `cwd`, its full path, its entries.
+
+        Folders that symbolic links lead to come last. A link in a circle is followed once.
+        """
+        self._has_too_many, self._unreadable = False, {}
         seen: set[str] = set()
-        pending = [base for pattern in self._patterns for base in _literal_folders(pattern)]
+        linked: list[_Folder] = []
+        pending: list[_Folder] = [(base, ()) for pattern in self._patterns for base in _literal_folders(pattern)]
         while pending:
-            relative = pending.pop()
-            if relative in seen:
-                continue
-            seen.add(relative)
-            folder = _join(self.cwd, relative)
-            try:
-                with os.scandir(folder) as found:
-                    entries = list(found)
-            except OSError:
-                continue
-            yield relative, folder, entries
-            for entry in entries:
-                below = _join(relative, entry.name)
-                if entry.is_dir(follow_symlinks=False) and self._is_wanted(entry.name) and self._can_hold_inputs(below):
-                    pending.append(below)
+            path, above = pending.pop()
+            if path not in seen:
+                seen.add(path)
+                yield from self._look_into(path, above, pending, linked)
+        entries = 0
+        while linked:
+            path, above = linked.pop()
+            for found in self._look_into(path, above, linked, linked):
+                entries += len(found[2])
+                if entries > _MOST_LINKED:
+                    self._has_too_many = True
+                    return
+                yield found
+
+    def _look_into(
+        self, relative: str, above: tuple[_Inode, ...], below: list[_Folder], linked: list[_Folder]
+    ) -> Iterator[tuple[str, str, list[os.DirEntry[str]]]]:
+        """Yield a folder, and add the folders in it to `below`, the links to folders to `linked`.
+
+        `above`: the folders that it was come to through.
+        """
+        folder = _join(self.cwd, relative)
+        try:
+            status = os.stat(folder)  # noqa: PTH116 - there may be a hundred thousand
+            inode = (status.st_dev, status.st_ino)
+            if above.count(inode) > 1:
+                return
+            with os.scandir(folder) as found:
+                entries = list(found)
+        except PermissionError:
+            self._unreadable[relative] = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            return
+        except OSError:
+            return
+        yield relative, folder, entries
+        for entry in entries:
+            path = _join(relative, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if self.can_hold_inputs(path):
+                    below.append((path, (*above, inode)))
+            elif entry.is_symlink() and self.can_hold_inputs(path) and entry.is_dir():
+                linked.append((path, (*above, inode)))
 
     def _is_wanted(self, name: str) -> bool:
         return not _LEFTOVERS.fullmatch(name) or any(name in pattern.split("/") for pattern in self._patterns)
-
-    def _can_hold_inputs(self, folder: str) -> bool:
-        """Whether a file below the folder can match a pattern."""
-        return any(_can_match_below(pattern, folder) for pattern in self._patterns)
 
     def _input_digests(self) -> Iterator[tuple[str, bytes]]:
         for relative, _, entries in self._walk():
             for entry in entries:
                 path = _join(relative, entry.name)
-                content = self._entry_digest(path, entry) if self._is_input(path, entry.name) else None
+                content = self._entry_digest(path, entry) if self.is_input(path) else None
                 if content is not None:
                     yield path, content
-
-    def _is_input(self, path: str, name: str) -> bool:
-        return self._is_wanted(name) and any(match.fullmatch(path) for match in self._regexes)
 
     def _entry_digest(self, path: str, entry: os.DirEntry[str]) -> bytes | None:
         """Return the bytes that stand for an entry in the digest; None for a folder or a special file."""
@@ -105,13 +155,15 @@ class InputHasher:
             found = entry.stat()
         except OSError:
             return b"gone"
-        if not stat.S_ISREG(found.st_mode):
-            return b"link\0" + link if link else None
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
+        if not stat.S_ISREG(found.st_mode):
+            # A folder's contents are inputs of their own.
+            return b"link\0" + link + _special(found) if link or not stat.S_ISDIR(found.st_mode) else None
+        self.stamps[path] = stamp
         known = self._digest_cache.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        content = bytes([found.st_mode & 0o111 != 0]) + link + b"\0" + _file_digest(entry.path)
+        content = bytes([found.st_mode & 0o111 != 0]) + link + b"\0" + _file_digest(entry.path, stamp)
         if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _RECENT_NS:
             self._digest_cache[path] = (stamp, content)
         else:
@@ -123,14 +175,25 @@ def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
 
 
-def _file_digest(path: str) -> bytes:
+def _special(found: os.stat_result) -> bytes:
+    """Return the bytes that stand for what is no file: what can be read from a pipe or a device is never the same."""
+    is_constant = stat.S_ISDIR(found.st_mode) or stat.S_ISSOCK(found.st_mode) or found.st_rdev == _NULL_DEVICE
+    return b"" if is_constant else _unlike_any()
+
+
+def _unlike_any() -> bytes:
+    return os.urandom(16)
+
+
+def _file_digest(path: str, stamp: _Stamp) -> bytes:
     total = hashlib.sha256()
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - there may be a hundred thousand
+        # What has become a pipe meanwhile is not waited for.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             while chunk := file.read(_CHUNK):
                 total.update(chunk)
     except OSError as error:
-        return f"unreadable: {error.errno}".encode()
+        return f"unreadable: {error.errno} {stamp}".encode()
     return total.digest()
 
 
