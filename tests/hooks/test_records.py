@@ -94,7 +94,7 @@ def test_each_message_of_claude_is_counted_once_however_many_lines_it_has(claude
     claude.tells("Stop")
     assert claude.spent() == (17, None)
     claude.writes(reply("b", 6))
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.tells("Stop")
     assert claude.spent() == (18, None)
     assert claude.seen().session.model == "m-1"
 
@@ -127,6 +127,7 @@ def test_what_was_spent_before_a_session_was_cleared_is_not_forgotten(claude: Pr
     claude.path = claude.path.with_name("t.jsonl")
     claude.writes(reply("b", 5))
     claude.tells("SessionStart", session="t", source="clear")
+    claude.tells("Stop", session="t")
     assert claude.seen().session.session == "t"
     assert claude.spent() == (15, None)
 
@@ -229,6 +230,14 @@ def test_an_error_that_is_shown_as_a_message_is_the_end_of_a_headless_session(cl
     assert claude.state()[0] == "failed"
 
 
+def test_a_headless_session_whose_failure_a_hook_has_told_ends_failed_too(claude: Program) -> None:
+    claude.tells("UserPromptSubmit", prompt="go")
+    claude.writes({**api_error("API Error: 400 bad"), "entrypoint": "sdk-cli"})
+    claude.tells("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
+    claude.tells("SessionEnd", reason="other")
+    assert claude.state()[0] == "failed"
+
+
 @pytest.mark.parametrize("after", ["PreToolUse", "UserPromptSubmit", "Stop"])
 def test_an_error_after_which_it_went_on_is_not_how_a_session_ended(claude: Program, after: str) -> None:
     claude.tells("UserPromptSubmit", prompt="go")
@@ -264,9 +273,11 @@ def test_codex_of_whose_failure_no_hook_tells_is_failed_soon(codex: Program) -> 
 
 
 def test_codex_that_ends_by_a_failure_has_failed(codex: Program) -> None:
-    codex.tells("UserPromptSubmit", prompt="go")
+    codex.writes({"type": "session_meta", "payload": {"source": "exec"}})
     codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
-    codex.tells("SessionEnd")
+    for event in ("SessionStart", "UserPromptSubmit", "SessionEnd"):
+        codex.leave({"session_id": "s", "hook_event_name": event, "transcript_path": str(codex.path), "prompt": "go"})
+    intake.take_in(codex.store, codex.clock.now, codex.settings)
     assert codex.state()[0] == "failed"
 
 

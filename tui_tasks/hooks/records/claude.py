@@ -42,6 +42,7 @@ def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
     if text(told, "type") == "cost-state":
         _sum(record, told)
         return
+    record.is_headless = (text(told, "entrypoint") or "cli") != "cli"
     message = table(told, "message")
     part.count(text(message, "id"), _count(table(message, "usage"), _SPENT))
     if not is_own:

@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.hooks.programs.fields import number, table, text
 from tui_tasks.hooks.records.record import Ending, Part, Record
 
-_TELLING: Final = (b'"token_count"', b'"task_started"', b'"task_complete"')
+_TELLING: Final = (b'"token_count"', b'"task_started"', b'"task_complete"', b'"session_meta"')
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -25,9 +25,12 @@ def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
     """Take in a line."""
     if not any(word in line for word in _TELLING):
         return
-    payload = table(_decode(line), "payload")
+    told = _decode(line)
+    payload = table(told, "payload")
     kind = text(payload, "type")
-    if kind == "token_count":
+    if text(told, "type") == "session_meta":
+        record.is_headless = text(payload, "source") == "exec"
+    elif kind == "token_count":
         total = number(table(table(payload, "info"), "total_token_usage"), "total_tokens")
         record.total = max(record.total, int(total or 0))
     elif kind == "task_started":

@@ -17,9 +17,7 @@ from tui_tasks.core.operations.sessions import (
     Faltered,
     Heard,
     Interrupted,
-    Prompted,
     Spent,
-    Started,
     TurnEnded,
     TurnFailed,
 )
@@ -30,10 +28,8 @@ PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
 """Those whose records are read: each has a module here, with `files` and `take`."""
 MOST: Final = 16 * 1024 * 1024
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# With these a turn begins: how the one before it ended is no longer told.
-_BEGINNINGS: Final = (Started, Prompted)
-# With these a record is looked at, since its program may say no more.
-_EDGES: Final = (*_BEGINNINGS, TurnEnded, TurnFailed, Interrupted, Ended)
+# With these a record is read on, since its program may say no more.
+_EDGES: Final = (TurnEnded, TurnFailed, Interrupted, Ended)
 
 
 def of(activity: SessionActivity | None) -> Record:
@@ -49,22 +45,35 @@ def with_record(heard: Heard, record: Record) -> Heard:
     path = heard.transcript
     if heard.program not in PROGRAMS or heard.subagent is not None or path is None or not os.path.isabs(path):
         return heard
-    is_new = path != record.path
-    if is_new:
-        record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
-        record.ending = None
-    if not is_new and not any(isinstance(fact, _EDGES) for fact in heard.facts):
-        return heard
-    told = read_on(heard.program, record)
     facts = heard.facts
-    if any(isinstance(fact, _BEGINNINGS) for fact in facts):
-        told = [fact for fact in told if isinstance(fact, Spent)]
+    if not any(isinstance(fact, _EDGES) for fact in facts):
+        if path == record.path:
+            return heard
+        _begin(record, path)
+        return msgspec.structs.replace(heard, record=msgspec.to_builtins(record))
+    if path != record.path:
+        _begin(record, path)
+    told = read_on(heard.program, record)
+    if any(isinstance(fact, Ended) for fact in facts) and record.is_headless and (failure := _failure(record)):
+        # Nobody was there to go on from it: the process ended by that.
+        told = [*(fact for fact in told if isinstance(fact, Spent)), failure]
     if any(isinstance(fact, TurnFailed | Interrupted) for fact in told):
         # The program says of such a turn that it is over, and no more.
         facts = tuple(fact for fact in facts if not isinstance(fact, TurnEnded))
     return msgspec.structs.replace(
         heard, facts=(*told, *facts), model=heard.model or record.model, record=msgspec.to_builtins(record)
     )
+
+
+def _begin(record: Record, path: str) -> None:
+    """Turn to another file: the session was cleared, or is new."""
+    record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
+    record.ending = None
+
+
+def _failure(record: Record) -> TurnFailed | None:
+    ending = record.ending
+    return TurnFailed(ending.words) if ending is not None and ending.kind != "interrupted" else None
 
 
 def read_on(program: str, record: Record) -> list[Fact]:

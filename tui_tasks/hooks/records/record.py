@@ -41,6 +41,7 @@ class Record(msgspec.Struct):
         parts: its files, by name.
         total: the tokens of the session in the program's own sum, where it gives one.
         before: the tokens of former records of the same agent, whose session was cleared.
+        is_headless: whether its program was started without a terminal, for one prompt.
     """
 
     path: str = ""
@@ -49,6 +50,7 @@ class Record(msgspec.Struct):
     before: int = 0
     cost_usd: float | None = None
     model: str | None = None
+    is_headless: bool = False
     ending: Ending | None = None
 
     @property
