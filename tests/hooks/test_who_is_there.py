@@ -118,6 +118,16 @@ def test_a_question_under_an_idempotency_key_outlives_its_asker(db: Path) -> Non
         assert len(queries.open_asks(store.db)) == 1
 
 
+def test_a_question_for_which_its_asker_has_a_ticket_outlives_it(db: Path) -> None:
+    with Agent(db, "--agent", "ann") as asker:
+        ticket = asker.ok("ask", question="Shall I?", wait=0)
+        assert ticket["state"] == "open"
+        asker.kill()
+    assert agents(db)["ann"]["state"] == "gone"
+    with Agent(db, "--agent", "ann") as again:
+        assert again.ok("control:answer_of", ask=ticket["ask"])["state"] == "open"
+
+
 def test_a_process_that_stays_takes_in_what_hooks_leave(db: Path) -> None:
     with Agent(db) as agent:
         agent.ok("control:subscribe")

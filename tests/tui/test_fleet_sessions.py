@@ -261,6 +261,6 @@ async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
         await settle(pilot)
         assert "paused" not in shown(app).splitlines()[1]
         by_agent(plan, "human", PauseAgent("claude-1", "wait"))
-        await until(pilot, lambda: "– paused  #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "– paused  claude-1  #5" in shown(app).splitlines()[1])
         by_agent(plan, "human", ResumeAgent("claude-1"))
-        await until(pilot, lambda: "◐ #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "◐ claude-1  #5" in shown(app).splitlines()[1])

@@ -107,7 +107,12 @@ async def test_the_now_line_tells_what_is_going_on(app):
 
 
 @pytest.mark.parametrize(
-    ("size", "words"), [((80, 24), "◐ #5 Ship auth flow  40s"), ((40, 12), "◐ #5 40s   ? 2   ✗ 1")]
+    ("size", "words"),
+    [
+        ((80, 24), "◐ claude-1  #5 Ship auth flow  40s"),
+        ((60, 24), "◐ #5 Ship auth flow  40s"),
+        ((40, 12), "◐ #5 40s   ? 2   ✗ 1"),
+    ],
 )
 async def test_the_now_line_says_less_where_there_is_less_room(app, size, words):
     async with opened(app, size):

@@ -42,6 +42,15 @@ class Presence:
         """Record that this process waits for the answer of an ask, within the transaction that opened it."""
         connections.put_asker(self._store.db, ask, self.process)
 
+    def forget_asker(self, ask: str) -> None:
+        """Record that this process waits no longer for the answer of an ask.
+
+        Raises:
+            StorageFailed: it is recorded another time.
+        """
+        with self._store.db.transaction(write=True):
+            connections.drop_asker(self._store.db, ask)
+
     def leave(self, now: int) -> None:
         """Record that the agents are no longer connected through this process."""
         names, self._names = self._names, set()

@@ -319,6 +319,11 @@ class Session:
         if self._presence is not None and transaction is not None and wait.subject is not None and not is_resumed:
             self._presence.record_asker(wait.subject)
 
+    def forget_asker(self, ask: str) -> None:
+        """Record that nobody here waits for an answer any more: an asker that was given a ticket may end."""
+        if self._presence is not None:
+            self._presence.forget_asker(ask)
+
     def leave(self) -> None:
         """End the session: its agents no longer count as connected."""
         if self._presence is not None:

@@ -120,6 +120,8 @@ class Waits:
         if result is None and is_over:
             result = self._give_up(waiting, call)
         pending.note = call.note
+        if result is not None and wait.subject is not None:
+            session.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
             with session.store.transaction(call.now) as transaction:
                 idempotency.keep(session.store.db, pending, agent, result, transaction.seq, transaction.elapsed_time)

@@ -174,10 +174,15 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, asci
     return line + padding if align == "left" else padding + line
 
 
-def fit_ends(text: str, cells: int) -> str:
-    """As `fit`, but what is too long is cut in the middle: names often differ at their ends alone."""
-    line = safe_line(text, None)
-    if cell_len(line) <= cells:
-        return fit(line, cells)
-    tail = line[-(cells // 2 - 1) :]
-    return fit(safe_line(line, cells - cell_len(tail)) + tail, cells)
+def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
+    """As `safe_line`, but what is too long is cut in the middle: names often differ at their ends alone."""
+    line = safe_line(text, ascii_only=ascii_only)
+    tail = line[-(limit_cells // 2 - 1) :] if limit_cells >= 6 else ""
+    if not tail or cell_len(line) <= limit_cells:
+        return safe_line(line, limit_cells, ascii_only=ascii_only)
+    return safe_line(line, limit_cells - cell_len(tail), ascii_only=ascii_only) + tail
+
+
+def fit_ends(text: str, cells: int, *, ascii_only: bool = False) -> str:
+    """Return `safe_ends` of `text` padded to exactly `cells` cells, for columns."""
+    return fit(safe_ends(text, cells, ascii_only=ascii_only), cells, ascii_only=ascii_only)

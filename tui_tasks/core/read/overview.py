@@ -131,6 +131,11 @@ _NEXT_JOB = Statement(
     .order_by(JobRow.next_run)
     .limit(1)
 )
+_FAILING_JOBS = Statement(
+    JobRow.select(JobRow.name)
+    .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
+    .order_by(JobRow.last_run.desc())
+)
 # Each distinct actor by one step in the index on (actor, seq), however long the journal is.
 _ACTORS = """
 WITH RECURSIVE known(name) AS (
@@ -207,3 +212,8 @@ def next_job(db: Database) -> tuple[str, int] | None:
     """The job that runs next: its name, and when."""
     row = db.one(_NEXT_JOB)
     return (row[0], row[1]) if row else None
+
+
+def failing_jobs(db: Database) -> list[str]:
+    """The names of the jobs whose last run has failed, the one that ran last before the others."""
+    return [name for (name,) in db.all(_FAILING_JOBS)]

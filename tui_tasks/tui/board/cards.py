@@ -10,7 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.tasks import pages
 from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.tasks import proof
@@ -51,7 +51,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     now, ascii_only = context.clock.now(), context.ascii_only
     state = look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color) if has_mark else None
-    who = safe_line(agent_text.who(card.who), 16)
+    who = safe_ends(agent_text.who(card.who), 16)
     timed = [] if card.finished_at else list(field_parts(context, card))
     fields, spans = [part for part, _ in timed], [lasts for _, lasts in timed]
     if card.part == "pending":
@@ -60,7 +60,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
-            since, note, who = ask.opened_at, quoted(ask.question), safe_line(ask.agent, 16)
+            since, note, who = ask.opened_at, quoted(ask.question), safe_ends(ask.agent, 16)
     elif card.part in ("in_progress", "failed"):
         note = last_word(context, card, card.part)
     else:

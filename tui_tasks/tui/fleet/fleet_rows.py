@@ -112,7 +112,7 @@ class FleetWindow(VirtualList[Member]):
                 self.lasts(age_lasts(then, now))
         if now - row.last_seen < (PULSE_MINUTES + 1) * MINUTE:
             self.lasts(MINUTE - now % MINUTE + 1)
-        if state == "working" and row.tool is None:
+        if state == "working" and row.session is None:
             self.lasts(max(1, row.last_seen + self._fleet.quiet_after + 1 - now))
 
     def draw_empty(self, line: int) -> Sequence[Part]:

@@ -45,9 +45,13 @@ def said(word: Word | None) -> str:
 
 
 def state_of(member: Member, now: int, quiet_after: int) -> str:
-    """Its state now, of `LOOKS_OF_STATES`: one that works on no tool and has said nothing for so long is quiet."""
-    is_silent = now - member.last_seen > quiet_after
-    return "quiet" if member.state == "working" and member.tool is None and is_silent else member.state
+    """Its state now, of `LOOKS_OF_STATES`.
+
+    An agent of the channel that has said nothing for so long is quiet: nothing else is known of what it does. What a
+    session is at, its program tells.
+    """
+    is_silent = member.session is None and now - member.last_seen > quiet_after
+    return "quiet" if member.state == "working" and is_silent else member.state
 
 
 def where(member: Member, context: Context) -> str:

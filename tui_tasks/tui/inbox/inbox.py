@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.inbox import agent_text, parts
 from tui_tasks.tui.inbox.agent_actions import AgentActions
@@ -63,12 +63,12 @@ class AskWindow(VirtualList[Ask]):
             return (
                 (f" {mark}", state.color),
                 (head, ""),
-                (safe_line(row.agent, max(4, width - len(head) - 9)), "$muted"),
+                (safe_ends(row.agent, max(4, width - len(head) - 9)), "$muted"),
                 (f"  {waited if row.state == 'open' else agent_text.ask_word(row)}", "$muted"),
             )
         late = "later" if row.uid in self.inbox.later else "waiting"
         told = f"{late} {waited}" if row.state == "open" else agent_text.ask_word(row)
-        right = f"{fit(row.agent, 10)}  {told:<11} "
+        right = f"{fit_ends(row.agent, 10)}  {told:<11} "
         head = f" {number:<3} " if number else "     "
         room = max(1, width - 4 - len(head) - cell_len(right))
         quiet = row.state != "open" or row.uid in self.inbox.later

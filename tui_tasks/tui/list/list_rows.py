@@ -10,11 +10,12 @@ from textual.geometry import Size
 from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
-from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.inbox import agent_text
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.state.app_state import MOST_NEW
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
@@ -57,7 +58,7 @@ class TaskRows(VirtualList[TaskLine]):
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
         head = f"{number:>3}  "
-        who = f"  {fit(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}" if width >= 50 else ""
+        who = f"  {fit_ends(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}" if width >= 50 else ""
         tail = f"{age(row.updated_at, now):>4} "
         room = max(1, width - 3 - len(head) - len(who) - 1 - len(tail))
         quiet = row.status in ("done", "skipped", "cancelled")
@@ -163,12 +164,12 @@ class ListHead(FrameLine):
     def right(self, width: int) -> Sequence[Part]:
         """What is new to the human."""
         context = self.context
-        new = context.state.new_in(context.state.list_id)
+        new = _new_text(context)
         mark = sign("changed", ascii_only=context.ascii_only)
         # At midnight, "since 19:58" needs its day.
         self.lasts(DAY)
         since = f" since {context.clock.time_of(context.state.looked.at)}" if new and width >= 50 else ""
-        return [(f"{mark} {new} changed{since} ", "$changed")] if new else ()
+        return [(f"{mark} {new}{since} ", "$changed")] if new else ()
 
 
 class ListFoot(FrameLine):
@@ -191,8 +192,15 @@ class ListFoot(FrameLine):
 
     def right(self, width: int) -> Sequence[Part]:
         """What is new to the human, on a small screen: it has no head."""
-        new = self.context.state.new_in(self.context.state.list_id)
-        return [(f"{new} changed ", "$changed")] if new and breakpoints.is_compact(self.app.size) else ()
+        new = _new_text(self.context)
+        return [(f"{new} ", "$changed")] if new and breakpoints.is_compact(self.app.size) else ()
+
+
+def _new_text(context: Context) -> str:
+    """What agents have done to the list that is shown: `4 changed, 2 deleted`."""
+    state = context.state
+    counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
+    return ", ".join(f"{number}{'+' if number >= MOST_NEW else ''} {word}" for number, word in counted if number)
 
 
 class SideFoot(FrameLine):

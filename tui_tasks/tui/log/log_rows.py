@@ -16,7 +16,7 @@ from tui_tasks.core.read.log.log_pages import FIRST, LAST, LogLine
 from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.tasks.filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
@@ -199,7 +199,7 @@ class LogRows(VirtualList[LogLine]):
             label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
             parts += [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink), (label, "$muted")]
         else:
-            who = fit(who_of(row), 10, ascii_only=ascii_only)
+            who = fit_ends(who_of(row), 10, ascii_only=ascii_only)
             label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
             parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
             parts += [(f"{who} ", "$muted"), (label, "$muted")]

@@ -36,8 +36,9 @@ class AppState:
     `paused`, those that the human has paused;
     `unproven`, the uids of the tasks that need the human as a check of theirs has failed;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
-    and when it runs; `spoke`, when each agent wrote last; `new`, the list of each task that agents have changed since
-    the human `looked`.
+    and when it runs; `failing`, the names of the jobs that have failed last; `spoke`, when each agent wrote last;
+    `new`, the list of each task that agents have changed since the human `looked`, and `deleted` of each that they have
+    deleted, those apart that they have made since.
     """
 
     def __init__(self, db: Database, now: int) -> None:
@@ -54,9 +55,12 @@ class AppState:
         self.active: TaskLine | None = None
         self.active_log: LogEntry | None = None
         self.next_job: tuple[str, int] | None = None
+        self.failing: list[str] = []
         self.spoke: dict[str, int] = {}
         self._there = self._counted_at = 0
         self.new: dict[str, int] = {}
+        self.deleted: dict[str, int] = {}
+        self._made: set[str] = set()
         self.looked = views.looked(db) or Looked(journal.newest(db), now)
         self._read_all()
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
@@ -83,7 +87,7 @@ class AppState:
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         if changes.touches("job", "run"):
-            self.next_job = overview.next_job(self._db)
+            self._read_jobs()
         self._note_new(entries)
         self._counted_at = 0
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
@@ -91,7 +95,8 @@ class AppState:
     def all_seen(self, now: int) -> Looked:
         """Nothing is new any more; return what to remember."""
         self.looked = Looked(journal.newest(self._db), now)
-        self.new.clear()
+        for noted in (self.new, self.deleted, self._made):
+            noted.clear()
         return self.looked
 
     @property
@@ -123,6 +128,10 @@ class AppState:
         """How many tasks of a list are new to the human."""
         return sum(1 for home in self.new.values() if home == list_id)
 
+    def deleted_in(self, list_id: int) -> int:
+        """How many tasks of a list agents have deleted that the human may have seen."""
+        return sum(1 for home in self.deleted.values() if home == list_id)
+
     def there(self, now: int) -> int:
         """How many agents are there: sessions that have not ended, and those that are connected to the channel."""
         # Who comes and goes on the channel leaves no entry of the journal, which would be told.
@@ -150,7 +159,7 @@ class AppState:
         self._read_stuck()
         self.paused = set(fleet.paused(self._db))
         self.unproven = checks.failing(self._db, MOST_UNPROVEN)
-        self.next_job = overview.next_job(self._db)
+        self._read_jobs()
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
@@ -167,6 +176,10 @@ class AppState:
             if not found.deleted:
                 self.lists[number] = found
 
+    def _read_jobs(self) -> None:
+        self.next_job = overview.next_job(self._db)
+        self.failing = overview.failing_jobs(self._db)
+
     def _read_asks(self) -> None:
         self.asks = queries.open_asks(self._db)
         self.asking = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
@@ -178,9 +191,22 @@ class AppState:
 
     def _note_new(self, entries: Iterable[Change]) -> None:
         for entry in entries:
-            if entry.task is None or entry.list_id is None or entry.actor == HUMAN:
+            if entry.task is None or entry.list_id is None:
                 continue
-            if entry.kind == "task.deleted":
-                self.new.pop(entry.task, None)
-            elif len(self.new) < MOST_NEW or entry.task in self.new:
-                self.new[entry.task] = entry.list_id
+            if entry.actor == HUMAN:
+                if entry.kind == "task.restored":
+                    self.deleted.pop(entry.task, None)
+                continue
+            self._note_one(entry.kind, entry.task, entry.list_id)
+
+    def _note_one(self, kind: str, uid: str, list_id: int) -> None:
+        if kind == "task.deleted":
+            self.new.pop(uid, None)
+            if uid not in self._made and len(self.deleted) < MOST_NEW:
+                self.deleted[uid] = list_id
+            return
+        self.deleted.pop(uid, None)
+        if kind == "task.created" and len(self._made) < MOST_NEW:
+            self._made.add(uid)
+        if len(self.new) < MOST_NEW or uid in self.new:
+            self.new[uid] = list_id

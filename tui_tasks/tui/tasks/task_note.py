@@ -11,7 +11,7 @@ from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import safe_ends, safe_line
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.widgets.styles import Part
 
@@ -88,7 +88,7 @@ def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
     found += [(f"#{safe_line(tag, 20)}", "$muted") for tag in task.tags]
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
-        found.append((f"{safe_line(ask.agent, 16)} asks: {quoted(ask.question)}", "$state-needs-you"))
+        found.append((f"{safe_ends(ask.agent, 16)} asks: {quoted(ask.question)}", "$state-needs-you"))
     elif word := last_word(context, task, state):
         found.append((word, "$muted"))
     return found

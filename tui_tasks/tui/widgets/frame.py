@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.geometry import Region
@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, count, due
 from tui_tasks.tui.keys.actions import ACTIONS
 from tui_tasks.tui.keys.pane_names import PANES
@@ -131,6 +131,11 @@ class TopLine(FrameLine):
             self.context.navigation.show_pane(list(PANES)[at])
 
 
+# The last of the steps in which the Now line says less: 1 leaves out what was logged, 2 the times, 3 who it is, 4 half
+# of the task's name, 5 all but marks and numbers.
+_LEAST: Final = 5
+
+
 class NowLine(FrameLine):
     """What is going on: who works on what, what needs the human, what failed, what runs next.
 
@@ -142,8 +147,8 @@ class NowLine(FrameLine):
         self._acts: list[str] = []
 
     def left(self, width: int) -> Sequence[Part]:
-        """As many words as fit, in four steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
-        steps = range(0 if width >= WIDE else 2 if width >= NARROW else 4, 5)
+        """As many words as fit, in steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
+        steps = range(0 if width >= WIDE else 2 if width >= NARROW else _LEAST, _LEAST + 1)
         for step in steps:
             groups = self._groups(step)
             gap = "      " if step == 0 else "    " if step == 1 else "   "
@@ -160,7 +165,7 @@ class NowLine(FrameLine):
         return parts
 
     def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
-        seen, small = self.context.state, step == 4
+        seen, small = self.context.state, step == _LEAST
         groups = [("active", self._active(step))]
         waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
@@ -175,12 +180,21 @@ class NowLine(FrameLine):
         if stuck := [one for one in seen.stuck.values() if one.cause != "human"]:
             words = f"{len(stuck)}" if small else f"{len(stuck)} stuck"
             if step <= 1 and len(stuck) == 1:
-                words = f"{safe_line(stuck[0].uid, 16)} {stuck[0].text}"
+                words = f"{safe_ends(stuck[0].uid, 16)} {stuck[0].text}"
             groups.append(("agents", [(f"{self._mark('stuck')} {safe_line(words, 48)}", "$state-overdue")]))
-        if seen.failed:
-            words = f"{seen.failed:,}" if small else f"{seen.failed:,} failed"
-            groups.append(("attention", [(f"{self._mark('failed')} {words}", "$state-failed")]))
+        if seen.failed or seen.failing:
+            act = "attention" if seen.failed else "pane_schedule"
+            groups.append((act, [(f"{self._mark('failed')} {self._failed(small=small)}", "$state-failed")]))
         return [*groups, *self._job(step)]
+
+    def _failed(self, *, small: bool) -> str:
+        """How many tasks and jobs have failed, or the name of the one job."""
+        tasks, jobs = self.context.state.failed, self.context.state.failing
+        if small:
+            return f"{tasks + len(jobs):,}"
+        if not tasks:
+            return f"{safe_ends(jobs[0], 24) if len(jobs) == 1 else count(len(jobs), 'job')} failed"
+        return f"{tasks:,} failed, {count(len(jobs), 'job')}" if jobs else f"{tasks:,} failed"
 
     def _mark(self, state: str) -> str:
         return look(state).mark(ascii_only=self.context.ascii_only)
@@ -189,7 +203,7 @@ class NowLine(FrameLine):
         context, task = self.context, self.context.state.active
         if task is None:
             words = "nothing in progress" if _agents_here(context) else "no agent connected"
-            return [("idle" if step == 4 else words, "$muted")]
+            return [("idle" if step == _LEAST else words, "$muted")]
         now = context.clock.now()
         self.lasts(age_lasts(task.updated_at, now))
         ahead = context.numbers.known(task.list_id, task.rank)
@@ -197,16 +211,18 @@ class NowLine(FrameLine):
             # A long list is gone through once the first screen is painted.
             self.app.call_after_refresh(self._number_it)
         old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
+        # While it waits for an answer about another task, it may work on this.
+        is_waiting = any(ask.agent == task.who and ask.task_uid in (None, task.uid) for ask in context.state.asks)
         is_paused = task.who in context.state.paused
-        state = look("skipped" if is_paused else "in_progress")
+        state = look("needs_you" if is_waiting else "skipped" if is_paused else "in_progress")
         parts: list[Part] = [(f"{state.mark(ascii_only=context.ascii_only)} ", state.color)]
-        if is_paused and step < 4:
-            parts.append(("paused  ", state.color))
-        if step == 4:
+        if step == _LEAST:
             return [*parts, (f"#{number} {old}", "")]
-        if step <= 1:
-            parts.append((f"{safe_line(task.who, 16)}  ", "$muted"))
-        parts.append((f"#{number} {safe_line(task.name, 30 if step < 3 else 16)}  ", ""))
+        if is_waiting or is_paused:
+            parts.append(("waits  " if is_waiting else "paused  ", state.color))
+        if step <= 2:
+            parts.append((f"{safe_ends(task.who, 16)}  ", "$muted"))
+        parts.append((f"#{number} {safe_line(task.name, 30 if step < 4 else 16)}  ", ""))
         log = context.state.active_log
         if step == 0 and log is not None:
             parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
@@ -220,14 +236,16 @@ class NowLine(FrameLine):
     def _job(self, step: int) -> list[tuple[str, list[Part]]]:
         context, job = self.context, self.context.state.next_job
         if job is None:
-            return [] if step == 4 or context.state.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
+            return (
+                [] if step == _LEAST or context.state.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
+            )
         name, when = job
         now = context.clock.now()
         self.lasts(age_lasts(when, now))
         late = when < now
         mark = self._mark("overdue") if late else sign("scheduled", ascii_only=context.ascii_only)
         told = due(when, now)
-        if step == 4:
+        if step == _LEAST:
             words = told.removeprefix("in ").removeprefix("overdue ")
         elif step <= 1:
             words = f"{safe_line(name, 16)} {context.clock.time_of(when)}, {told}"
