@@ -36,6 +36,14 @@ def test_a_claim_that_finds_nothing_pending_says_so(talk):
     assert note(talk, list="tasklist") == "nothing is pending in tasklist"
 
 
+def test_a_claim_that_is_repeated_under_its_key_says_why_it_found_nothing_again(talk):
+    keyed = {**CLAIM, "idempotency_key": "k"}
+    first = talk.one(keyed)
+    assert first["note"] == "nothing is pending in any list"
+    add(talk)
+    assert talk.one(keyed) == first
+
+
 def test_a_claim_in_a_list_of_one_in_progress_says_which_one_is_and_whose(talk, other):
     add(talk, "first")
     add(talk, "second")

@@ -51,7 +51,8 @@ def keep(db: Database, pending: PendingRequest, agent: str, result: Any, seq: in
     `passed`: the database's instant in microseconds (`elapsed`), from which the key's age counts.
     """
     key, fingerprint = _key_and_fingerprint(pending)
-    held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
+    told = {} if pending.note is None else {"note": pending.note}
+    held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq, **told}
     idempotency_keys.keep(db, agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 

@@ -400,6 +400,7 @@ class Session:
             refuse_elsewhere(call, arguments, was_served=stored is not None)
         if stored is not None:
             if "result" in stored:
+                pending.note = stored.get("note")
                 return stored["result"], stored["seq"]
             call.resumes = stored["waits_for"]
         if request.if_version is not None:
