@@ -24,7 +24,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     theme: Annotated[str, Meta(description="The theme's name; `:` and `theme` in the screen shows them all.")] = "dark"
     ascii: Annotated[bool, Meta(description="Letters in place of glyphs.")] = False
-    quiet_after: Annotated[Seconds, Meta(description="Seconds without a word after which an agent of the channel is quiet.")] = 600
+    quiet_after: Annotated[
+        Seconds, Meta(description="Seconds without a word after which an agent of the channel is quiet.")
+    ] = 600
     bell: Annotated[bool, Meta(description="Ring when something needs you and the terminal has no focus.")] = True
     notify: Annotated[
         Literal["off", "osc9", "osc777"], Meta(description="The terminal's notification for the same.")
