@@ -315,3 +315,16 @@ def test_a_request_that_is_none_is_refused_in_the_form_of_the_tool_that_it_names
 
 def test_a_name_in_other_letters_is_the_nearest(talk):
     assert talk.refused("TASK", action="list")["data"]["did_you_mean"][0] == "task"
+
+
+def test_requests_that_come_together_cost_few_statements_each(talk):
+    added = talk.lines(*({"id": n, "tool": "tasklist:add_task", "arguments": {"name": f"{n}"}} for n in range(3)))
+    uids = [reply["result"]["uid"] for reply in added]
+    run: list[str] = []
+    talk.store.db._connection.set_trace_callback(lambda sql: run.append(" ".join(sql.split()[:2])))
+    talk.lines(*({"id": n, "tool": "tasklist:add_task", "arguments": {"name": f"{n}"}} for n in range(9)))
+    assert [run.count(kind) for kind in ("INSERT INTO", 'UPDATE "list"', "COMMIT")] == [18, 1, 1]
+    assert len(run) <= 18 + 4
+    run.clear()
+    talk.lines(*({"id": n, "tool": "control:task", "arguments": {"uid": uid}} for n, uid in enumerate(uids)))
+    assert len(run) <= len(uids) + 3

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tui_tasks.core import names, vocab
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
 from tui_tasks.dialects.requests import strict_json
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.state_cache import StateCache
 
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 # Wrong keys that models write for ARGUMENT_KEYS; ignoring them would run the tool without arguments.
-_MISNAMED_ARGUMENTS: Final = ("input", "inputs", "params", "parameters", "kwargs", "tool_input")
+_MISNAMED_ARGUMENTS: Final = frozenset({"input", "inputs", "params", "parameters", "kwargs", "tool_input"})
 # Keys that most requests do not have.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
@@ -41,7 +43,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 def request_id(value: Any) -> str | int | None:
     """Return the id to echo from any JSON value; None if it has no valid one."""
     found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else _integer(found)
+    return found if isinstance(found, str) or found is None else _integer(found)
 
 
 def _integer(value: Any) -> int | None:
@@ -66,14 +68,15 @@ def read(value: Any) -> Request:
     """
     if not isinstance(value, dict):
         raise InvalidRequest(f"a request is a JSON object with the name of a tool, or an array of them: {_EXAMPLE}")
-    if value.get("id") is not None and request_id(value) is None:
+    echoed = request_id(value)
+    if echoed is None and value.get("id") is not None:
         raise InvalidRequest("id is a string or an integer; leave it out if you need none")
     tool = tool_name(value)
     if not tool:
         raise InvalidRequest(_no_tool_message(value))
-    for key in _MISNAMED_ARGUMENTS:
-        if key in value:
-            raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
+    if not _MISNAMED_ARGUMENTS.isdisjoint(value):
+        key = next(key for key in value if key in _MISNAMED_ARGUMENTS)
+        raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
     arguments = _first_value(value, ARGUMENT_KEYS)
     if arguments is None:
         arguments = {}
@@ -86,9 +89,9 @@ def read(value: Any) -> Request:
             f'the arguments of {tool[:100]} are to be a JSON object of names and values: "arguments": {{"name": ...}}'
         )
     if _EXTRA_KEYS.isdisjoint(value):
-        return Request(request_id(value), tool, arguments)
+        return Request(echoed, tool, arguments)
     return Request(
-        id=request_id(value),
+        id=echoed,
         tool=tool,
         arguments=arguments,
         agent=agent_name(name("agent", value.get("agent")), tool),
@@ -179,11 +182,11 @@ _allowed_names: Final[set[str]] = set()
 _MAX_ALLOWED_NAMES: Final = 1_000
 
 
-def refuse_alike(db: Database, agent: str) -> None:
+def refuse_alike(state_cache: StateCache, agent: str) -> None:
     """Refuse a new agent's name that looks like the name of an agent that has spoken.
 
     Raises:
         InvalidRequest: the name looks like another's.
     """
-    if (known := names.alike(db, agent)) is not None:
+    if (known := state_cache.agent_like(agent)) is not None:
         raise InvalidRequest(f"the agent's name {agent!a} looks like {known!a}, which is another's", agent=known)

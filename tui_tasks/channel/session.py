@@ -149,7 +149,8 @@ class Session:
             pending.request = requests.read(value)
             self._refuse_others(pending.request)
             pending.tool = self._tool(pending.request.tool)
-            requests.refuse_flat(value, pending.tool.name, pending.tool.argument_names)
+            if not pending.request.arguments:
+                requests.refuse_flat(value, pending.tool.name, pending.tool.argument_names)
             if pending.tool.human:
                 raise Forbidden(f"{pending.tool.name} is the human's", tool=pending.tool.name)
             pending.arguments = decode(pending.tool.arguments, pending.request.arguments)
@@ -376,7 +377,7 @@ class Session:
         assert tool is not None
         agent = self.speaker(request)
         if agent not in vocab.RESERVED_AGENTS:
-            requests.refuse_alike(self.store.db, agent)
+            requests.refuse_alike(reading.state_cache, agent)
         self._speakers.add(agent)
         if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
             raise Paused(known.message, agent=agent)
@@ -388,6 +389,7 @@ class Session:
             bound_list=request.list or self.identity.list,
             transaction=transaction,
             channel=self,
+            reading=reading,
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self.identity.inside_run)
@@ -421,6 +423,8 @@ class Session:
             return ()
         agent = self.speaker(pending.request)
         found = reading.state_cache.messages_waiting_for(agent)
+        if not found:
+            return ()
         return tuple(message for message in found if not self.subscription.will_send(agent, message.seq))
 
     def _add_messages(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:

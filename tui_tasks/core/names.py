@@ -125,9 +125,7 @@ def has_spoken(db: Database, name: str) -> bool:
 
 
 def alike(db: Database, name: str) -> str | None:
-    """The agent in the journal that a new name would be taken for; None where there is none, or it is its own."""
-    if has_spoken(db, name):
-        return None
+    """Return the agent in the journal that a name which has not spoken would be taken for; None where there is none."""
     from tui_tasks.core.read import overview
 
     wanted = skeleton(name)

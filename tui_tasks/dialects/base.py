@@ -16,7 +16,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
-from tui_tasks.core.store import Transaction
+from tui_tasks.core.store import Reading, Transaction
 from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
 from tui_tasks.dialects.requests.identity import Identity, own_list
 
@@ -61,6 +61,8 @@ class Call(msgspec.Struct):
     channel: Channel
     bound_list: str | None = None
     transaction: Transaction | None = None
+    # What is open, also where it is only read; None for a request that has waited.
+    reading: Reading | None = None
     # For a repeated request under an idempotency key: the uid of what the first one waits for.
     resumes: str | None = None
     # Text for the reply beside a result of fixed form: why it is empty, or why something failed.
@@ -121,12 +123,13 @@ class Call(msgspec.Struct):
     def full(self, task: Task) -> dict[str, Any]:
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
-        return full_task(task, home.handle, checks.told_of(self.db, task, home))
+        known = checks.definitions(self.db) if self.reading is None else self.reading.state_cache.check_definitions
+        return full_task(task, home.handle, [check.told() for check in checks.of_task(self.db, task, home, known)])
 
     def _list_of(self, task: Task) -> TaskList:
-        if self.transaction is not None:
-            return self.transaction.state_cache.list_by_id(task.list_id)
-        return queries.list_by_id(self.db, task.list_id)
+        if self.reading is None:
+            return queries.list_by_id(self.db, task.list_id)
+        return self.reading.state_cache.list_by_id(task.list_id)
 
 
 class Wait(msgspec.Struct):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Any, Final
 
+from tui_tasks.core import names
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
@@ -38,6 +39,7 @@ class StateCache:
         self._handles: dict[str, TaskList | None] = {}
         self._agents: dict[str, Agent | None] = {}
         self._messages: dict[str, tuple[HumanMessage, ...]] = {}
+        self._speakers: set[str] = set()
         self._next_ids: dict[str, int] = {}
         self._last_ranks: dict[int, str | None] = {}
         self._next_lapse: tuple[int | None] | None = None
@@ -47,7 +49,9 @@ class StateCache:
     @property
     def is_full(self) -> bool:
         """Whether the cache holds too many lookups and is to be replaced."""
-        kept: tuple[Sized, ...] = (self._lists, self._handles, self._agents, self._messages, self._last_ranks)
+        kept: tuple[Sized, ...] = (
+            *(self._lists, self._handles, self._agents, self._messages, self._speakers, self._last_ranks),
+        )
         return sum(map(len, kept)) > _MAX_LOOKUPS
 
     def list_by_id(self, id: int) -> TaskList:
@@ -80,6 +84,15 @@ class StateCache:
         if name not in self._agents:
             self._agents[name] = queries.agent(self._db, name)
         return self._agents[name]
+
+    def agent_like(self, name: str) -> str | None:
+        """Return the agent that has spoken and whom a new agent's name would be taken for (`names.alike`), or None."""
+        if name in self._speakers:
+            return None
+        if names.has_spoken(self._db, name):
+            self._speakers.add(name)
+            return None
+        return names.alike(self._db, name)
 
     def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:
         """Return the human's undelivered messages to an agent, in the order in which they were sent."""
