@@ -179,7 +179,7 @@ def test_by_the_option_of_any_command(db):
         done = call(db, OWN, {"name": "x"}, "--agent", name)
         assert (done.returncode, done.stdout) == (2, "")
         assert "reserved" in done.stderr
-    for command in ("serve", "mcp", "watch", "ls"):
+    for command in ("serve", "mcp", "watch", "undo"):
         arguments = program(command, "--db", str(db), "--agent", "human")
         done = subprocess.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout) == (2, b"")
