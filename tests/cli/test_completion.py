@@ -89,6 +89,8 @@ def _finder(given: int):
         ("tui-tasks mv 1 --to m", ["my list"]),
         ("tui-tasks ls --project ", ["web"]),
         ("tui-tasks add x --agent b", ["bob"]),
+        ("tui-tasks agents message b", ["bob"]),
+        ("tui-tasks lists rename m", ["my list"]),
         ("tui-tasks --list work done ", ["2"]),
         ("tui-tasks --list work done \\#", ["#2"]),
         ("tui-tasks --list work show ", ["1", "2"]),

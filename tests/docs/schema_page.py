@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from tests.contract.client import ROOT
+from tests.docs import command_schemas
 from tui_tasks.core import errors
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
@@ -30,6 +31,7 @@ def document() -> dict[str, Any]:
         "replies": {tool.name: _reply(outputs.schema_of(tool), tool) for tool in tools},
         "refusal": _refusal(),
         "event": _event(),
+        "commands": command_schemas.COMMANDS,
     }
 
 

@@ -11,7 +11,8 @@ from tui_tasks.cli.options import declare_options, help_format
 
 _EPILOG = (
     "Options before a command hold for it where it has them: `tui-tasks COMMAND --help` tells. With JSON lines on "
-    "standard input, they are the control channel and the screen is the terminal."
+    "standard input, they are the control channel and the screen is the terminal.\n\n"
+    "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
 )
 
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 from tui_tasks.text import json_text
 
 SCHEMA_VERSION: Final = 1
-"""Of the objects; raised when a member that programs may rely on changes or goes (docs: clients, "Commands that print
-JSON")."""
+"""Of the objects; raised when a member that is described goes or changes its meaning (docs: shell, "JSON")."""
 
 
 def print_json(value: Any, indent: int | None = None) -> None:

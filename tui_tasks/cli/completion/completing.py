@@ -59,11 +59,10 @@ def _parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 def _attach(action: Any, command: str) -> None:
-    """Tell where the words of an argument come from, which is known by its name."""
+    """Tell where the words of an argument come from, which is known by its name, or by that of the command and its."""
     if action.dest in _FILES:
         action.completer = FilesCompleter()
-    elif action.dest in _SOURCES:
-        source = _SOURCES[action.dest]
+    elif source := _SOURCES.get(f"{command} {action.dest}") or _SOURCES.get(action.dest):
 
         def words(prefix: str, parsed_args: argparse.Namespace, **_: object) -> dict[str, str]:
             return _printable(source(prefix, parsed_args, command))
@@ -126,6 +125,7 @@ _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str
     "target": _named("lists"),
     "agent": _named("agents"),
     "agent_only": _named("agents"),
+    "agents name": _named("agents"),
     "project": _named("projects"),
     "check": _named("checks"),
     "job": _named("jobs"),

@@ -1,0 +1,125 @@
+"""The JSON Schemas of what commands print with `--json`: a part of `tui_tasks/docs/schema.json`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.cli.printing import SCHEMA_VERSION
+from tui_tasks.core.read.digest import PARTS
+from tui_tasks.core.vocab import STATUSES
+from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.state.objects import TaskObject
+
+_TEXT: Final = {"type": "string"}
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+_NUMBER: Final = {"type": "integer"}
+_YES_OR_NO: Final = {"type": "boolean"}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _versioned(shape: dict[str, Any]) -> dict[str, Any]:
+    """As a command prints it: with the version of the schema."""
+    properties = {"schema_version": {"const": SCHEMA_VERSION}, **shape["properties"]}
+    return {**shape, "properties": properties, "required": ["schema_version", *shape["required"]]}
+
+
+def _array(shape: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": shape}
+
+
+def _inlined(shape: Any, parts: dict[str, Any]) -> Any:
+    """A schema with what it refers to in its place."""
+    if isinstance(shape, dict):
+        if "$ref" in shape:
+            return _inlined(parts[shape["$ref"].rpartition("/")[2]], parts)
+        return {name: _inlined(value, parts) for name, value in shape.items() if name not in ("title", "description")}
+    return [_inlined(value, parts) for value in shape] if isinstance(shape, list) else shape
+
+
+def _task() -> dict[str, Any]:
+    (shape,), parts = msgspec.json.schema_components([TaskObject])
+    found: dict[str, Any] = _inlined(shape, parts)
+    # A title or a description is a member here, and not a word about the schema.
+    found["properties"] |= {"description": _TEXT}
+    return found
+
+
+_TASK: Final = _task()
+_LIST: Final = _object(
+    handle=_TEXT,
+    uid=_TEXT,
+    kind={"enum": ["list", "plan"]},
+    name=_TEXT,
+    description=_TEXT,
+    project=_TEXT_OR_NULL,
+    archived=_YES_OR_NO,
+    one_in_progress=_YES_OR_NO,
+    review=_YES_OR_NO,
+    counts=_object(**dict.fromkeys(STATUSES, _NUMBER)),
+)
+_ASK: Final = _object(
+    ask=_TEXT,
+    kind={"enum": ["permission", "question"]},
+    agent=_TEXT,
+    question=_TEXT,
+    options=_array(_TEXT),
+    task=_TEXT_OR_NULL,
+    state=_TEXT,
+    answer=_TEXT_OR_NULL,
+    opened_at=_TEXT,
+    expires_at=_TEXT_OR_NULL,
+)
+_JOB: Final = _object(uuid=_TEXT, name=_TEXT, type=_TEXT, state=_TEXT, prompt=_TEXT, timezone=_TEXT)
+_RUN: Final = _object(run_id=_TEXT, uuid=_TEXT, trigger=_TEXT, decision=_TEXT, outcome=_TEXT_OR_NULL)
+_ENTRY: Final = _object(at=_TEXT, agent=_TEXT, message=_TEXT)
+_AGENT: Final = _object(**{key: {} for key in agent_shapes.KEYS})
+_SHOWN: Final = {
+    **_TASK,
+    "properties": {**_TASK["properties"], "log": _array(_ENTRY)},
+    "required": [*_TASK["required"], "log"],
+}
+_DIGEST: Final = _object(
+    since=_TEXT,
+    until=_TEXT,
+    after=_NUMBER,
+    newest=_NUMBER,
+    is_cut=_YES_OR_NO,
+    **{key: {"type": "array"} for key in PARTS},
+)
+_CHECKED: Final = _object(uid=_TEXT, verified=_TEXT_OR_NULL, checks={"type": "array"})
+
+_OF_A_TASK: Final = (
+    *("add", "start", "status", "done", "fail", "skip", "edit", "mv", "rm", "link", "accept", "decline", "release"),
+)
+COMMANDS: Final[dict[str, dict[str, Any]]] = {
+    **{name: _versioned(_TASK) for name in _OF_A_TASK},
+    "show": _versioned(_SHOWN),
+    "next": {"anyOf": [_versioned(_TASK), {"type": "null"}]},
+    "ls": _array(_TASK),
+    "log": _versioned(_object(timestamp=_TEXT, message=_TEXT)),
+    "undo": _versioned(_object(undone=_NUMBER)),
+    "lists": _versioned(_object(lists=_array(_LIST))),
+    **{f"lists {name}": _versioned(_LIST) for name in ("new", "rename", "archive", "unarchive", "rm")},
+    **{f"lists {name}": _versioned(_LIST) for name in ("one-in-progress", "review")},
+    "asks": _versioned(_object(asks=_array(_ASK))),
+    "asks answer": _versioned(_ASK),
+    "jobs": _versioned(_object(jobs=_array(_JOB))),
+    **{f"jobs {name}": _versioned(_JOB) for name in ("show", "new", "edit", "enable", "disable", "rm")},
+    "jobs run": _versioned(_object(uuid=_TEXT, run_id=_TEXT, state=_TEXT)),
+    "jobs stop": _versioned(_RUN),
+    "jobs runs": _versioned(_object(runs=_array(_RUN))),
+    "agents": _array(_AGENT),
+    **{
+        f"agents {name}": _versioned(_object(agent=_TEXT, action=_TEXT))
+        for name in ("message", "stop", "pause", "resume")
+    },
+    "check": {"anyOf": [_versioned(_object(checks={"type": "array"})), _versioned(_CHECKED)]},
+    "digest": _versioned(_DIGEST),
+}
+"""By the words of the command, with its action where it has one."""

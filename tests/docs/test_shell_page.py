@@ -1,0 +1,184 @@
+"""The page of the shell: its exit statuses are those that come, its JSON is as the schemas have it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.conftest import START
+from tests.contract.client import DEADLINE, ROOT, environment, program
+from tests.docs import command_schemas
+from tests.terminals import Terminal
+from tui_tasks.cli import person
+from tui_tasks.cli.command_table import COMMANDS
+from tui_tasks.cli.main import main
+from tui_tasks.cli.parser import parser
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.store import Store
+
+PAGE = (ROOT / "tui_tasks" / "docs" / "shell.md").read_text()
+
+
+def with_json(made: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[str]:
+    """The commands, with their actions, that take `--json`."""
+    if words and any("--json" in action.option_strings for action in made._actions):
+        yield " ".join(words)
+    for action in made._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, child in action.choices.items():
+                yield from with_json(child, (*words, word))
+
+
+def test_each_command_that_prints_json_has_a_schema() -> None:
+    whole = parser(whole=True)
+    assert sorted(with_json(whole)) == sorted(command_schemas.COMMANDS)
+    for schema in command_schemas.COMMANDS.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+# Each line is one after the other on the same database; what it prints is held against its schema.
+LINES = """
+add 'One #a'
+ls
+show 1
+next
+next --list task
+start 1
+log 1 half
+edit 1 !high
+status 1 pending
+link 1 branch:main
+add Two
+mv 2 1
+fail 2 why
+skip 2
+done 2
+rm 2
+undo
+lists
+lists new other
+lists rename other others
+lists archive others
+lists unarchive others
+lists review others on
+lists one-in-progress others on
+lists rm others
+asks
+asks answer {ask} yes
+jobs
+jobs new Audit 'Read the log'
+jobs show Audit
+jobs edit Audit --prompt 'Read it'
+jobs disable Audit
+jobs enable Audit
+jobs run Audit
+jobs runs Audit
+jobs stop Audit
+jobs rm Audit
+agents --all
+agents message bob hello
+agents stop bob enough
+agents pause bob
+agents resume bob
+accept --list held 1
+decline --list held 2
+release 1
+check
+check 1 --no-wait
+digest
+"""
+
+
+def test_what_each_prints_is_as_its_schema_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'[check.tests]\ncommand = ["true"]\ncwd = "{tmp_path}"\nlists = ["work"]\n')
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "tasks.db"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(person, "_has_terminal", lambda: True)
+    with Store(str(tmp_path / "tasks.db")) as store:
+        store.review = lambda: ReviewPolicy(("held",))
+        (ask,) = store.commit(OpenAsk("Which?"), actor="bob", now=START)
+        (home,) = store.commit(EnsureList("held", "task"), actor="bob", now=START)
+        store.commit(*(AddTask(name, home.uid) for name in "ab"), actor="bob", now=START)
+        assert queries.task(store.db, next(iter(queries.tasks(store.db, home.id))).uid).held
+    seen = set()
+    for line in LINES.format(ask=ask.uid).strip().splitlines():
+        words = shlex.split(line)
+        name = next(" ".join(words[:count]) for count in (2, 1) if " ".join(words[:count]) in command_schemas.COMMANDS)
+        assert main(["--list", "work", *words, "--json"]) == 0, (line, capsys.readouterr())
+        jsonschema.validate(json.loads(capsys.readouterr().out), command_schemas.COMMANDS[name])
+        seen.add(name)
+    assert seen == set(command_schemas.COMMANDS)
+
+
+# Exit statuses
+
+
+def statuses() -> list[str]:
+    table = PAGE.partition("| status | when |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| ([^|-]+?) \|", table, re.MULTILINE)
+
+
+def test_the_page_and_the_help_tell_the_statuses_that_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert statuses() == ["0", "1", "2", "130", "128 + N"]
+    env = environment(tmp_path, TUI_TASKS_DB=str(tmp_path / "tasks.db"))
+
+    def ends(*words: str) -> int:
+        return subprocess.run(program(*words), env=env, capture_output=True, timeout=DEADLINE, check=False).returncode
+
+    assert [ends("add", "one"), ends("done", "2"), ends("done", "--bogus")] == [0, 1, 2]
+    assert parser().format_help().rstrip().endswith("130 interrupted.")
+    for words, number, status in ((("watch", "--plain"), signal.SIGINT, 130), (("scheduler",), signal.SIGTERM, 0)):
+        with subprocess.Popen(
+            program(*words), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        ) as process:
+            _wait_until_it_stands(process, words)
+            process.send_signal(number)
+            assert process.wait(DEADLINE) == status
+    terminal = Terminal(program("--no-scheduler"), piped=False, environment=env)
+    try:
+        terminal.wait_for(lambda: terminal.shows("one"))
+        os.kill(terminal.process.pid, signal.SIGTERM)
+        assert terminal.ends() == 128 + signal.SIGTERM
+    finally:
+        terminal.close()
+
+
+def _wait_until_it_stands(process: subprocess.Popen[bytes], words: tuple[str, ...]) -> None:
+    if words[0] == "watch":
+        assert process.stdout is not None
+        assert process.stdout.read(1)
+        return
+    caught = 1 << (signal.SIGTERM - 1)
+    path = Path(f"/proc/{process.pid}/status")
+    while not int(re.findall(r"^SigCgt:\s*(\w+)", path.read_text(), re.MULTILINE)[0], 16) & caught:
+        assert process.poll() is None
+        time.sleep(0.01)  # another process's work is waited for
+
+
+def test_each_command_that_the_page_names_is_there() -> None:
+    table = PAGE.partition("| to | type |")[2].partition("\n\n")[0]
+    for line in re.findall(r"`([^`]+)`", table):
+        words = shlex.split(line.removeprefix("tui-tasks "))
+        assert words[0] in COMMANDS, line
+        parser(words[0]).parse_args(words)
