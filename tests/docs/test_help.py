@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tui_tasks.cli import help as pages
+from tui_tasks.cli.command_table import COMMANDS
 
 TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md"))
 
@@ -94,6 +96,20 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:
         return b""
+
+
+def test_the_manual_page_has_every_command_and_no_fault_that_its_readers_find(tmp_path: Path) -> None:
+    done = run(tmp_path, "--man")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = tmp_path / "tui-tasks.1"
+    page.write_text(done.stdout)
+    for name in COMMANDS:
+        assert f"\\fBtui-tasks {name}\\fR" in done.stdout.replace("\\-", "-"), name
+    assert all(f"\n.TP\n.B {status}\n" in done.stdout for status in ("0", "1", "2", "130", "128 + N"))
+    for reader in (["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-ww", "-man", "-z"]):
+        if shutil.which(reader[0]) is not None:
+            found = subprocess.run([*reader, str(page)], capture_output=True, text=True, timeout=DEADLINE)
+            assert (found.stdout, found.stderr) == ("", "")
 
 
 def test_a_table_that_fits_stays_one() -> None:

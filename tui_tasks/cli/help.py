@@ -1,4 +1,4 @@
-"""`help`: the pages of `tui_tasks/docs`, for a terminal or a pipe."""
+"""`help`: the pages of `tui_tasks/docs`, for a terminal or a pipe, and the manual page of all commands."""
 
 from __future__ import annotations
 
@@ -23,10 +23,18 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "topic", metavar="TOPIC", nargs="?", choices=topics(), help=f"one of {', '.join(topics())}; without: a list"
     )
+    command.add_argument("--man", action="store_true", help="print all commands as a manual page, for `man -l -`")
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print a page, or which there are. Exit status 0."""
+    """Print a page, the manual page, or which pages there are. Exit status 0."""
+    if options.man:
+        from datetime import date
+
+        from tui_tasks.cli.manual import manual
+
+        print(manual(date.today()), end="")
+        return 0
     if options.topic is None:
         print(listing())
         return 0
