@@ -11,6 +11,8 @@ from typing import Any
 from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.tui.plan import Plan, at
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.folder import Folder, path_of
 
@@ -67,6 +69,22 @@ def with_sessions(plan: Plan) -> Plan:
         sessions.tell("codex", "c", "Stop", at(20, 3), last_assistant_message="All tests pass.")
         sessions.tell("claude", "b", "PreToolUse", at(20, 15, 33), tool_name="Edit", tool_use_id="u")
         asks_permission(sessions, "a", at(20, 11, 40))
+    return plan
+
+
+def three_projects(plan: Plan) -> Plan:
+    """Two agents in each of three projects, whose lists are their own; one of `api` waits for a permission."""
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        for number, name in enumerate(("web", "api", "infra")):
+            (home,) = store.commit(EnsureList(f"{name}/tasklist", "tasklist", name), actor="claude-9", now=at(19, 0))
+            for title in ("Ship it", "Document it")[: 2 - number // 2]:
+                store.commit(AddTask(f"{title}: {name}", home.uid), actor="claude-9", now=at(19, 1 + number))
+            for program in ("claude", "codex"):
+                cwd = f"/home/me/code/{name}"
+                sessions.begin(program, f"{name}-{program}", f"Work on {name}", at(20, 1 + number), cwd, project=name)
+            sessions.tell("codex", f"{name}-codex", "Stop", at(20, 5), last_assistant_message="Done.")
+        asks_permission(sessions, "api-claude", at(20, 11, 40))
     return plan
 
 

@@ -9,6 +9,7 @@ from tests.tui.driving import opened, settle, until
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.keys import keymap
 from tui_tasks.tui.keys.actions import ACTIONS, Actor
 from tui_tasks.tui.links.link_text import LinkText
@@ -59,8 +60,9 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         ):
             for key in keys:
                 await look(key)
-        app.push_screen(LinkText(app.context, "branch phone", "log", "git switch phone"))
-        await look()
+        for screen in (LinkText(app.context, "branch phone", "log", "git switch phone"), FailedChecks(app.context)):
+            app.push_screen(screen)
+            await look()
         assert done == set(ACTIONS)
         assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
 

@@ -29,10 +29,18 @@ _log = logging.getLogger(__name__)
 STOP_SECONDS = 2.0
 
 
-def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii_only: bool = False) -> int:
+def run(
+    db: str | None,
+    pane: str,
+    identity: Identity,
+    *,
+    scheduler: bool,
+    ascii_only: bool = False,
+    project: str | None = None,
+) -> int:
     """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
 
-    `ascii_only` gives letters for glyphs, whatever the settings say.
+    `ascii_only` gives letters for glyphs, whatever the settings say. `project` is shown alone.
 
     Raises:
         DatabaseRefused: the database cannot be used.
@@ -63,6 +71,7 @@ def run(db: str | None, pane: str, identity: Identity, *, scheduler: bool, ascii
                 user_themes=file.parent / "themes",
                 settings=file,
                 list_name=identity.list,
+                project=project,
                 pane=pane,
                 problems=(*problems, *others),
                 painted=painted,

@@ -34,7 +34,14 @@ def _screen(options: argparse.Namespace) -> int:
 
     pane = getattr(options, "pane", _PANES[0])
     hosts = hosts_scheduler(options)
-    return screen.run(options.db, pane, identity_of(options), scheduler=hosts, ascii_only=options.ascii)
+    return screen.run(
+        options.db,
+        pane,
+        identity_of(options),
+        scheduler=hosts,
+        ascii_only=options.ascii,
+        project=options.project or None,
+    )
 
 
 def _watch_plain(options: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.actions import Actor, bindings
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap
+from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
@@ -57,7 +58,8 @@ class Changed(Message):
 class TaskApp(Actor, ResilientApp):
     """The screen of one database, for the thread that made the link to it, which it closes.
 
-    `settings` is the file that a choice is kept in; `user_themes` the folder of the human's own themes.
+    `project`: show this one alone. `settings` is the file that a choice is kept in; `user_themes` the folder of the
+    human's own themes.
     `zone` is where times of day are told, None: where the system is;
     `problems` are told to the human at the start; `painted` is called once the first screen is.
     """
@@ -83,6 +85,7 @@ class TaskApp(Actor, ResilientApp):
         settings: Path | None = None,
         pane: str = "list",
         list_name: str | None = None,
+        project: str | None = None,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
@@ -101,6 +104,8 @@ class TaskApp(Actor, ResilientApp):
         clock, keymap = LocalClock(link.clock, zone), Keymap(config.keys)
         self.set_keymap(keymap.own)
         self.state = AppState(link.db, clock.now())
+        self.state.projects.chosen = project
+        self.state.projects.is_alone = project is not None
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say)
         self.navigation = Navigation(
@@ -133,7 +138,10 @@ class TaskApp(Actor, ResilientApp):
             copy=self.copy_to_clipboard,
             suspend=self.suspend,
         )
-        self.controllers = (GlobalActions(self.context, self.themes, self.actions_here, self.exit),)
+        self.controllers = (
+            GlobalActions(self.context, self.themes, self.actions_here, self.exit),
+            ProjectActions(self.context),
+        )
         # Beside a screen that can be worked with, one that only shows would call the human twice.
         calls = not link.read_only or config.notify_read_only
         self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)

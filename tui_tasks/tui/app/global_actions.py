@@ -171,8 +171,9 @@ class GlobalActions(Controller):
     def _turn(self, by: int) -> None:
         """Go round the lists that have tasks, and this one."""
         context = self.context
-        lists = context.state.lists.values()
-        ids = [found.id for found in lists if (found.total and not found.archived) or found.id == context.state.list_id]
+        state = context.state
+        wanted = {found.id for found in state.of_project if found.total} | {state.list_id}
+        ids = [number for number in state.lists if number in wanted]
         if len(ids) < 2:
             context.say("There is no other list with tasks.")
             return
@@ -188,7 +189,8 @@ class GlobalActions(Controller):
 
         name = await self.context.ask(LineDialog(self.context, "Name of the new list", done="Make"))
         if name is not None and name.strip():
-            (made,) = await self.context.link.commit(CreatePlan(name.strip()))
+            project = self.context.state.projects.chosen or None
+            (made,) = await self.context.link.commit(CreatePlan(name.strip(), project=project))
             self.context.navigation.show_list(made.id)
 
     async def do_this_list(self) -> None:

@@ -59,7 +59,9 @@ class Navigation:
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = overview.list_touched_last(self._link.db)
         # An archived list is shown to whoever names it.
-        shelf = [found.id for found in self._state.shelf] or list(lists)
+        shelf = [found.id for found in sorted(self._state.of_project, key=lambda found: not found.total)]
+        if not shelf and self._state.projects.chosen is None:
+            shelf = list(lists)
         return wanted or (touched if touched in shelf else None) or next(iter(shelf), 0)
 
     def show_list(self, list_id: int) -> None:
@@ -73,6 +75,25 @@ class Navigation:
             if isinstance(screen, Overlay):
                 screen.list_turned()
 
+    def show_project(self) -> bool:
+        """Go to a list of the project that is chosen, unless one is shown; False where it has none."""
+        here = self._state.current_list
+        has_lists = any(True for _ in self._state.of_project)
+        if has_lists and (here is None or not self._state.projects.has(here.project)):
+            self.show_list(self.first_list())
+        self.refresh_all()
+        return has_lists
+
+    def refresh_all(self) -> None:
+        """Let what is on screen show another choice of everything."""
+        for pane in self.made_panes():
+            pane.stale = True
+        self._refresh_pane()
+        seq = self._link.seq
+        for screen in self._app.screen_stack[1:]:
+            if isinstance(screen, Overlay) and screen.is_mounted:
+                screen.changed(StateChanges(seq, seq, (), all=True))
+
     def follow(self, changes: StateChanges) -> None:
         """An empty list has nothing to look at: go where the first tasks come in, or away from one that is gone."""
         here = self._state.current_list
@@ -81,7 +102,8 @@ class Navigation:
             return
         if (here is None or not here.total) and not self.pane.is_busy:
             elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
-            if elsewhere is not None and self._state.lists[elsewhere].total:
+            home = self._state.lists[elsewhere] if elsewhere is not None else None
+            if elsewhere is not None and home is not None and home.total and self._state.projects.has(home.project):
                 self.show_list(elsewhere)
 
     # Panes

@@ -82,6 +82,8 @@ class FleetWindow(VirtualList[Member]):
                 (f"{since:>{sizes.state - 1}} ", shown.color),
                 (fit(matter or shown.word, sizes.matter), color),
             ]
+        if not sizes.where and (project := self.context.state.projects.of_member(row)):
+            matter = f"{project}: {matter}"
         told = f"{shown.word} {since}".rstrip()
         task = f"#{context.numbers.number(row.task)} {row.task.name}" if row.task is not None else "-"
         if sizes.task <= 6 and row.task is not None:
@@ -157,7 +159,7 @@ class FleetHead(FrameLine):
                 if count := self._fleet.states.count(state):
                     parts.append((f" {shown.mark(ascii_only=self.context.ascii_only)} {count} ", shown.color))
             return parts
-        parts = [(" Agents  ", "bold")]
+        parts = [(" Agents  ", "bold"), *self.context.state.projects.told_alone()]
         for text, color in fleet_text.totals(self._fleet.states):
             parts.append((f" {text}  ", color))
         return parts

@@ -20,6 +20,7 @@ from tui_tasks.tui.fleet.fleet_note import FleetNote
 from tui_tasks.tui.fleet.fleet_rows import FleetHead, FleetTitles, FleetWindow
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
@@ -54,6 +55,7 @@ class Fleet(Overlay):
             FleetAnswers(self),
             FleetActions(self),
             AgentActions(context, self.agent_here),
+            ProjectActions(context),
         )
         self.listed: InMemorySource[Member] = InMemorySource(lambda member: member.name, self._order)
         self._is_due = False
@@ -81,7 +83,9 @@ class Fleet(Overlay):
         self.context.link.beside = lambda: None
 
     def _read(self) -> list[Member]:
-        return fleet.everyone(self.context.db, self.context.clock.now() - DAY, self.listed.rows)
+        projects = self.context.state.projects
+        found = fleet.everyone(self.context.db, self.context.clock.now() - DAY, self.listed.rows)
+        return [member for member in found if projects.shows(projects.of_member(member))]
 
     def _order(self, member: Member) -> tuple[Any, ...]:
         since = member.since if member.state == "waiting" and member.since is not None else 0

@@ -27,6 +27,7 @@ from tui_tasks.tui.inbox.ask_answers import AskAnswers
 from tui_tasks.tui.inbox.ask_detail import AskDetail
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
@@ -68,7 +69,9 @@ class AskWindow(VirtualList[Ask]):
             )
         late = "later" if row.uid in self.inbox.later else "waiting"
         told = f"{late} {waited}" if row.state == "open" else agent_text.ask_word(row)
-        right = f"{fit_ends(row.agent, 10)}  {told:<11} "
+        project = self.context.state.projects.of_ask(row)
+        where = f"{fit(project, 8)}  " if self.inbox.names_projects else ""
+        right = f"{where}{fit_ends(row.agent, 10)}  {told:<11} "
         head = f" {number:<3} " if number else "     "
         room = max(1, width - 4 - len(head) - cell_len(right))
         quiet = row.state != "open" or row.uid in self.inbox.later
@@ -108,7 +111,7 @@ class InboxHead(FrameLine):
         """How many wait."""
         waiting = len(self.context.state.asks)
         told = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
-        return [(" Needs you", "bold"), (f"   {told}", "$muted")]
+        return [(" Needs you", "bold"), (f"   {told}", "$muted"), *self.context.state.projects.told_alone()]
 
     def right(self, width: int) -> Sequence[Part]:
         """What there is in the other parts."""
@@ -142,7 +145,7 @@ class Inbox(Overlay):
         self.window = AskWindow(context, self, id="asks")
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
-        self.controllers = (self._answers, agents_here, RowMoves(lambda: self.window))
+        self.controllers = (self._answers, agents_here, RowMoves(lambda: self.window), ProjectActions(context))
         self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
@@ -168,7 +171,7 @@ class Inbox(Overlay):
         kept = views.get(self.context.db, KEPT) or {}
         self.later = set(kept.get("later", ()))
         self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
-        self.listed.take(self.context.state.asks)
+        self.listed.take(self._asks())
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
@@ -231,8 +234,17 @@ class Inbox(Overlay):
         elif changes.touches("check_run", "task_check"):
             self.query_one(InboxHead).again()
 
+    @property
+    def names_projects(self) -> bool:
+        """Whether a question comes from a project."""
+        return any(map(self.context.state.projects.of_ask, self.listed.rows))
+
+    def _asks(self) -> list[Ask]:
+        projects = self.context.state.projects
+        return [ask for ask in self.context.state.asks if projects.shows(projects.of_ask(ask))]
+
     def _read(self) -> set[str]:
-        rows = list(self.context.state.asks)
+        rows = self._asks()
         under = self.ask
         if under is not None and all(ask.uid != under.uid for ask in rows):
             rows.append(queries.ask(self.context.db, under.uid))

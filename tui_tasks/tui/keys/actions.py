@@ -117,6 +117,15 @@ ACTIONS: Final[dict[str, Action]] = {
             writes=True,
             needs="list",
         ),
+        _a("app", "projects", "P", "Projects: what is open, who works, what needs you; go to one", "Projects"),
+        _a(
+            "app agents asks",
+            "only_project",
+            "p",
+            "Keep agents, inbox and log to the project that is chosen, or show all",
+            "Project",
+            help="all projects alone",
+        ),
         _a("app", "one_at_a_time", "o", "Hold this list to one task in progress, or do so no longer", writes=True),
         _a(
             "app",

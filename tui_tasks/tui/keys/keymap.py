@@ -20,6 +20,7 @@ TOGETHER: Final = (
     frozenset({"app", "rows", "jobs"}),
     frozenset({"rows", "overlay", "asks", "agent", "inbox"}),
     frozenset({"rows", "overlay", "review", "agent", "inbox"}),
+    frozenset({"rows", "overlay", "failed", "agent", "inbox"}),
     frozenset({"rows", "overlay", "agents", "agent", "answers"}),
     frozenset({"rows", "overlay", "runs"}),
     frozenset({"rows", "overlay", "digest"}),

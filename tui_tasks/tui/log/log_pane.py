@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import KINDS, LogLine
-from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
@@ -32,7 +32,7 @@ from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane
 from tui_tasks.tui.widgets.styles import Part
 
-OF_LOG: Final = Language(("who", "kind", "list"), {"kind": tuple(KINDS)})
+OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
 # The newest lists are offered for `list:`, no more than these.
 _MOST_LISTS: Final = 200
 
@@ -54,6 +54,8 @@ class LogRule(FrameLine):
         ascii_only = self.context.ascii_only
         rule = sign("rule", ascii_only=ascii_only)
         what = "" if self._is_filtered or width < breakpoints.NARROW else " all agents · all kinds "
+        if alone := self.context.state.projects.told_alone():
+            what = f" {alone[0][0].strip()} "
         what = what.replace(" · ", " - ") if ascii_only else what
         state, ink = self._state(width)
         dashes = width - cell_len(what) - cell_len(state) - 2
@@ -119,7 +121,10 @@ class LogPane(Pane):
         self._actions.end_export()
 
     def _source(self) -> EntriesOfJournal:
-        return EntriesOfJournal(self.context.db, self.context.state, self.only)
+        projects, only = self.context.state.projects, self.only
+        if projects.is_alone and projects.chosen is not None:
+            only = Filter((*only.terms, Term("project", projects.chosen)))
+        return EntriesOfJournal(self.context.db, self.context.state, only)
 
     def _number(self) -> None:
         """Number the jobs, and make room for the number of the longest list's last task."""
@@ -168,7 +173,11 @@ class LogPane(Pane):
     def refreshed(self) -> None:
         """As `Pane.refreshed`."""
         self._number()
-        self.row_list.reload()
+        source, alone = self.row_list.source, self._source()
+        if isinstance(source, EntriesOfJournal) and source.only != alone.only:
+            self.row_list.show(alone, from_end=True)
+        else:
+            self.row_list.reload()
         self._take_new()
 
     def _take_new(self, folded: Sequence[str] = ()) -> None:
@@ -283,7 +292,8 @@ class LogPane(Pane):
         """Return the values that Tab completes to, by the filter's word."""
         state = self.context.state
         lists = [found.name for found in list(state.lists.values())[-_MOST_LISTS:]]
-        return {"who": [*sorted(state.spoke), "you"], "list": lists}
+        projects = sorted({found.project for found in state.lists.values() if found.project})
+        return {"who": [*sorted(state.spoke), "you"], "list": lists, "project": projects}
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
         """Show what matches."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # In cells: the longest name of a task, and about how much stands before it.
 _NAME: Final = 28
 _BEFORE_NAME: Final = 36
+# What an agent tells of itself belongs to no list.
+_OF_AGENTS: Final = frozenset({"session", "ask", "message"})
 # The most numbers of tasks that are kept.
 _MOST_NUMBERS: Final = 10_000
 
@@ -253,11 +255,17 @@ class LogRows(VirtualList[LogLine]):
             self.again()
 
     def _where(self, row: LogLine) -> str:
-        """Return the name of the entry's list, where the list pane shows another."""
-        if row.list_id in (None, self.context.state.list_id):
+        """Return the name of the entry's list, where the list pane shows another; of an agent's entry, its project."""
+        if row.list_id is None:
+            project = self.context.state.projects.of_agent(row.actor) if row.entity in _OF_AGENTS else ""
+            return f"  {safe_line(project, 14, ascii_only=self.context.ascii_only)}" if project else ""
+        if row.list_id == self.context.state.list_id:
             return ""
         found = self.context.state.lists.get(row.list_id or 0)
-        return f"  {safe_line(found.name, 14, ascii_only=self.context.ascii_only)}" if found is not None else ""
+        if found is None:
+            return ""
+        name = found.name if (found.project or "") in found.name else f"{found.project}/{found.name}"
+        return f"  {safe_line(name, 14, ascii_only=self.context.ascii_only)}"
 
     def _when(self, row: LogLine, cells: int) -> str:
         zone = self.context.clock.zone

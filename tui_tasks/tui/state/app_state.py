@@ -17,6 +17,7 @@ from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.projects import Projects
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
@@ -31,7 +32,8 @@ class AppState:
     """Read once at the start, and then only what a batch of changes touches.
 
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
-    `lists` by their numbers; `asks` that are open, oldest first, and `asking`, the uids of the tasks they are about;
+    `lists` by their numbers; `projects`, which of them is chosen; `asks` that are open, oldest first, and `asking`, the
+    uids of the tasks they are about;
     `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
     `paused`, those that the human has paused;
     `unproven`, the uids of the tasks that need the human as a check of theirs has failed;
@@ -46,6 +48,7 @@ class AppState:
         self.numbers = TaskNumbers(db)
         self.list_id = 0
         self.lists: dict[int, TaskList] = {}
+        self.projects = Projects(db, lambda: self.lists)
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
         self.held = 0
@@ -67,6 +70,7 @@ class AppState:
 
     def take(self, changes: StateChanges) -> None:
         """Take in what changed."""
+        self.projects.take(changes)
         if changes.all:
             self.numbers.forget()
             self._read_all()
@@ -119,9 +123,14 @@ class AppState:
         """The lists that are not archived."""
         return (found for found in self.lists.values() if not found.archived)
 
+    @property
+    def of_project(self) -> Iterator[TaskList]:
+        """The lists of the project that is chosen, or of all, that are not archived."""
+        return (found for found in self.shelf if self.projects.has(found.project))
+
     def others(self, list_id: int, most: int) -> int:
-        """How many lists beside one have tasks, counted up to `most`."""
-        others = (found for found in self.shelf if found.id != list_id and found.total)
+        """How many lists of the project beside one have tasks, counted up to `most`."""
+        others = (found for found in self.of_project if found.id != list_id and found.total)
         return sum(1 for _ in islice(others, most))
 
     def new_in(self, list_id: int) -> int:

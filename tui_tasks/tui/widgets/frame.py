@@ -122,7 +122,9 @@ class TopLine(FrameLine):
         mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
         name = safe_line(Path(context.link.path).name, 24)
         agents = count(here, "agent") if here else "no agent"
-        return [(f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
+        chosen = context.state.projects.chosen
+        project = f"{safe_line(chosen or 'no project', 20)}  " if chosen is not None else ""
+        return [(project, "bold"), (f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Go to the pane that was clicked."""

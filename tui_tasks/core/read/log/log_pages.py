@@ -13,7 +13,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview
+from tui_tasks.core.read import overview, sessions
 from tui_tasks.core.read.jobs import job_rows, queries_jobs
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.filter import ALL, Filter, Term, contains
@@ -337,7 +337,18 @@ def _condition(db: Database, term: Term) -> Any:
         found = [each for each in queries.lists(db) if _matches(each.name, term)]
         of_task = fn.COALESCE(TaskRow.list_id, 0).in_([each.id for each in found])
         return of_task | ((J.entity == "list") & J.uid.in_([each.uid for each in found]))
+    if term.field == "project":
+        return _of_project(db, term)
     return _says(term.value)
+
+
+def _of_project(db: Database, term: Term) -> Any:
+    """What is about a project's tasks, lists and sessions."""
+    found = [each for each in queries.lists(db) if _matches(each.project or "", term)]
+    told = [seen.session.uid for seen in sessions.everyone(db) if _matches(seen.session.project or "", term)]
+    of_task = fn.COALESCE(TaskRow.list_id, 0).in_([each.id for each in found])
+    of_list = (J.entity == "list") & J.uid.in_([each.uid for each in found])
+    return of_task | of_list | (J.task.is_null() & J.actor.in_(told))
 
 
 def _matches(name: str, term: Term) -> bool:

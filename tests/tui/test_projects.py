@@ -1,0 +1,121 @@
+"""Projects on the screen: the switcher, the one that is chosen, and what is kept to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import by_agent, lines, opened, press, said, shown, until, write
+from tests.tui.sessions import three_projects
+from tui_tasks.core.operations.tasks import AddTask
+
+
+@pytest.fixture
+def three(plan):
+    return three_projects(plan)
+
+
+def row(app, name: str) -> str:
+    return next(line for line in lines(app) if line.lstrip(" >*").startswith(name))
+
+
+async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "P")
+        assert "2 open" in row(app, "web")
+        assert "2 agents, 1 works" in row(app, "web")
+        assert "needs you" not in row(app, "web")
+        assert "1 needs you" in row(app, "api")
+        assert "3 need you" in row(app, "All projects")
+        assert "2 need you" in row(app, "(no project)")
+        titles = [line.lstrip(" >*").split("  ")[0] for line in lines(app) if " open " in line]
+        assert titles == ["All projects", "api", "infra", "web", "(no project)"]
+
+
+async def test_it_filters_as_one_types_and_counts_what_agents_do_meanwhile(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await pilot.press("P")
+        await write(pilot, "inf")
+        await pilot.pause()
+        assert "web" not in shown(app).split("P", 1)[1].split("inf", 1)[1]
+        assert "1 open" in row(app, "infra")
+        home = next(each for each in app.state.lists.values() if each.project == "infra")
+        by_agent(three, "codex-3", AddTask("More", home.uid))
+        await until(pilot, lambda: "2 open" in row(app, "infra"))
+        await press(app, pilot, "enter")
+        assert app.state.current_list.project == "infra"
+        assert "infra  auth.db" in lines(app)[0]
+
+
+async def test_the_lists_that_keys_go_through_are_the_projects_alone(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await pilot.press("P")
+        await write(pilot, "web")
+        await press(app, pilot, "enter")
+        await press(app, pilot, "right_square_bracket")
+        assert said(app) == "There is no other list with tasks."
+        await pilot.press("P")
+        await write(pilot, "all")
+        await press(app, pilot, "enter", "right_square_bracket")
+        assert app.state.current_list.project != "web"
+
+
+async def test_agents_and_inbox_show_all_until_they_are_kept_to_the_project(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "p")
+        assert "no project is chosen; P chooses one" in said(app)
+        await pilot.press("P")
+        await write(pilot, "api")
+        await press(app, pilot, "enter", "A")
+        assert all(name in shown(app) for name in ("web", "api", "infra"))
+        assert len(app.screen.listed.rows) == 9
+        await press(app, pilot, "p")
+        assert {app.state.projects.of_member(member) for member in app.screen.listed.rows} == {"api"}
+        assert "api alone" in shown(app)
+        await press(app, pilot, "escape", "a")
+        assert [ask.agent for ask in app.screen.listed.rows] == ["claude-4"]
+        await press(app, pilot, "p")
+        assert len(app.screen.listed.rows) == 3
+        assert "api alone" not in shown(app)
+
+
+async def test_the_inbox_names_the_project_of_whoever_asks(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "a")
+        assert any("api" in line and "claude-4" in line and "waiting" in line for line in lines(app))
+
+
+async def test_the_log_is_filtered_by_project_and_names_it(three, make_app):
+    app = make_app(three.path, pane="log")
+    async with opened(app) as pilot:
+        assert "web/tasklist" in shown(app)
+        await pilot.press("slash")
+        await write(pilot, "project:infra")
+        await press(app, pilot)
+        assert "Ship it: infra" in shown(app)
+        assert "Ship it: web" not in shown(app)
+        assert "claude-5" in shown(app)
+        assert "claude-3" not in shown(app)
+
+
+async def test_with_project_the_screen_shows_that_one_alone(three, make_app):
+    app = make_app(three.path, project="infra")
+    async with opened(app) as pilot:
+        assert app.state.current_list.project == "infra"
+        await press(app, pilot, "3")
+        assert "Ship it: infra" in shown(app)
+        assert "Ship it: web" not in shown(app)
+        assert "infra alone" in shown(app)
+        await press(app, pilot, "p")
+        assert "Ship it: web" in shown(app)
+
+
+async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
+    app = make_app(three.path, project="other")
+    async with opened(app):
+        assert app.state.current_list is None
+        assert "Ship it" not in shown(app)

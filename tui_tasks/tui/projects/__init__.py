@@ -1,0 +1,1 @@
+"""Projects on the screen: what belongs to which, and the switcher between them."""

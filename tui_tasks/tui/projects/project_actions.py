@@ -1,0 +1,45 @@
+"""Choosing a project, and keeping agents, inbox and log to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.keys.actions import Action, Controller
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+
+class ProjectActions(Controller):
+    """Acts on the screen as a whole."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`: there must be a project to be kept to."""
+        if action.id == "only_project" and self._context.state.projects.chosen is None:
+            return f"no project is chosen; {self._context.keymap.key_of('projects')} chooses one"
+        return None
+
+    def do_projects(self) -> None:
+        """Choose a project, or all."""
+        from tui_tasks.tui.projects.project_picker import ProjectPicker
+
+        self._context.push(ProjectPicker(self._context, self._choose))
+
+    def _choose(self, name: str | None) -> None:
+        context = self._context
+        context.state.projects.chosen = name
+        context.state.projects.is_alone &= name is not None
+        if not context.navigation.show_project():
+            context.say(f"{safe_line(name or '', 40)} has no list yet.")
+
+    def do_only_project(self) -> None:
+        """Keep agents, inbox and log to the project that is chosen, or show all again."""
+        context, projects = self._context, self._context.state.projects
+        projects.is_alone = not projects.is_alone
+        context.navigation.refresh_all()
+        name = safe_line(projects.chosen or "no project", 40)
+        context.say(f"Agents, inbox and log show {name} alone." if projects.is_alone else "They show all projects.")

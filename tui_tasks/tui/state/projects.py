@@ -1,0 +1,72 @@
+"""Which project things belong to, and the one that the human has chosen (docs: protocol, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import sessions
+from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.snapshots import Ask, TaskList
+from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.state.database_link import StateChanges
+
+
+class Projects:
+    """A project is its name, and empty for what belongs to none.
+
+    List and board go through the lists of the one that is `chosen`; None: through all. Agents, inbox and log show
+    everything unless `is_alone`.
+    """
+
+    def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]]) -> None:
+        self._db = db
+        self._lists = lists
+        self._of_agents: dict[str, str] = {}
+        self.chosen: str | None = None
+        self.is_alone = False
+
+    def take(self, changes: StateChanges) -> None:
+        """Forget what changes may have changed."""
+        if changes.touches("session"):
+            self._of_agents.clear()
+
+    def has(self, project: str | None) -> bool:
+        """Whether what belongs to a project is of the one that is chosen."""
+        return self.chosen is None or (project or "") == self.chosen
+
+    def shows(self, project: str) -> bool:
+        """Whether agents, inbox and log show what belongs to a project."""
+        return not self.is_alone or self.has(project)
+
+    def told_alone(self) -> list[tuple[str, str]]:
+        """Return what a screen says that is kept to the project."""
+        name = safe_line(self.chosen or "no project", 20)
+        return [(f"   {name} alone", "$changed bold")] if self.is_alone else []
+
+    def of_list(self, list_id: int | None) -> str:
+        """Return the project of a list."""
+        home = self._lists().get(list_id or 0)
+        return (home.project or "") if home is not None else ""
+
+    def of_task(self, uid: str | None) -> str:
+        """Return the project of a task's list."""
+        task = pages.line(self._db, uid) if uid is not None else None
+        return self.of_list(task.list_id) if task is not None else ""
+
+    def of_agent(self, agent: str) -> str:
+        """Return the project of an agent program's session; agents on the channel have that of their tasks."""
+        if agent not in self._of_agents:
+            found = sessions.find(self._db, agent)
+            self._of_agents[agent] = (found.project or "") if found is not None else ""
+        return self._of_agents[agent]
+
+    def of_ask(self, ask: Ask) -> str:
+        """Return the project of whoever asks, else of the task that it is about."""
+        return self.of_agent(ask.agent) or self.of_task(ask.task_uid)
+
+    def of_member(self, member: Member) -> str:
+        """Return the project of an agent, else of the task that it works on."""
+        own = member.session.project if member.session is not None else None
+        return own or (self.of_list(member.task.list_id) if member.task is not None else "")
