@@ -8,6 +8,7 @@ from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Refusal
 from tui_tasks.core.journal import chain
 from tui_tasks.core.operations.changes import AtVersion, Redo, Undo
+from tui_tasks.core.operations.imports import ImportTask
 from tui_tasks.core.operations.lists import ClearList, EnsureList, SetListReview
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
@@ -438,3 +439,18 @@ def test_a_version_that_was_seen_still_guards_a_held_task(talk, human):
     assert reply["error"]["code"] == "conflict"
     human.does(AtVersion(uid, 1), AcceptTask(uid))
     talk.clock.forward(SECOND)
+
+
+def test_an_import_brings_no_deleted_task_into_a_list_under_review_as_if_it_were_accepted(store, clock):
+    def do(*operations, actor="agent"):
+        return store.commit(*operations, actor=actor, now=clock.forward(1))
+
+    elsewhere, reviewed = do(EnsureList("elsewhere", "task"), EnsureList("reviewed", "task"))
+    (task,) = do(AddTask("Slip in", elsewhere.uid))
+    do(SetListReview(reviewed.uid, True), actor="human")
+    do(DeleteTask(task.uid))
+    for fields in ({"name": "Slip in"}, {"name": "Slip in", "status": "in_progress"}):
+        with pytest.raises(Conflict) as refused:
+            do(ImportTask(task.uid, reviewed.uid, fields))
+        assert refused.value.data["held"]
+    assert queries.any_task(store.db, task.uid).deleted

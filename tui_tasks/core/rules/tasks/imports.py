@@ -81,6 +81,8 @@ def import_task(tx: Transaction, op: ImportTask) -> Task:
     if task.deleted or tx.state_cache.list_by_id(task.list_id).deleted:
         if task.key is not None and queries.task_by_key(tx.db, home.id, task.key):
             raise Conflict(f"{task.key!r} is another task of {home.name} by now", id=task.uid)
+        if home.id != task.list_id:
+            _refuse_where_held(tx, task, home)
         place = {"list_id": home.id, "rank": _free_rank(tx, op, home) or _last(tx, home)}
         if changes.get("status", task.status) == "in_progress":
             refuse_second_in_progress(tx, home)
@@ -112,11 +114,15 @@ def _placed(tx: Transaction, op: ImportTask, home: TaskList, task: Task) -> Task
     rank = _free_rank(tx, op, home, task.uid)
     if home.id == task.list_id:
         return change_task(tx, task, "task.moved", {"rank": rank}) if rank is not None else task
-    if held.holds_new(tx, home):
-        raise Conflict(f"what agents put into {home.name} waits for the human: add it there", held=True, id=op.uid)
+    _refuse_where_held(tx, task, home)
     if task.status == "in_progress":
         refuse_second_in_progress(tx, home)
     return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank or _last(tx, home)})
+
+
+def _refuse_where_held(tx: Transaction, task: Task, home: TaskList) -> None:
+    if held.holds_new(tx, home):
+        raise Conflict(f"what agents put into {home.name} waits for the human: add it there", held=True, id=task.uid)
 
 
 def _free_rank(tx: Transaction, op: ImportTask, home: TaskList, own: str | None = None) -> str | None:
