@@ -8,7 +8,7 @@ from tests.tui.driving import by_agent, settle, shown
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.input_display import one_to_one
+from tui_tasks.text.input_display import one_to_one
 
 
 async def test_a_description_too_long_for_the_keys_is_shown_at_its_beginning_and_kept_whole(plan, make_app):

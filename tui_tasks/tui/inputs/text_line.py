@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from rich.text import Text
 from textual import events
-from textual.widgets import Input
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
-from tui_tasks.tui.inputs.input_display import one_to_one
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages, SafeInput
 
 
-class WordLine(ResilientMessages, Input):
+class WordLine(ResilientMessages, SafeInput):
     """A line of text. The cursor does not blink; `keys` are what keys do beside writing."""
 
     def __init__(
@@ -30,11 +27,6 @@ class WordLine(ResilientMessages, Input):
         # A letter that is typed is added, and takes nothing away.
         self.select_on_focus = False
         self._keys = keys or {}
-
-    @property
-    def _value(self) -> Text:
-        # What Textual draws; it would pass control characters on.
-        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
         """Take the focus at once, before the next key is looked at."""
@@ -57,7 +49,8 @@ class AddWords(WordLine):
         super().__init__(keys=keys)
         self._pasted = pasted
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass on what has several lines, and leave a single line to the input."""
         if len(lines_of(event.text)) > 1:
             event.stop()
             event.prevent_default()

@@ -10,7 +10,7 @@ from tui_tasks.text.safe import MAX_MARKS, safe_line
 def one_to_one(text: str) -> str:
     """Return `text` with every character that a terminal should not be given replaced by one that it can be.
 
-    As `format.safe_line`, but nothing is dropped: what that would leave out, marks beyond the third among it, is shown
+    As `safe.safe_line`, but nothing is dropped: what that would leave out, marks beyond the third among it, is shown
     as U+FFFD.
     """
     if text.isascii() and text.isprintable():
