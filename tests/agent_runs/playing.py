@@ -21,7 +21,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import run_context
-from tui_tasks.runner.process.output import OutputLog
+from tui_tasks.runner.process.output import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.records import Ending, Prepared
 from tui_tasks.settings.sessions import SessionSettings
@@ -36,6 +36,7 @@ class Program:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.log = OutputLog()
+        self.last_words = StreamTail(LAST_WORDS)
         self.said: list[Any] = []
         self.was_ended = False
 
@@ -79,7 +80,9 @@ class Play:
             agent=AgentSettings(kind=kind, **agent),
         )
         self.talk = AgentConversation(store, assignment, settings or SessionSettings())
-        environment = {run_context.SYSTEM_PROMPT_FILE: "/system-prompt.txt"}
+        prompt = folder / "system-prompt.txt"
+        prompt.write_text("be brief")
+        environment = {run_context.SYSTEM_PROMPT_FILE: str(prompt)}
         self.started = self.talk.prepare(Prepared((kind,), folder, environment, "do it"))
         self.talk.begin(self.program)
         self.look()
@@ -155,7 +158,7 @@ def _alike(said: Any, wanted: Any) -> bool:
     """Whether what was said is what was recorded, but for ids that this side makes up and the time of messages."""
     if said is None or wanted is None:
         return said is wanted
-    if wanted["type"] == "control_request":
+    if wanted.get("type") == "control_request":
         return said["type"] == "control_request" and said["request"]["subtype"] == wanted["request"]["subtype"]
     one, other = (_MESSAGE_AT.sub("wrote:", json.dumps(each, sort_keys=True)) for each in (said, wanted))
     return one == other

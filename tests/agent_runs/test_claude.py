@@ -116,7 +116,7 @@ def test_the_program_is_started_with_the_protocol_the_system_prompt_and_what_the
     assert argv[:2] == ("claude", "-p")
     told = dict(itertools.pairwise(argv))
     assert told["--permission-prompt-tool"] == "stdio"
-    assert told["--append-system-prompt-file"] == "/system-prompt.txt"
+    assert told["--append-system-prompt-file"] == str(tmp_path / "system-prompt.txt")
     assert (told["--model"], told["--max-turns"], told["--max-budget-usd"]) == ("opus", "3", "0.5")
     assert argv[-2:] == ("--effort", "low")
     assert play.started.text == ""
@@ -212,7 +212,6 @@ def test_a_message_at_the_end_of_a_turn_begins_another_unless_a_cap_is_reached(s
     play.hear(*({"type": "assistant", "message": {**answer, "id": f"msg_{n}"}} for n in (2, 3)))
     play.program.said.clear()
     play.talk._driver.used.turns = 3
-    play.store.commit(PauseAgent("claude-1", ""), actor="human", now=clock.now())
     play.program.log.feed(play.talk.received(json.dumps({**over, "result": "second"}).encode() + b"\n"))
     play.write("once more")
     play.look()

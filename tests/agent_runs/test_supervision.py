@@ -29,11 +29,11 @@ def host(store):
     return Host(store)
 
 
-def claude(tmp_path, recording, **more):
-    """A runner that starts the stand-in as Claude Code."""
+def runner(tmp_path, recording, kind="claude", **more):
+    """A runner that starts the stand-in as that program."""
     stand_in = [sys.executable, str(ROOT / "tests/agent_runs/stand_in.py")]
     command = [*stand_in, str(RECORDED / f"{recording}.jsonl"), str(tmp_path / "pids")]
-    return runners(kind="claude", command=command, grace=5, **more)
+    return runners(kind=kind, command=command, grace=5, **more)
 
 
 def alive(pid):
@@ -76,7 +76,7 @@ class Human:
 
 
 def test_an_agent_is_started_asked_answered_steered_and_stopped(host, path, tmp_path):
-    with hosted(str(path), claude(tmp_path, WHOLE)), Human(path):
+    with hosted(str(path), runner(tmp_path, WHOLE)), Human(path):
         run = host.did("agent")
     assert (run.outcome, run.reason) == ("interrupted", "its turn was ended by the human: enough")
     assert (run.agent, run.turns, run.tokens, run.cost_usd) == ("claude-1", 4, 4200, 0.02)
@@ -89,7 +89,7 @@ def test_an_agent_is_started_asked_answered_steered_and_stopped(host, path, tmp_
 
 def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, path, tmp_path):
     store = host.jobs.store
-    with hosted(str(path), claude(tmp_path, WHOLE)):
+    with hosted(str(path), runner(tmp_path, WHOLE)):
         run = host.start("agent")
         ask = asked(store)
         program, child = map(int, (tmp_path / "pids").read_text().split())
@@ -108,7 +108,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
 
 def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp_path):
     store = host.jobs.store
-    with hosted(str(path), claude(tmp_path, WHOLE, max_turns=9)):
+    with hosted(str(path), runner(tmp_path, WHOLE, max_turns=9)):
         run = host.start("agent")
         asked(store)
         host.jobs.commit(StopRun(run.uid), "human")
@@ -116,6 +116,13 @@ def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp
     assert (ended.outcome, ended.reason, ended.tokens) == ("interrupted", "stopped by human", 1050)
     assert sessions.find(store.db, "claude-1").state == "gone"
     assert queries.open_asks(store.db) == []
+
+
+def test_codex_is_started_and_ends_with_its_turn(host, path, tmp_path):
+    with hosted(str(path), runner(tmp_path, "codex-0.169.0-plain", "codex", cwd=str(tmp_path))):
+        run = host.did("agent")
+    assert (run.outcome, run.result, run.reason) == ("success", "All done.", None)
+    assert (run.agent, run.turns, run.tokens) == ("codex-1", 4, 4200)
 
 
 def test_an_agent_program_that_is_not_there_is_the_reason(host, path):

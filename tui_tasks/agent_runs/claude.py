@@ -53,6 +53,8 @@ _TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 class ClaudeDriver:
     """See `driver.Driver`."""
 
+    pause_holds = "its next tool waits"
+
     def __init__(self, settings: AgentSettings, send: Send) -> None:
         self._settings = settings
         self._send = send
@@ -77,7 +79,7 @@ class ClaudeDriver:
         words += ["--max-budget-usd", f"{given.max_cost:g}"] if given.max_cost is not None else []
         return [*words, *given.args]
 
-    def begin(self, prompt: str, cwd: str) -> list[Event]:
+    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[Event]:
         """See `driver.Driver`."""
         self._cwd = cwd
         hooks = {event: [{"matcher": None, "hookCallbackIds": ["h"], "timeout": _HOOK_LIMIT}] for event in _HOOKS}

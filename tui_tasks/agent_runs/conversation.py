@@ -9,19 +9,22 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks import clock
 from tui_tasks.agent_runs.claude import ClaudeDriver
+from tui_tasks.agent_runs.codex import CodexDriver
 from tui_tasks.agent_runs.driver import (
     Driver,
     Event,
     Line,
     Message,
     Request,
+    Send,
     ToolWaits,
     TurnOver,
     Withdrawn,
@@ -44,6 +47,7 @@ from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import Command
 from tui_tasks.runner.process.output import MAX_LINE, RESULT
+from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.records import Ending, Prepared
 from tui_tasks.settings.sessions import SessionSettings
 
@@ -52,6 +56,7 @@ _log = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 1.0
 # Seconds for which the end of a session is tried to be written.
 GIVE_UP_SECONDS: Final = 30.0
+_DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], Driver]]] = {"claude": ClaudeDriver, "codex": CodexDriver}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -65,12 +70,12 @@ class AgentConversation:
         self._limits = assignment.agent
         self._keeps_all = settings.keep == "all"
         self._redact = discretion.redactor(settings.redact)
-        self._driver: Driver = ClaudeDriver(assignment.agent, self._send)
+        self._driver: Driver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
         self._requests = OpenRequests(store, assignment.agent.wait, self._answer)
         self._writer = SessionWriter(store, assignment.run_uid, settings)
         self._reader = MessageReader()
         self._command: Command | None = None
-        self._prompt, self._cwd = "", ""
+        self._prompt, self._system_prompt, self._cwd = "", "", ""
         # Whether something may have been committed that the program is to be told.
         self._must_look = True
         self._retry_at = 0.0
@@ -88,7 +93,9 @@ class AgentConversation:
     def prepare(self, wanted: Prepared) -> Prepared:
         """See `runner.conversation.Conversation`."""
         self._prompt, self._cwd = wanted.text, str(wanted.cwd)
-        words = self._driver.arguments(wanted.environment[run_context.SYSTEM_PROMPT_FILE])
+        file = wanted.environment[run_context.SYSTEM_PROMPT_FILE]
+        self._system_prompt = Path(file).read_text(encoding="utf-8")
+        words = self._driver.arguments(file)
         environment = {**wanted.environment, SUPERVISED: self._driver.session or self._limits.kind}
         return msgspec.structs.replace(wanted, argv=(*wanted.argv, *words), environment=environment, text="")
 
@@ -96,7 +103,7 @@ class AgentConversation:
         """See `runner.conversation.Conversation`."""
         self._command = command
         self._writer.begin(Process(*processes.identity(command.pid)), self._cwd)
-        self._take(self._driver.begin(self._prompt, self._cwd))
+        self._take(self._driver.begin(self._prompt, self._system_prompt, self._cwd))
 
     def received(self, data: bytes) -> bytes:
         """See `runner.conversation.Conversation`."""
@@ -117,8 +124,8 @@ class AgentConversation:
             return
         try:
             self._writer.write()
-            if self._must_look and self._writer.agent is not None:
-                self._look(self._writer.agent)
+            if self._must_look:
+                self._look()
                 self._must_look = False
         except StorageFailed as failure:
             _log.warning("what the agent of run %s told is kept later: %s", self._assignment.run_uid, failure.message)
@@ -128,7 +135,7 @@ class AgentConversation:
         """See `runner.conversation.Conversation`."""
         now = time.monotonic()
         times = [self._interrupt_until - now, self._requests.seconds_to_wait()]
-        if self._writer.is_pending or (self._must_look and self._writer.agent is not None):
+        if self._writer.is_pending or self._must_look:
             times.append(self._retry_at - now)
         return min(times)
 
@@ -136,6 +143,9 @@ class AgentConversation:
         """See `runner.conversation.Conversation`."""
         if rest := self._reader.rest():
             self._print(rest)
+        if self._last_turn is None and self._command is not None and (words := self._command.last_words.text()):
+            # What a program writes there while all goes well is for its own developers.
+            self._print(words.rstrip())
         self._requests.end()
         if self._driver.session is None:
             return  # it has never begun one
@@ -231,12 +241,13 @@ class AgentConversation:
         assert self._command is not None
         self._command.log.feed(self._redact(f"{text}\n").encode(errors="replace"))
 
-    def _look(self, agent: str) -> None:
+    def _look(self) -> None:
         """Tell the program what the human has said, and end its input where nothing more is to come."""
-        self._requests.look(agent, clock.now())
-        self._give_messages(agent)
-        self._hold_or_release(agent)
-        if self._is_turn_over and self._command is not None:
+        if (agent := self._writer.agent) is not None:
+            self._hold_or_release(agent)
+            self._requests.look(agent, clock.now(), is_paused=self._is_paused)
+            self._give_messages(agent)
+        if self._is_turn_over and self._command is not None and not (self._is_paused and self._stopped_as is None):
             self._command.close_input()
 
     def _hold_or_release(self, agent: str) -> None:
@@ -244,7 +255,7 @@ class AgentConversation:
         is_paused = found is not None and found.paused
         if is_paused != self._is_paused:
             self._is_paused = is_paused
-            self._print("[paused: its next tool waits]" if is_paused else "[goes on]")
+            self._print(f"[paused: {self._driver.pause_holds}]" if is_paused else "[goes on]")
         if not is_paused:
             for tool in self._held_tools:
                 self._driver.release(tool)
@@ -255,6 +266,8 @@ class AgentConversation:
             if message.seq > self._said_until:
                 if self._stopped_as is not None:
                     return  # no turn follows that could read it
+                if self._is_turn_over and self._is_paused and not message.ends_turn:
+                    return
                 if self._is_turn_over and (reason := limit_reached(self._driver.used, self._limits)) is not None:
                     self._stopped_as = ("error", reason)
                     return

@@ -83,7 +83,10 @@ class Driver(Protocol):
     Attributes:
         used: what it has used so far.
         session: the program's id of the session; None until it is known.
+        pause_holds: what waits while the human has paused it, in words.
     """
+
+    pause_holds: str
 
     used: Used
     session: str | None
@@ -91,7 +94,7 @@ class Driver(Protocol):
     def arguments(self, system_prompt_file: str) -> Sequence[str]:
         """Return the words that are added to the program's command."""
 
-    def begin(self, prompt: str, cwd: str) -> list[Event]:
+    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[Event]:
         """Say the first words."""
 
     def received(self, message: Message) -> list[Event]:

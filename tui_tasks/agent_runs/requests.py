@@ -81,8 +81,10 @@ class OpenRequests:
             self._answer(request_id, None, f"Nobody has answered {within}, so this is denied.")
         return bool(late)
 
-    def look(self, agent: str, now: int) -> None:
+    def look(self, agent: str, now: int, *, is_paused: bool) -> None:
         """Give the program the answers that have come, and close the questions of what it waits for no more.
+
+        While it is paused an answer waits: what it would allow is a tool.
 
         Raises:
             StorageFailed: it is done another time.
@@ -96,6 +98,8 @@ class OpenRequests:
                 if ask.state == "open":
                     self._commit_close(ask, *pending.closes_as, now)
                 del self._pending[request_id]
+            elif ask.state != "open" and is_paused:
+                pending.deadline = math.inf
             elif ask.state != "open":
                 pending.pipe.close()
                 del self._pending[request_id]

@@ -30,7 +30,8 @@ class Command:
 
     The process that creates one must be a subreaper and have no other children.
 
-    With `read_output` its input stays open for `send`, and of its standard output that function says what is kept.
+    With `read_output` its input stays open for `send`, of its standard output that function says what is kept, and its
+    standard error is not mixed into it.
 
     Attributes:
         status: the wait status as `waitpid` returns it; None until the command itself has ended.
@@ -135,7 +136,10 @@ class Command:
         self._keep(data, is_output=stream is self._process.stdout)
 
     def _keep(self, data: bytes, *, is_output: bool) -> None:
-        if is_output and self._read_output is not None:
+        if self._read_output is not None and not is_output:
+            self.last_words.feed(data)
+            return
+        if self._read_output is not None:
             data = self._read_output(data)
         self.log.feed(data)
         self.output.feed(data)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.log import standing_changes
 from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
@@ -57,7 +58,10 @@ class FleetActions(Controller):
         text = why.strip() or "The human has ended your turn."
         await self._context.link.commit(SendMessage(member.name, text, ends_turn=True))
         program = member.session.program if member.session is not None else ""
-        how = abilities.why_not(program, "stop") or "Its turn ends at its next tool."
+        if queries_jobs.run_of_agent(self._context.db, member.name) is not None:
+            how = "Its turn ends now, and its run with it."
+        else:
+            how = abilities.why_not(program, "stop") or "Its turn ends at its next tool."
         self._context.say(f"Sent to {name}. {how}")
 
     async def do_agent_give_back(self) -> None:

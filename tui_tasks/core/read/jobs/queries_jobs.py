@@ -76,6 +76,7 @@ _OPEN_COLUMNS = tuple(models.columns(RunRow)[name] for name in OpenRun.__struct_
 # Put in order by `open_runs`: asked to do it, SQLite would go through all runs of the job.
 _OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
 _OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
+_RUN_OF_AGENT = Statement(RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
 _ROOM = Statement(JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
 _OUTCOMES = Statement(
     RunRow.select(RunRow.outcome)
@@ -203,6 +204,12 @@ def open_runs(db: Database, job_uid: str | None = None) -> list[OpenRun]:
     """The runs that have not ended, oldest first: of one job, or all."""
     rows = db.all(_OPEN_RUNS) if job_uid is None else db.all(_OPEN_OF_JOB, job=job_uid)
     return sorted((OpenRun(*row) for row in rows), key=lambda one: one.id)
+
+
+def run_of_agent(db: Database, agent: str) -> str | None:
+    """The uid of the run that has started an agent and has not ended; None where there is none."""
+    row = db.one(_RUN_OF_AGENT, agent=agent)
+    return row[0] if row else None
 
 
 def run_log(db: Database, uid: str, since: int = 0) -> RunLog:

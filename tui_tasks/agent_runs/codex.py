@@ -1,0 +1,432 @@
+"""Codex by its app server: `codex app-server` with JSON-RPC over its standard streams (seen with 0.169.0).
+
+The server has one thread, which is the session. What Codex may do unasked (its sandbox, when it asks) is decided by its
+own configuration and the runner's `args`. It tells tokens, no money, and has no way to hold a tool that it does not ask
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.agent_runs.driver import Event, Line, Message, Request, Send, TurnOver, Used, Withdrawn, limit_reached
+from tui_tasks.core.operations.sessions import (
+    Asked,
+    Busy,
+    Fact,
+    Heard,
+    Interrupted,
+    Item,
+    Listed,
+    Prompted,
+    Said,
+    Spent,
+    Started,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+    TurnFailed,
+)
+from tui_tasks.hooks.programs.fields import number, table, tables, text
+from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
+from tui_tasks.runner.profiles import AgentSettings
+
+# Notifications of every few words, of which nothing is needed.
+_UNWANTED: Final = (
+    "item/agentMessage/delta",
+    "item/commandExecution/outputDelta",
+    "item/fileChange/outputDelta",
+    "item/fileChange/patchUpdated",
+    "item/plan/delta",
+    "item/reasoning/summaryPartAdded",
+    "item/reasoning/summaryTextDelta",
+    "item/reasoning/textDelta",
+    "account/rateLimits/updated",
+    "turn/diff/updated",
+)
+_PLAN_STATUSES: Final = {"pending": "pending", "inProgress": "in_progress", "completed": "done"}
+_NO_METHOD: Final = -32601
+
+
+class _Pending(msgspec.Struct):
+    """A request that waits: the id by which the server knows it, and what its answer is made of."""
+
+    rpc_id: Any
+    # What allows it, once; what allows it from now on, in the order of the suggestions; what denies it.
+    allow: Message
+    always: list[Message]
+    deny: Message
+    # The ids of its questions, in order.
+    questions: list[str] = []
+
+
+class CodexDriver:
+    """See `driver.Driver`."""
+
+    pause_holds = "what it asks for, and its next turn, wait"
+
+    def __init__(self, settings: AgentSettings, send: Send) -> None:
+        self._settings = settings
+        self._send = send
+        self.session: str | None = None
+        self.used = Used()
+        self._cwd = ""
+        self._prompt = ""
+        self._last_id = 0
+        # What to do with the replies to this side's requests.
+        self._replies: dict[int, Callable[[Message], list[Event]]] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._turn: str | None = None
+        self._tokens: dict[str, int] = {}
+        # The tool calls that began and have not ended; file changes with what they would change.
+        self._items: dict[str, Message] = {}
+        self._last_message: str | None = None
+        self._is_answer_final = False
+        # Why this side has interrupted the turn.
+        self._limit: str | None = None
+
+    def arguments(self, system_prompt_file: str) -> Sequence[str]:
+        """See `driver.Driver`."""
+        return ["app-server", *self._settings.args]
+
+    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[Event]:
+        """See `driver.Driver`."""
+        self._prompt, self._cwd = prompt, cwd
+        capabilities = {"experimentalApi": True, "optOutNotificationMethods": _UNWANTED}
+        client = {"name": "tui-tasks", "title": "tui-tasks", "version": "1"}
+        self._request("initialize", {"clientInfo": client, "capabilities": capabilities})
+        self._send({"method": "initialized"})
+        thread: Message = {"cwd": cwd}
+        if system_prompt.strip():
+            thread["developerInstructions"] = system_prompt
+        if self._settings.model is not None:
+            thread["model"] = self._settings.model
+        self._request("thread/start", thread, self._began)
+        return []
+
+    def say(self, words: str) -> None:
+        """See `driver.Driver`."""
+        given = {"threadId": self.session, "input": [{"type": "text", "text": words}]}
+        if self._turn is None:
+            self._request("turn/start", given, self._started)
+        else:
+            # The turn may be over by now: then it is one of its own.
+            again = {**given, "expectedTurnId": self._turn}
+            self._request("turn/steer", again, lambda reply: self._steered(reply, given))
+
+    def interrupt(self) -> None:
+        """See `driver.Driver`."""
+        if self._turn is not None:
+            self._request("turn/interrupt", {"threadId": self.session, "turnId": self._turn})
+
+    def release(self, tool_id: str) -> None:
+        """See `driver.Driver`; none is ever held."""
+
+    def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
+        """See `driver.Driver`."""
+        pending = self._pending.pop(request_id)
+        if decision is not None and "answer" in decision:
+            self._reply(pending, {"answers": _answers(pending.questions, decision)})
+        elif decision is not None and decision["allow"]:
+            place = decision.get("always")
+            self._reply(pending, pending.allow if place is None else pending.always[place])
+        else:
+            self._reply(pending, pending.deny)
+            why = words if decision is None else decision["words"]
+            if why:
+                # A denial has no room for words of its own.
+                self.say(f"That was denied: {why}")
+
+    def received(self, message: Message) -> list[Event]:
+        """See `driver.Driver`."""
+        method = text(message, "method")
+        if method is None:
+            reply = self._replies.pop(message["id"], None) if isinstance(message.get("id"), int) else None
+            return reply(message) if reply is not None else []
+        given = table(message, "params")
+        if "id" in message:
+            return self._asked(method, message["id"], given)
+        told = _TOLD.get(method)
+        return told(self, given) if told is not None else []
+
+    # Requests of this side, and their replies
+
+    def _request(self, method: str, given: Message, then: Callable[[Message], list[Event]] | None = None) -> None:
+        self._last_id += 1
+        self._replies[self._last_id] = then or _failure
+        self._send({"id": self._last_id, "method": method, "params": given})
+
+    def _began(self, reply: Message) -> list[Event]:
+        thread = table(table(reply, "result"), "thread")
+        self.session = text(thread, "id")
+        if self.session is None:
+            return [TurnOver(error=_error(reply) or "Codex has begun no thread")]
+        self.say(self._prompt)
+        model = text(table(reply, "result"), "model") or text(thread, "model")
+        return [msgspec.structs.replace(self._heard(Started()), model=model)]
+
+    def _started(self, reply: Message) -> list[Event]:
+        self._turn = text(table(table(reply, "result"), "turn"), "id") or self._turn
+        if (error := _error(reply)) is not None:
+            return [self._heard(TurnFailed(error)), TurnOver(error=error)]
+        return []
+
+    def _steered(self, reply: Message, given: Message) -> list[Event]:
+        if "error" in reply:
+            self._request("turn/start", given, self._started)
+        return []
+
+    def _heard(self, *facts: Fact, thread: str | None = None) -> Heard:
+        subagent = thread if thread not in (None, self.session) else None
+        ends = any(isinstance(fact, TurnEnded | TurnFailed | Interrupted) for fact in facts)
+        return Heard("codex", self.session or "", facts, cwd=self._cwd, subagent=subagent, ends_waiting=ends)
+
+    # What the server asks
+
+    def _asked(self, method: str, rpc_id: Any, given: Message) -> list[Event]:
+        make = _REQUESTS.get(method)
+        made = make(self, given) if make is not None else None
+        if made is None:
+            why = f"{method} is not supported here"
+            self._send({"id": rpc_id, "error": {"code": _NO_METHOD, "message": why}})
+            return []
+        asked, pending = made
+        request_id = f"{self.session}/{rpc_id}"
+        pending.rpc_id = rpc_id
+        self._pending[request_id] = pending
+        asked = msgspec.structs.replace(asked, request=request_id)
+        heard = self._heard(asked, thread=text(given, "threadId"))
+        return [Request(id=request_id, heard=heard, asked=asked)]
+
+    def _reply(self, pending: _Pending, result: Message) -> None:
+        self._send({"id": pending.rpc_id, "result": result})
+
+    def _command_asked(self, given: Message) -> tuple[Asked, _Pending]:
+        shown = {name: given[name] for name in ("command", "cwd", "reason") if given.get(name) is not None}
+        always = [
+            one
+            for one in _list(given, "availableDecisions")
+            if one == "acceptForSession" or (isinstance(one, dict) and "acceptWithExecpolicyAmendment" in one)
+        ]
+        asked = Asked("permission", "Bash", shown, suggestions=[_suggestion(one) for one in always])
+        return asked, _decisions([{"decision": one} for one in always])
+
+    def _change_asked(self, given: Message) -> tuple[Asked, _Pending]:
+        changes = self._items.get(text(given, "itemId") or "", {}).get("changes")
+        shown = {"changes": changes, "reason": given.get("reason"), "writes below": given.get("grantRoot")}
+        known = {name: value for name, value in shown.items() if value is not None}
+        asked = Asked("permission", "apply_patch", known, suggestions=["changes of these files, in this session"])
+        return asked, _decisions([{"decision": "acceptForSession"}])
+
+    def _rights_asked(self, given: Message) -> tuple[Asked, _Pending]:
+        wanted = {name: value for name, value in table(given, "permissions").items() if value is not None}
+        shown = {name: value for name, value in (("reason", given.get("reason")), *wanted.items()) if value is not None}
+        asked = Asked("permission", "request_permissions", shown, suggestions=["these, in this session"])
+        allow, always = ({"permissions": wanted, "scope": scope} for scope in ("turn", "session"))
+        return asked, _Pending(None, allow, [always], {"permissions": {}, "scope": "turn"})
+
+    def _question_asked(self, given: Message) -> tuple[Asked, _Pending]:
+        questions = tuple(tables(given, "questions"))
+        asked = Asked("question", "request_user_input", {"questions": list(questions)}, questions=questions)
+        ids = [text(one, "id") or "" for one in questions]
+        return asked, _Pending(None, {"answers": {}}, [], {"answers": {}}, ids)
+
+    def _server_asked(self, given: Message) -> tuple[Asked, _Pending] | None:
+        """An MCP server, or Codex before it calls one of its tools. A form with fields to fill in is refused."""
+        if table(table(given, "requestedSchema"), "properties"):
+            return None
+        shown = {name: given[name] for name in ("message", "url", "_meta") if given.get(name) is not None}
+        asked = Asked("permission", text(given, "serverName"), shown)
+        return asked, _Pending(None, {"action": "accept", "content": {}}, [], {"action": "decline"})
+
+    # What the server tells
+
+    def _turn_started(self, given: Message) -> list[Event]:
+        if text(given, "threadId") != self.session:
+            return []
+        self._turn = text(table(given, "turn"), "id")
+        return []
+
+    def _item_started(self, given: Message) -> list[Event]:
+        item, thread = table(given, "item"), text(given, "threadId")
+        named = _tool(item)
+        if named is None:
+            if text(item, "type") == "userMessage":
+                return self._prompted(item, given)
+            return []
+        tool, detail = named
+        key = text(item, "id") or ""
+        self._items[key] = item
+        self._is_answer_final = False
+        return [Line(f"> {tool}", detail), self._heard(ToolBegan(tool, key), thread=thread)]
+
+    def _prompted(self, item: Message, given: Message) -> list[Event]:
+        words = "\n".join(word for part in tables(item, "content") if (word := text(part, "text")) is not None)
+        if text(given, "threadId") != self.session:
+            return []
+        is_own = words.startswith((MESSAGE_BEGINS, "That was denied: "))
+        return [self._heard(Busy() if is_own else Prompted(words, text(given, "turnId")))]
+
+    def _item_completed(self, given: Message) -> list[Event]:
+        item, thread = table(given, "item"), text(given, "threadId")
+        named, key = _tool(item), text(item, "id") or ""
+        if named is None:
+            return self._said(item, thread)
+        self._items.pop(key, None)
+        error = _item_error(item)
+        found: list[Event] = [] if error is None else [Line(f"  failed: {error}")]
+        return [*found, self._heard(ToolEnded(named[0], key, error), thread=thread)]
+
+    def _said(self, item: Message, thread: str | None) -> list[Event]:
+        words = text(item, "text")
+        if text(item, "type") != "agentMessage" or words is None:
+            return []
+        if thread != self.session:
+            return [Line(f"  (subagent) {words}")]
+        self._last_message, self._is_answer_final = words, True
+        return [Line(words), self._heard(Said(words))]
+
+    def _usage(self, given: Message) -> list[Event]:
+        """Tell the tokens; each such message comes after an answer of the model."""
+        total = number(table(table(given, "tokenUsage"), "total"), "totalTokens")
+        thread = text(given, "threadId") or ""
+        if total is None or total <= self._tokens.get(thread, 0):
+            return []  # the same is told again when a turn is interrupted
+        self._tokens[thread] = int(total)
+        self.used.tokens = sum(self._tokens.values())
+        self.used.turns = (self.used.turns or 0) + 1
+        goes_on, self._is_answer_final = not self._is_answer_final, False
+        if goes_on and self._limit is None and (limit := limit_reached(self.used, self._settings)) is not None:
+            self._limit = limit
+            self.interrupt()
+        return [self._heard(Spent(self.used.tokens))]
+
+    def _planned(self, given: Message) -> list[Event]:
+        steps = tables(given, "plan")
+        items = tuple(
+            Item(str(place), text(one, "step") or "?", None, _PLAN_STATUSES.get(text(one, "status") or ""))
+            for place, one in enumerate(steps)
+        )
+        return [self._heard(Listed(items))] if text(given, "threadId") == self.session else []
+
+    def _failed(self, given: Message) -> list[Event]:
+        why = _readable(text(table(given, "error"), "message"))
+        again = "; it is tried again" if given.get("willRetry") is True else ""
+        return [Line(f"[{why}{again}]")] if why is not None else []
+
+    def _resolved(self, given: Message) -> list[Event]:
+        request_id = f"{self.session}/{given.get('requestId')}"
+        if self._pending.pop(request_id, None) is None:
+            return []  # it was answered from here
+        return [Withdrawn(request_id)]
+
+    def _turn_completed(self, given: Message) -> list[Event]:
+        if text(given, "threadId") != self.session:
+            return []
+        turn, self._turn = table(given, "turn"), None
+        status = text(turn, "status")
+        over = TurnOver(result=self._last_message)
+        if self._limit is not None:
+            limit = self._limit
+            return [self._heard(TurnFailed(limit)), TurnOver(result=over.result, error=limit, is_capped=True)]
+        if status == "completed":
+            return [self._heard(TurnEnded(self._last_message)), over]
+        if status == "interrupted":
+            error = "its turn was interrupted"
+            return [self._heard(Interrupted()), msgspec.structs.replace(over, error=error)]
+        error = _readable(text(table(turn, "error"), "message")) or "its turn has failed"
+        return [self._heard(TurnFailed(error)), msgspec.structs.replace(over, error=error)]
+
+
+_TOLD: Final[dict[str, Callable[[CodexDriver, Message], list[Event]]]] = {
+    "turn/started": CodexDriver._turn_started,
+    "item/started": CodexDriver._item_started,
+    "item/completed": CodexDriver._item_completed,
+    "thread/tokenUsage/updated": CodexDriver._usage,
+    "turn/plan/updated": CodexDriver._planned,
+    "error": CodexDriver._failed,
+    "serverRequest/resolved": CodexDriver._resolved,
+    "turn/completed": CodexDriver._turn_completed,
+}
+_REQUESTS: Final[dict[str, Callable[[CodexDriver, Message], tuple[Asked, _Pending] | None]]] = {
+    "item/commandExecution/requestApproval": CodexDriver._command_asked,
+    "item/fileChange/requestApproval": CodexDriver._change_asked,
+    "item/permissions/requestApproval": CodexDriver._rights_asked,
+    "item/tool/requestUserInput": CodexDriver._question_asked,
+    "mcpServer/elicitation/request": CodexDriver._server_asked,
+}
+
+
+def _decisions(always: list[Message]) -> _Pending:
+    return _Pending(None, {"decision": "accept"}, always, {"decision": "decline"})
+
+
+def _suggestion(decision: Any) -> str:
+    """What a decision would allow from now on, in words."""
+    if decision == "acceptForSession":
+        return "this very command, in this session"
+    amendment = _list(table(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment")
+    return f"commands that begin with: {' '.join(map(str, amendment))}"
+
+
+def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
+    """What the human has answered to each question; all of it to each where not each has a line."""
+    lines = decision["lines"] if len(decision["lines"]) == len(ids) > 1 else [decision["answer"]] * len(ids)
+    return {key: {"answers": [line]} for key, line in zip(ids, lines, strict=True)}
+
+
+def _tool(item: Message) -> tuple[str, str] | None:
+    """The name of the tool that an item is a call of, as its hooks tell it, and with what; None where it is none."""
+    kind = text(item, "type")
+    if kind == "commandExecution":
+        actions = list(tables(item, "commandActions"))
+        own = text(actions[0], "command") if len(actions) == 1 else None
+        return "Bash", own or text(item, "command") or ""
+    if kind == "fileChange":
+        return "apply_patch", ", ".join(text(one, "path") or "?" for one in tables(item, "changes"))
+    if kind == "mcpToolCall":
+        return f"mcp__{text(item, 'server')}__{text(item, 'tool')}", ""
+    if kind == "webSearch":
+        return "web_search", text(item, "query") or ""
+    if kind in ("dynamicToolCall", "collabAgentToolCall"):
+        return text(item, "tool") or kind, text(item, "prompt") or ""
+    return None
+
+
+def _item_error(item: Message) -> str | None:
+    """Why a tool call failed; None where it did not."""
+    status = text(item, "status")
+    if status == "declined":
+        return "it was denied"
+    code = item.get("exitCode")
+    if status != "failed" and (not isinstance(code, int) or code == 0):
+        return None
+    output = text(item, "aggregatedOutput") or text(table(item, "error"), "message") or ""
+    told = [line.strip() for line in output.splitlines() if line.strip()][-1:]
+    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *told])[:200] or "it failed"
+
+
+def _failure(reply: Message) -> list[Event]:
+    error = _error(reply)
+    return [] if error is None else [Line(f"[Codex: {error}]")]
+
+
+def _error(reply: Message) -> str | None:
+    return text(table(reply, "error"), "message")
+
+
+def _readable(message: str | None) -> str | None:
+    """An error's message; of one that is the JSON of the model's service, the message in that."""
+    try:
+        inner = msgspec.json.decode(message or "")
+    except (msgspec.DecodeError, RecursionError):
+        return message
+    return text(table(inner, "error"), "message") or text(inner, "message") or message
+
+
+def _list(payload: Any, name: str) -> list[Any]:
+    value = payload.get(name) if isinstance(payload, dict) else None
+    return value if isinstance(value, list) else []
