@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from tests.core.job_steps import Jobs
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
-from tests.tui.plan import at
+from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
 from tests.tui.test_agents import row_of
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
@@ -219,6 +221,21 @@ async def test_one_answered_in_its_own_window_is_told_so(people, make_app):
         with Store(people.path) as store:
             Sessions(store).tell("claude", "a", "PostToolUse", at(20, 15, 41), tool_name="Bash", tool_use_id="t")
         await until(pilot, lambda: "own window, or is no longer asked" in shown(app))
+
+
+async def test_x_on_an_agent_that_a_run_has_started_tells_that_the_run_ends_too(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        working = next(member for member in app.screen.listed.rows if member.state == "working")
+        with Store(people.path) as store:
+            jobs = Jobs(store, lambda: NOW)
+            job = jobs.make("review", "adhoc", dedicated_context=True)
+            run = jobs.commit(RunJob(job.uid), "human")
+            jobs.commit(NoteRunAgent(run.uid, working.name, "s-1"))
+        await go_to(pilot, working.name)
+        await settle(pilot, "x", *"enough", "enter")
+        assert "Its turn ends now, and its run with it." in said(app)
 
 
 async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(people, make_app):
