@@ -17,6 +17,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import folder, intake
 from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.records.watching import RecordWatch
+from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class Follower:
         self._store: Store | None = None
         self._outbox: Outbox | None = None
         self._records: RecordWatch | None = None
+        self._codex: CodexQueue | None = None
 
     def run(self) -> None:
         """Follow the hooks of the database until told to stop."""
@@ -71,6 +73,8 @@ class Follower:
             departures.end_departed(self._opened(), self._clock())
             self._records = self._records or RecordWatch(self._opened(), self._take_in, intake.human_settings)
             self._records.look(self._clock())
+            self._codex = self._codex or CodexQueue(self._opened())
+            self._codex.look(self._clock())
         if os.path.isdir(self._payloads):
             self._outbox = self._outbox or Outbox(self._opened())
             self._outbox.look(self._clock())
