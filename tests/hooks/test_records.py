@@ -272,6 +272,16 @@ def test_codex_of_whose_failure_no_hook_tells_is_failed_soon(codex: Program) -> 
     assert codex.state()[0] == "working"
 
 
+def test_two_turns_that_fail_alike_have_both_failed(codex: Program) -> None:
+    for _ in range(2):
+        codex.tells("UserPromptSubmit", prompt="go")
+        codex.writes({"type": "event_msg", "payload": {"type": "task_started"}})
+        codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
+        assert codex.state()[0] == "working"
+        codex.looks()
+        assert codex.state()[0] == "failed"
+
+
 def test_codex_that_ends_by_a_failure_has_failed(codex: Program) -> None:
     codex.writes({"type": "session_meta", "payload": {"source": "exec"}})
     codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})

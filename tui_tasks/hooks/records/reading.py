@@ -88,7 +88,8 @@ def read_on(program: str, record: Record) -> list[Fact]:
     told: list[Fact] = []
     if (record.tokens, record.cost_usd) != (tokens, cost):
         told.append(Spent(record.tokens or None, record.cost_usd))
-    if record.ending is not None and record.ending != ending:
+    # One that reads alike may be another turn's.
+    if record.ending is not None and record.ending is not ending:
         told.append(_fact(record.ending))
     return told
 
