@@ -15,9 +15,21 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import RecordRefusal, Undo
-from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.checks import NamedCheck, RequestChecks, WaiveChecks
 from tui_tasks.core.operations.claims import ClaimNext, LapseClaims
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.sessions import (
+    Ended,
+    Fact,
+    Heard,
+    Process,
+    Prompted,
+    Spent,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+    TurnFailed,
+)
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.digest import PARTS, digest
@@ -25,6 +37,7 @@ from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import RESERVED_AGENTS
+from tui_tasks.hooks.intake import take_one
 
 ACTORS = st.sampled_from(["a", "b", "human"])
 PICK = st.integers(0, 9)
@@ -37,7 +50,21 @@ STEP = st.one_of(
     st.tuples(st.just("result"), ACTORS, PICK, RESULT),
     st.tuples(st.sampled_from(["delete", "undo", "claim", "lapse", "ask", "answer", "refuse", "review"]), ACTORS, PICK),
     st.tuples(st.just("check"), ACTORS, PICK, st.sampled_from(["passed", "failed", "interrupted"])),
-    st.tuples(st.just("edit inputs"), ACTORS, PICK),
+    st.tuples(st.sampled_from(["edit inputs", "request", "waive", "gate"]), ACTORS, PICK),
+    st.tuples(st.just("session"), ACTORS, PICK, st.integers(0, 7)),
+)
+
+
+# What agent programs tell of themselves by hooks.
+FACTS: tuple[tuple[Fact, ...], ...] = (
+    (Prompted("go on"),),
+    (Prompted("go on"), ToolBegan("Bash"), ToolEnded("Bash", error="exit 2")),
+    (ToolEnded("Read", error="no such file"),),
+    (TurnFailed("overloaded"),),
+    (Spent(100, 0.5, more=True), TurnEnded("done")),
+    (Spent(7, None, more=True), Prompted("more")),
+    (TurnEnded("done"),),
+    (Ended(),),
 )
 
 
@@ -72,6 +99,14 @@ class History:
         elif what == "check" and any(checks.tasks_of(self.store.db, run.uid) for run in self.checks.waiting()):
             # One that no task waits for any more is not begun.
             self.checks.run(value, exit_code=int(value == "failed"))
+        elif what == "session":
+            heard = Heard(
+                "claude", f"session {pick % 3}", FACTS[value], self.now, Process("boot", "ns", pick % 3 + 9, "b")
+            )
+            with self.store.transaction(self.now) as transaction:
+                take_one(transaction, f"payload {self.now}", heard, tasks=False)
+        elif what == "gate":
+            self.checks.define(NamedCheck("tests", "1", lists=("checked",), gate=pick % 2 == 1))
         elif what == "edit inputs":
             self.checks.edit(str(self.now))
         elif what == "answer" and (asks := queries.open_asks(self.store.db)):
@@ -90,9 +125,11 @@ class History:
             "ask": OpenAsk("Which one?"),
             "refuse": RecordRefusal("control:pause", "only the human may"),
             "review": SetListReview(home, review),
+            "request": RequestChecks(uid),
+            "waive": WaiveChecks(uid),
         }.get(what)
         if operation is not None:
-            self.commit("human" if what == "review" else "system" if what == "lapse" else actor, operation)
+            self.commit("human" if what in ("review", "waive") else "system" if what == "lapse" else actor, operation)
 
 
 def failures(entries: list[Entry]) -> set[int]:
@@ -103,7 +140,7 @@ def failures(entries: list[Entry]) -> set[int]:
         if (
             (entry.entity == "task" and new.get("status") == "failed")
             or (entry.kind == "check.finished" and new["state"] == "failed")
-            or entry.kind in ("claim.lapsed", "agent.refused")
+            or entry.kind in ("claim.lapsed", "agent.refused", "tool.failed", "session.failed")
         ):
             found.add(entry.seq)
     return found
@@ -145,7 +182,9 @@ def compare(store: Store, since: int, now: int) -> None:
         if task.status != "done" or task.deleted:
             continue
         state = verified(check.state for check in checks.of_task(db, task, homes[task.list_id], checks.definitions(db)))
-        where = {"passed": "proven", "failed": "failing", None: "unchecked"}.get(state, "not_proven")
+        where = {"passed": "proven", None: "unchecked"}.get(state, "not_proven")
+        if state == "failed" and uid in checks.failing(db, 99):
+            where = "failing"
         by_state[where][uid] = told
     assert {line.uid: list(line.entries) for line in of(lines, "proven")} == by_state["proven"]
     unproven = {line.uid: list(line.entries) for line in of(lines, "not_proven") if line.kind == "task"}
@@ -160,6 +199,19 @@ def compare(store: Store, since: int, now: int) -> None:
     assert needing == wanted
     assert by_state["failing"].keys() <= {uid for kind, uid in needing if kind == "check"}
     assert all(line.entries for line in lines)
+
+    spent: dict[str, dict[str, list]] = {}
+    for entry in entries:
+        for name in ("tokens", "cost_usd"):
+            if entry.entity == "session" and (entry.new or {}).get(name) is not None:
+                more = entry.new[name] - ((entry.old or {}).get(name) or 0)
+                spent.setdefault(entry.uid, {}).setdefault(name, []).append((entry.seq, more))
+    assert {line.uid: set(line.entries) for line in of(lines, "spent")} == {
+        uid: {seq for told in each.values() for seq, _ in told} for uid, each in spent.items()
+    }
+    for line in of(lines, "spent"):
+        tokens = sum(more for _, more in spent[line.uid].get("tokens", []))
+        assert (f"{tokens:,} tokens" in line.text) == (tokens > 0)
 
     filed = [entry.seq for entry in entries if entry.kind == "task.created" and entry.actor not in RESERVED_AGENTS]
     assert sorted(seqs(of(lines, "filed"))) == filed

@@ -122,6 +122,8 @@ def _needs_you(db: Database) -> Iterator[DigestLine]:
         entries = _of_task(db, uid, "check.finished")
         at = _at(db, entries[-1]) if entries else found.updated_at
         text = "was reported done, and a check of it has failed"
+        if found.status != "done":
+            text = "is kept from being done by a check that has failed"
         yield DigestLine("needs_you", "check", uid, found.name, found.agent or "", text, at, entries[-1:], uid)
     for stuck in activity.stuck_now(db):
         at = stuck.since or 0
