@@ -14,6 +14,8 @@ from tui_tasks.formats.records import Rows
 def rows(db: Database, handle: str | None, project: str | None, step: Callable[[], None] = lambda: None) -> Rows:
     """Return the tasks of the list that is named, else of all lists of a project, or of all; `step` is told of each.
 
+    Jobs are of no list, and left out where one is named.
+
     Raises:
         NotFound: there is no such list.
     """
@@ -24,7 +26,9 @@ def rows(db: Database, handle: str | None, project: str | None, step: Callable[[
             if named is None:
                 raise NotFound("list", handle)
             homes = [named]
-        found = Rows([(home, queries.tasks(db, home.id)) for home in homes], jobs=queries_jobs.jobs(db))
+        found = Rows([(home, queries.tasks(db, home.id)) for home in homes])
+        if handle is None:
+            found.jobs = queries_jobs.jobs(db)
         for _, tasks in found.lists:
             for task in tasks:
                 if log := queries.logs(db, task.uid):

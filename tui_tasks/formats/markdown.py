@@ -54,8 +54,8 @@ class _ListComment(msgspec.Struct):
 
 
 def write(rows: Rows, now: datetime) -> Iterator[str]:
-    """Write a heading for each list, and its tasks in their order."""
-    for home, tasks in rows.lists:
+    """Write a heading for each list that has tasks, and these in their order."""
+    for home, tasks in ((home, tasks) for home, tasks in rows.lists if tasks):
         yield f"# {plain_name(home.name, one_line=True)} {_comment({'list': home.uid})}\n\n"
         for task in tasks:
             yield _item(task)

@@ -94,6 +94,8 @@ FORMATS: Final = {
         Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
         Format("backlog.md", "trackers.backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),
         Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads"),
+        Format("csv", "csv_table", "CSV for spreadsheets: a row a task", is_read=False),
+        Format("ics", "calendar_file", "iCalendar: what is due, and the next runs of jobs", is_read=False),
         Format("github", "trackers.github", "issues as `gh issue list --json` prints them", is_written=False),
     )
 }

@@ -1,0 +1,100 @@
+"""iCalendar (RFC 5545): what is due as to-dos, and the next runs of jobs as events. It is written alone.
+
+Two files of the same tasks and jobs at the same time are the same, so that a calendar that subscribes to one sees what
+has changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Final
+
+from icalendar import Calendar, Event, Todo
+
+from tui_tasks.core.schedule import due
+from tui_tasks.core.snapshots import Job, Task, TaskList
+from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
+from tui_tasks.formats.records import Rows, plain, plain_name
+
+_SECOND: Final = 1_000_000
+_AHEAD: Final = 30 * 86_400 * _SECOND
+_MOST_RUNS: Final = 50
+_STATUS: Final = {
+    "pending": "NEEDS-ACTION",
+    "in_progress": "IN-PROCESS",
+    "done": "COMPLETED",
+    "failed": "CANCELLED",
+    "skipped": "CANCELLED",
+    "cancelled": "CANCELLED",
+}
+_PRIORITY: Final = {URGENT: 1, HIGH: 3, MEDIUM: 5}
+_LOWEST: Final = 9
+
+
+def write(rows: Rows, now: datetime) -> Iterator[str]:
+    """Write the tasks that are due at some time, then what jobs will do in the 30 days to come."""
+    calendar = Calendar()
+    calendar.add("prodid", "-//tui-tasks//EN")
+    calendar.add("version", "2.0")
+    for home, tasks in rows.lists:
+        for task in tasks:
+            if task.due is not None:
+                calendar.add_component(_todo(task, task.due, home))
+    at = int(now.timestamp()) * _SECOND
+    for job in rows.jobs:
+        if job.enabled:
+            for run in due.due_between(job, at, at + _AHEAD, _MOST_RUNS):
+                calendar.add_component(_event(job, run))
+    yield calendar.to_ical().decode()
+
+
+def _todo(task: Task, day_or_instant: str, home: TaskList) -> Todo:
+    todo = Todo()
+    todo.add("uid", task.uid)
+    todo.add("summary", plain_name(task.name, one_line=True))
+    if task.description:
+        todo.add("description", plain(task.description))
+    is_date = len(day_or_instant) == 10
+    todo.add("due", date.fromisoformat(day_or_instant) if is_date else datetime.fromisoformat(day_or_instant))
+    todo.add("status", _STATUS[task.status])
+    todo.add("priority", _PRIORITY.get(task.priority, _LOWEST))
+    todo.add("categories", [plain_name(each, one_line=True) for each in (home.name, *task.tags)])
+    for uid in sorted(task.depends_on):
+        todo.add("related-to", uid, parameters={"RELTYPE": "DEPENDS-ON"})
+    if task.status == "done" and task.finished_at is not None:
+        todo.add("completed", _at(task.finished_at))
+    todo.add("created", _at(task.created_at))
+    todo.add("dtstamp", _at(task.updated_at))
+    return todo
+
+
+def _event(job: Job, at: int) -> Event:
+    event = Event()
+    event.add("uid", f"{job.uid}-{at // _SECOND}")
+    event.add("summary", plain_name(job.name, one_line=True))
+    event.add("dtstart", _at(at))
+    event.add("dtstamp", _at(job.created_at))
+    event.add("transp", "TRANSPARENT")
+    return event
+
+
+def _at(at: int) -> datetime:
+    return datetime.fromtimestamp(at // _SECOND, UTC)
+
+
+def lost(rows: Rows) -> Counter[str]:
+    """Count the tasks that are never due, and what a to-do has no place for."""
+    found: Counter[str] = Counter()
+    for _, tasks in rows.lists:
+        for task in tasks:
+            if task.due is None:
+                found["the whole task: it has no due date"] += 1
+                continue
+            for name in ("key", "domain", "result", "metadata", "agent", "intent", "node_ids", "estimate"):
+                if getattr(task, name) not in (None, ()):
+                    found[f"{name}: no place for it"] += 1
+            if task.uid in rows.logs:
+                found["log: no place for it"] += 1
+    return found

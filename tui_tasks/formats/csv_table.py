@@ -1,0 +1,57 @@
+"""CSV (RFC 4180) for spreadsheets: a row a task. It is written alone: a table loses too much to be read again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.formats.records import Rows, instant, plain
+from tui_tasks.text import json_text
+
+_TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")
+_MANY: Final = ("tags", "depends_on", "node_ids")
+_JSON: Final = ("result", "metadata")
+_INSTANTS: Final = ("created_at", "started_at", "finished_at", "updated_at")
+COLUMNS: Final = ("uid", "list", *_TEXTS, *_MANY, *_INSTANTS, "created_by", "updated_by", *_JSON)
+# A spreadsheet takes a cell that begins so for a formula, which can run programs and send what others hold.
+_FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
+
+
+def write(rows: Rows, now: datetime) -> Iterator[str]:
+    """Write the names of the columns, then the tasks in the order of their lists."""
+    yield _row(COLUMNS)
+    for home, tasks in rows.lists:
+        for task in tasks:
+            yield _row([_cell(value) for value in _values(task, home)])
+
+
+def _row(cells: Any) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+def _values(task: Task, home: TaskList) -> Iterator[Any]:
+    yield from (task.uid, home.handle, *(getattr(task, name) for name in _TEXTS))
+    yield from (", ".join(getattr(task, name)) for name in _MANY)
+    yield from (instant(getattr(task, name)) for name in _INSTANTS)
+    yield from (task.created_by, task.updated_by)
+    yield from (None if (value := getattr(task, name)) is None else json_text.shown(value) for name in _JSON)
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = plain(value)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def lost(rows: Rows) -> Counter[str]:
+    """Count what a row has no column for."""
+    return Counter({"log: no column for it": len(rows.logs)}) if rows.logs else Counter()
