@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from rich.text import Text
 from textual import events
+from textual.widgets import Input
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages, SafeInput
+from tui_tasks.text.input_display import one_to_one
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 
-class WordLine(ResilientMessages, SafeInput):
+class WordLine(ResilientMessages, Input):
     """A line of text. The cursor does not blink; `keys` are what keys do beside writing."""
 
     def __init__(
@@ -27,6 +30,11 @@ class WordLine(ResilientMessages, SafeInput):
         # A letter that is typed is added, and takes nothing away.
         self.select_on_focus = False
         self._keys = keys or {}
+
+    @property
+    def _value(self) -> Text:
+        # What Textual draws; it would pass control characters on.
+        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
         """Take the focus at once, before the next key is looked at."""

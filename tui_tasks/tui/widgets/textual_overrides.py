@@ -1,6 +1,6 @@
 """What widgets and screens override or call of Textual's private parts, each with the gain that pays for it.
 
-The terminal's driver has its own in `keys.keyboard`.
+The terminal's driver has its own in `keys.keyboard`. `inputs.text_line` draws typed text safely, and is imported late.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 
 from rich.console import Console
 from rich.control import Control
-from rich.text import Text
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor
 from textual.app import App
@@ -17,11 +16,9 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
-from tui_tasks.text.input_display import one_to_one
 
 R = TypeVar("R")
 
@@ -60,14 +57,6 @@ class CellsScreen(Screen[R]):
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
         self._compositor = CellsCompositor()
-
-
-class SafeInput(Input):
-    """A line of text that is drawn by `one_to_one`: Textual would pass control characters on to the terminal."""
-
-    @property
-    def _value(self) -> Text:
-        return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
 
 
 class ResilientMessages:
