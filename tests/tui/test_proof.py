@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import opened, said, settle, shown
 from tests.tui.plan import NOW
 from tests.tui.proven import name_of
-from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.checks import GiveChecks, NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
 
@@ -109,5 +109,19 @@ async def test_the_stats_tell_what_was_proven_of_what_was_reported(plan, make_ap
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:
         await settle(pilot, "S")
-        assert "reported and checked     2" in shown(app)
-        assert "1 of 2" in shown(app)
+        # Two more were done before anything checked them.
+        assert "reported, with checks    4" in shown(app)
+        assert "1 of 4" in shown(app)
+
+
+async def test_the_stats_go_by_the_checks_that_a_task_has_now(plan, make_app, report, checks):
+    report(plan[5], "passed")
+    report(plan[6], "passed")
+    report(plan[7], "passed")
+    checks.store.commit(GiveChecks(plan[6], ()), actor="human", now=NOW)
+    checks.store.commit(GiveChecks(plan[7], ("tests", "lint")), actor="human", now=NOW)
+    app = make_app(plan.path, list_name=plan.list_uid)
+    async with opened(app) as pilot:
+        await settle(pilot, "S")
+        assert "reported, with checks    4" in shown(app)
+        assert "1 of 4" in shown(app)

@@ -177,7 +177,7 @@ class Stats(Overlay):
             now=now,
             zone=self.context.clock.zone,
             cut=self._cut,
-            proven=checks.counts(self.context.db, self._list_id, self._since),
+            proven=checks.counts(self.context.db, found, self._since) if found is not None else {},
         )
 
     @property

@@ -98,7 +98,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     ]
     if figures.proven:
         checked = sum(figures.proven.values())
-        left.append(_number("reported and checked", str(checked)))
+        left.append(_number("reported, with checks", str(checked)))
         right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
     if width < _NARROW:
         return [*sparks, *left, *right]
