@@ -257,3 +257,15 @@ def test_pipes_that_killed_hooks_have_left_are_removed(tmp_path: Path) -> None:
             os.utime(name, (answer_file.time.time() - age,) * 2, dir_fd=waiting.fd)
         assert answer_file.waiting(beside) == []
         assert waiting.names() == ["new"]
+
+
+def test_a_question_of_gemini_for_which_its_hook_waits_is_asked_and_answered(tmp_path: Path) -> None:
+    db = tmp_path / "tasks.db"
+    asks = claude("BeforeTool", tool_name="ask_user", tool_input={"questions": QUESTIONS[:1]})
+    with screen(db) as human, asking("gemini", json.dumps(asks).encode(), db) as process:
+        ask = human.ask()
+        assert ask.options == ("sqlite", "pg")
+        human.answers("pg")
+        output, _ = process.communicate(timeout=DEADLINE)
+        told = json.loads(output)
+        assert told == {"decision": "deny", "reason": "The human has answered already: Which db? pg"}

@@ -162,7 +162,7 @@ def read(payload: Payload) -> Heard | None:
     """What a payload tells; None where it is about no session."""
     head = payload.head
     program = str(head.get("program"))
-    heard = programs.read(program, _content(payload))
+    heard = programs.read(program, _content(payload), is_waited_for=bool(_word(head, "answer")))
     if heard is None:
         return None
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))

@@ -14,9 +14,15 @@ from tui_tasks.core.operations.sessions import Heard
 PROGRAMS = ("claude", "codex", "gemini", "opencode")
 
 
-def read(program: str, payload: dict[str, Any]) -> Heard | None:
-    """What a payload of a program tells; None where it is about no session, or the program is unknown."""
+def read(program: str, payload: dict[str, Any], *, is_waited_for: bool = False) -> Heard | None:
+    """What a payload of a program tells; None where it is about no session, or the program is unknown.
+
+    `is_waited_for`: its hook waits for the human.
+    """
     if program not in PROGRAMS:
         return None
-    heard: Heard | None = import_module(f"tui_tasks.hooks.programs.{program}").read(payload)
+    module = import_module(f"tui_tasks.hooks.programs.{program}")
+    heard: Heard | None = module.read(payload)
+    if heard is not None and is_waited_for and program == "gemini":
+        heard = module.with_question(heard, payload)
     return heard

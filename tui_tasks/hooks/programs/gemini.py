@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from tui_tasks.core.operations.sessions import (
     Asked,
     Busy,
@@ -19,7 +21,7 @@ from tui_tasks.core.operations.sessions import (
     ToolEnded,
     TurnEnded,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, text, whole_list
+from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
@@ -75,6 +77,13 @@ def _notification(payload: dict[str, Any]) -> list[Fact]:
 def _spent(payload: dict[str, Any]) -> list[Fact]:
     tokens = number(table(table(payload, "llm_response"), "usageMetadata"), "totalTokenCount")
     return [Busy(), Spent(int(tokens), more=True)] if tokens else [Busy()]
+
+
+def with_question(heard: Heard, payload: dict[str, Any]) -> Heard:
+    """A payload whose hook waits: the program's own dialog, of which a notification would tell, has not come yet."""
+    given = table(payload, "tool_input")
+    asked = Asked("question", text(payload, "tool_name"), given, questions=tuple(tables(given, "questions")))
+    return msgspec.structs.replace(heard, facts=(*heard.facts, asked))
 
 
 _FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
