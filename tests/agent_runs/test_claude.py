@@ -263,6 +263,24 @@ def test_lines_that_are_no_messages_are_output_and_a_run_without_a_result_has_fa
     assert (ending.outcome, ending.reason) == ("error", "it ended before its turn was over")
 
 
+def test_a_turn_that_left_subagents_at_work_is_done_when_the_program_has_ended(play):
+    session = play.talk._driver.session
+
+    def hook(event, **payload):
+        given = {"session_id": session, "hook_event_name": event, **payload}
+        request = {"subtype": "hook_callback", "callback_id": "h", "input": given}
+        play.hear({"type": "control_request", "request_id": event, "request": request})
+
+    hook("UserPromptSubmit", prompt="do it")
+    hook("Stop", last_assistant_message="Later.", background_tasks=[{"id": "b-1", "status": "running"}])
+    play.hear({"type": "result", "subtype": "success", "result": "Done."})
+    assert play.seen.state == "working"
+    assert play.over().outcome == "success"
+    assert play.seen.session.last_message == "Done."
+    tasks = play.store.db.sql("SELECT name, status FROM task").fetchall()
+    assert [tuple(task) for task in tasks] == [("do it", "done")]
+
+
 def test_a_request_of_an_unknown_kind_is_refused(play):
     play.program.said.clear()
     play.hear({"type": "control_request", "request_id": "x", "request": {"subtype": "open_the_door"}})

@@ -150,6 +150,14 @@ def test_what_it_proposes_to_allow_always_is_given_back_as_it_proposed_it(begun)
     assert begun.program.said == [{"id": 0, "result": {"decision": proposed}}]
 
 
+def test_a_change_of_files_is_asked_for_with_the_whole_of_it(begun):
+    changes = [{"path": "/a.py", "kind": {"type": "update"}, "diff": "@@ -1 +1 @@\n-one\n+two\n"}]
+    tells(begun, "item/started", item={"type": "fileChange", "id": "i-1", "changes": changes})
+    asks(begun, "item/fileChange/requestApproval", reason="to mend it")
+    question = "Allow apply_patch?\nreason: to mend it\nupdate /a.py: @@ -1 +1 @@\n-one\n+two\n"
+    assert begun.asks[0].question == question
+
+
 def test_a_form_with_fields_and_requests_of_unknown_kinds_are_refused(begun):
     schema = {"type": "object", "properties": {"token": {"type": "string"}}}
     asks(begun, "mcpServer/elicitation/request", 1, requestedSchema=schema)

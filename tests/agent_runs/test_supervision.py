@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tests.agent_runs.playing import RECORDED
+from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
@@ -85,6 +86,7 @@ def test_an_agent_is_started_asked_answered_steered_and_stopped(host, path, tmp_
     assert set(lines[2:4]) == {"[the human wrote: STEER please]", "[answered]"}
     assert lines[4].startswith("> Write: /")
     assert sessions.find(host.jobs.store.db, "claude-1").ended_by == "told"
+    assert replayed(host.jobs.store) == tables(host.jobs.store.db)
 
 
 def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, path, tmp_path):

@@ -44,8 +44,8 @@ _HOOKS: Final = (
     "TaskCreated",
     "TaskCompleted",
 )
-# Seconds: a paused tool waits as long as the run may take.
-_HOOK_LIMIT: Final = 31_536_000
+# Seconds for which a paused tool may wait: three weeks, about the longest time that Node.js can count.
+_HOOK_LIMIT: Final = 2_000_000
 _CAPPED: Final = frozenset({"error_max_turns", "error_max_budget_usd"})
 _TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 

@@ -215,10 +215,13 @@ class CodexDriver:
         return asked, _decisions([{"decision": one} for one in always])
 
     def _change_asked(self, given: Message) -> tuple[Asked, _Pending]:
-        changes = self._items.get(text(given, "itemId") or "", {}).get("changes")
-        shown = {"changes": changes, "reason": given.get("reason"), "writes below": given.get("grantRoot")}
-        known = {name: value for name, value in shown.items() if value is not None}
-        asked = Asked("permission", "apply_patch", known, suggestions=["changes of these files, in this session"])
+        item = self._items.get(text(given, "itemId") or "", {})
+        shown = {name: given[name] for name in ("reason", "grantRoot") if given.get(name) is not None}
+        shown |= {
+            f"{text(table(change, 'kind'), 'type')} {text(change, 'path')}": change.get("diff")
+            for change in tables(item, "changes")
+        }
+        asked = Asked("permission", "apply_patch", shown, suggestions=["changes of these files, in this session"])
         return asked, _decisions([{"decision": "acceptForSession"}])
 
     def _rights_asked(self, given: Message) -> tuple[Asked, _Pending]:

@@ -33,9 +33,9 @@ from tui_tasks.agent_runs.driver import (
 from tui_tasks.agent_runs.framing import MessageReader
 from tui_tasks.agent_runs.requests import OpenRequests
 from tui_tasks.agent_runs.session_writer import SessionWriter
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
-from tui_tasks.core.operations.sessions import Ended, Heard, Process
+from tui_tasks.core.operations.sessions import Ended, Heard, Process, TurnEnded
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import HumanMessage
@@ -127,8 +127,8 @@ class AgentConversation:
             if self._must_look:
                 self._look()
                 self._must_look = False
-        except StorageFailed as failure:
-            _log.warning("what the agent of run %s told is kept later: %s", self._assignment.run_uid, failure.message)
+        except Refusal as refusal:
+            _log.warning("what the agent of run %s told is kept later: %s", self._assignment.run_uid, refusal.message)
             self._retry_at = now + RETRY_SECONDS
 
     def seconds_to_wait(self) -> float:
@@ -149,12 +149,16 @@ class AgentConversation:
         self._requests.end()
         if self._driver.session is None:
             return  # it has never begun one
-        self._writer.add(Heard(self._limits.kind, self._driver.session, (Ended(),), cwd=self._cwd))
+        turn = self._last_turn
+        # Nothing works on in the background when the program is gone.
+        is_done = turn is not None and turn.error is None and self._stopped_as is None
+        facts = (TurnEnded(turn.result), Ended()) if turn is not None and is_done else (Ended(),)
+        self._writer.add(Heard(self._limits.kind, self._driver.session, facts, cwd=self._cwd))
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         while self._writer.is_pending:
             try:
                 self._writer.write()
-            except StorageFailed:
+            except Refusal:
                 if time.monotonic() >= give_up_at:
                     return  # whoever finds the process gone ends the session
                 time.sleep(RETRY_SECONDS)

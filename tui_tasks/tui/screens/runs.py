@@ -25,6 +25,7 @@ from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.screens.run_output import RunOutput
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.breakpoints import NARROW
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scrolling import FAR
@@ -134,25 +135,25 @@ class OutputHead(FrameLine):
     following = True
 
     def left(self, width: int) -> Sequence[Part]:
-        """The run."""
+        """The run, what its agent has used, and what went wrong."""
         run = self.run
         if run is None:
             return ()
         shown = job_text.run_look(run)
         at = self.context.clock.time_of(run.at) if run.at is not None else ""
         mark = shown.mark(ascii_only=self.context.ascii_only)
-        why = f" · {safe_line(run.why, max(1, width - 24))}" if run.why else ""
-        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (why, shown.color)]
+        used = job_text.used(run) if width >= NARROW else ""
+        used = f" · {used}" if used else ""
+        why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
+        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
 
     def right(self, width: int) -> Sequence[Part]:
-        """What its agent has used, how much there is, and whether its end is followed."""
-        if self.run is None:
+        """How much, and whether its end is followed."""
+        if self.run is None or not self.total:
             return ()
         goes_on = self.run.state == "running"
         follow = ("  following" if self.following else "  not following") if goes_on else ""
-        printed = f"{size(self.total)}{follow}" if self.total else ""
-        told = "   ".join(part for part in (job_text.used(self.run) if width >= 50 else "", printed) if part)
-        return [(f"{told} ", "$muted")] if told else ()
+        return [(f"{size(self.total)}{follow} ", "$muted")]
 
 
 class RunView(Overlay):
