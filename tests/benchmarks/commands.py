@@ -20,6 +20,13 @@ from tui_tasks.core.store import Store
 
 ROUNDS = 30
 EXPORTED = 10_000
+# As argcomplete's script runs the program: without arguments, and with descriptor 8 for the words.
+_TAB = """
+import os, sys
+os.dup2(os.open(sys.argv.pop(), os.O_WRONLY | os.O_CREAT, 0o600), 8)
+from tui_tasks.__main__ import main
+main()
+"""
 
 
 def measure(place: Place) -> Iterator[Figure]:
@@ -50,7 +57,24 @@ def measure(place: Place) -> Iterator[Figure]:
             1.6,
             "lower",
         )
+    yield _tab(place, path)
     yield from _against_taskwarrior(place)
+
+
+def _tab(place: Place, path: Path) -> Figure:
+    """What a shell waits for that completes a task, the shell itself apart."""
+    line = "tui-tasks done "
+    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+    words = str(path.with_name("words"))
+    peewee, tab = ["-c", "import peewee"], ["-c", _TAB, words]
+    process(tab, path, **asked)
+    base, ratios = [], []
+    for _ in range(place.times(ROUNDS)):
+        base.append(process(peewee, path))
+        ratios.append(process(tab, path, **asked) / base[-1])
+    middle = statistics.median
+    what = "Tab after `tui-tasks done`, the whole process"
+    return Figure(what, "`python -c 'import peewee'`", middle(ratios) * middle(base), middle(base), "ms", 0.9, "lower")
 
 
 def _against_taskwarrior(place: Place) -> Iterator[Figure]:
@@ -106,9 +130,9 @@ def _instant(microseconds: int) -> str:
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(microseconds // 1_000_000))
 
 
-def process(command: list[str], path: Path) -> float:
+def process(command: list[str], path: Path, **more: str) -> float:
     """Run Python so; how long it took (ms)."""
-    environ = {**os.environ, "TUI_TASKS_DB": str(path)}
+    environ = {**os.environ, "TUI_TASKS_DB": str(path), **more}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     at = time.perf_counter()
     subprocess.run([sys.executable, *command], env=environ, check=True, stdout=subprocess.DEVNULL)

@@ -296,6 +296,17 @@ def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(run, command,
     assert done.returncode == 0, done.stderr
 
 
+def test_ls_json_waits_for_the_import_of_neither_peewee_nor_the_tools(run, tmp_path) -> None:
+    run("add", "one", "--db", str(tmp_path / "x.db"))
+    script = (
+        "import sys; from tui_tasks.cli.main import main; main(sys.argv[1:]); "
+        "print(*{'peewee', 'msgspec', 'tui_tasks.channel.session'} & set(sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", script, "ls", "--json", "--db", str(tmp_path / "x.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (json.loads(done.stdout)[0]["name"], done.stderr) == ("one", "\n")
+
+
 def test_every_tool_is_found_by_its_name_alone() -> None:
     for name, tool in TABLE.tools.items():
         assert TABLE.find(name) is tool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,6 +150,31 @@ def test_a_long_list_is_looked_at_from_its_top_alone(tmp_path, monkeypatch) -> N
     monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
     assert len(complete("tui-tasks --list long done ", monkeypatch)) == 200
     assert complete("tui-tasks --list long done 29", monkeypatch) == ["29", *(f"29{at}" for at in range(10))]
+
+
+IMPORTED = """
+import os, sys
+needless = {"peewee", "msgspec", "textual", "rich", "tui_tasks.core.store", "tui_tasks.dialects.table"}
+def leave(status):
+    found = needless & set(sys.modules)
+    print(*found or ["none"])
+    sys.stdout.flush()
+    really(status)
+really, os._exit = os._exit, leave
+from tui_tasks.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("line", ["", "done ", "ls --list ", "call task"])
+def test_a_tab_waits_for_no_import_that_it_does_not_need(line, database, tmp_path) -> None:
+    line = f"tui-tasks {line}"
+    variables = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1", "TUI_TASKS_DB": str(database)}
+    command = f'exec "{sys.executable}" -c "$0" 8>"{tmp_path}/words" 9>/dev/null'
+    env = environment(tmp_path, **variables)
+    done = subprocess.run(["sh", "-c", command, IMPORTED], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("none\n", "")
+    assert (tmp_path / "words").read_text()
 
 
 # In the shells themselves
