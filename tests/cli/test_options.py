@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 
 import pytest
 
 from tui_tasks.cli.command_table import COMMANDS
+from tui_tasks.cli.help_texts import HEADINGS
 from tui_tasks.cli.main import main
-from tui_tasks.cli.options import SHARED
+from tui_tasks.cli.options import SHARED, parse
 from tui_tasks.cli.parser import command_of, parser
 
 OF_THE_CONTRACT = ("db", "agent", "list", "read-only", "no-scheduler")
@@ -69,7 +72,43 @@ def test_a_later_option_wins_over_an_earlier_one(tmp_path, capsys) -> None:
         ("--db ls add x", "add"),
         ("--db=ls --read-only ls --status done", "ls"),
         ("--no-scheduler --list", None),
+        ("--bogus ls", None),
     ],
 )
 def test_the_command_is_found_behind_the_options_before_it(line: str, command: str | None) -> None:
     assert command_of(line.split()) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("lst", "no command lst. Did you mean ls or list"),
+        ("\x1b[2J", "no command ␛[2J. `tui-tasks --help` lists them"),
+        ("--read-only sho", "Did you mean show"),
+    ],
+)
+def test_what_is_no_command_is_told_with_those_that_are_near(line: str, told: str, capsys) -> None:
+    assert main(line.split()) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_in_the_help_of_a_command_can_be_typed(name: str) -> None:
+    examples = of_command(name).format_help().partition("\nexample")[2].splitlines()[1:]
+    if name == "completion":
+        return
+    assert examples
+    for line in examples:
+        program, *words = shlex.split(line)
+        assert (program, words[0]) == ("tui-tasks", name)
+        parse(parser(name), words)
+
+
+def test_the_help_has_every_command_in_groups(capsys) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    listed = capsys.readouterr().out.partition("COMMAND\n")[2]
+    assert [line.split()[0] for line in listed.splitlines() if re.match(r"    [a-z]", line)] == list(COMMANDS)
+    assert set(HEADINGS) <= set(COMMANDS)
+    for heading in HEADINGS.values():
+        assert f"\n\n  {heading}:\n" in f"\n{listed}"

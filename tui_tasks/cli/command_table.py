@@ -45,7 +45,6 @@ def _verb(name: str, help_: str, options: str = _WRITES) -> Command:
 COMMANDS: Final[dict[str, Command]] = {
     command.name: command
     for command in (
-        # Tasks
         _verb("add", "add a task"),
         _verb("ls", "list tasks", f"{_READS} ascii"),
         _verb("show", "show a task and its log", _READS),
@@ -73,14 +72,12 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.lists_command",
             "db project read-only",
         ),
-        # What needs you
         Command("asks", "list what agents ask you, and answer", "supervise.asks_command", "db read-only"),
         Command("accept", "let a held task be taken up", "supervise.held_commands", _READS),
         Command("decline", "cancel a held task, and tell its agents why", "supervise.held_commands", _READS),
         Command(
             "release", "give a task back as pending and nobody's, whoever holds it", "supervise.held_commands", _READS
         ),
-        # Who works, and what has happened
         Command(
             "jobs",
             "list the jobs; make, run, stop, switch or change one",
@@ -94,7 +91,6 @@ COMMANDS: Final[dict[str, Command]] = {
             "db read-only",
         ),
         Command("digest", "what happened while you were away", "screen.digest_command", "db read-only"),
-        # The screen
         Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
         Command(
             "web",
@@ -109,7 +105,6 @@ COMMANDS: Final[dict[str, Command]] = {
             "ascii",
             is_screen=True,
         ),
-        # Agents
         Command(
             "setup",
             "let an agent program use the tools, and tell of itself by hooks",
@@ -127,13 +122,11 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command("token", "let an agent on another machine in, over HTTP", "agents.token_command", "db read-only"),
         Command("hook", "take in what a hook of an agent program tells on standard input", "agents.hook", "db project"),
-        Command("schema", "print the JSON Schemas of the channel", "agents.schema_command"),
-        # Files and projects
+        Command("schema", "print the JSON Schemas of the channel and of --json", "agents.schema_command"),
         Command("init", "make this folder a project's, with lists of its own", "admin.init", "project"),
         Command("export", "write tasks as another program reads them", "formats.formats", _READS),
         Command("import", "take in the tasks of another program; again: what has changed", "formats.formats", _WRITES),
         Command("sync-file", "keep a file of JSON Lines up to date, for a team to commit", "formats.formats", _READS),
-        # The database
         Command("scheduler", "the scheduler alone, as a service", "agents.scheduler_command", "db"),
         Command("doctor", "check the database, its file, the clock and the settings", "admin.admin", "db"),
         Command("backup", "copy the database while it is in use", "admin.admin", "db"),

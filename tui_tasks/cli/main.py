@@ -49,14 +49,28 @@ def _written(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     from tui_tasks.core.errors import DatabaseRefused, Refusal
 
+    name = command_of(arguments)
+    if name is not None and name not in COMMANDS:
+        return _tell_unknown(name)
     try:
         # The modules of a command are imported to declare it: where no SQLite can be loaded, that is refused, too.
-        return _carry_out(screen_alone(arguments) or parse(parser(command_of(arguments)), arguments))
+        return _carry_out(screen_alone(arguments) or parse(parser(name), arguments))
     except (DatabaseRefused, Refusal) as refused:
         tell_refused(refused)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _tell_unknown(name: str) -> int:
+    from difflib import get_close_matches
+
+    from tui_tasks.text.safe import safe_line
+
+    near = get_close_matches(name, COMMANDS, 3)
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    print(f"tui-tasks: no command {safe_line(name, 40)}.{meant} `tui-tasks --help` lists them", file=sys.stderr)
+    return USAGE
 
 
 def _carry_out(options: argparse.Namespace) -> int:

@@ -23,13 +23,18 @@ _PATHS: Final = frozenset({"db", "file"})
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps each line of a text by itself, so that examples stay lines of their own."""
+    """Wraps each line of a text by itself, so that examples stay lines of their own, and gives groups their titles."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
         return "\n".join(
             fill(line, width, indent + " " * (len(line) - len(line.lstrip()))) for line in text.splitlines()
         )
+
+    def _format_action(self, action: argparse.Action) -> str:
+        heading = getattr(action, "heading", "")
+        title = f"\n{' ' * (self._current_indent - 2)}{heading}:\n" if heading else ""
+        return title + super()._format_action(action)
 
 
 def help_format(prog: str) -> argparse.HelpFormatter:
@@ -49,8 +54,8 @@ _AGENTS: Final = "what agents may do"
 _FLAG: Final = {"action": "store_true"}
 SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "db": (_STATE, {"metavar": "PATH", "help": "the database (default: TUI_TASKS_DB, else your own)"}),
-    "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: agent; for the commands on tasks: shell)"}),
-    "list": (_STATE, {"metavar": "NAME", "help": "this list alone (default: the project's lists)"}),
+    "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: %s)"}),
+    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all of the project; to add to: its tasklist)"}),
     "project": (
         _STATE,
         {"metavar": "NAME", "help": "the project (default: that of .tui-tasks.toml, found upwards; '': none)"},
@@ -78,6 +83,10 @@ def declare_options(command: argparse.ArgumentParser, names: str, default: str |
         if title not in groups:
             groups[title] = command.add_argument_group(title)
         off = False if default is None and "action" in given else default
+        if name == "agent":
+            given = {**given, "help": given["help"] % (command.get_default("speaks_as") or "agent")}
+        elif name == "list" and "list-only" in names.split():
+            given = {**given, "help": "the one list that all tools work on"}
         groups[title].add_argument(f"--{name}", default=off, **given)
 
 

@@ -32,8 +32,14 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     declare_options(made, SCREEN.options, None)
     made.set_defaults(command=SCREEN, tools=None)
     commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
-    for command in [COMMANDS[name]] if name in COMMANDS and not whole else COMMANDS.values():
-        _add(commands, command, declares=whole or command.name == name)
+    if name in COMMANDS and not whole:
+        _add(commands, COMMANDS[name], declares=True)
+        return made
+    from tui_tasks.cli.help_texts import HEADINGS
+
+    for command in COMMANDS.values():
+        _add(commands, command, declares=whole)
+        commands._choices_actions[-1].heading = HEADINGS.get(command.name, "")  # type: ignore[attr-defined]
     return made
 
 
@@ -50,15 +56,26 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command:
     if declares:
         command.load().declare(command.name, added)
         declare_options(added, command.options, argparse.SUPPRESS)
+        added.epilog = _with_examples(command.name, added.epilog)
+
+
+def _with_examples(name: str, epilog: str | None) -> str | None:
+    from tui_tasks.cli.help_texts import EXAMPLES
+
+    if name not in EXAMPLES:
+        return epilog
+    lines = EXAMPLES[name].splitlines()
+    examples = "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
+    return f"{epilog}\n\n{examples}" if epilog else examples
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
-    """Return the name of the command that is asked for, or None where it is the screen, or unknown."""
+    """Return the word that stands for the command, or None where there is none, or an unknown option is before it."""
     if arguments[:1] and not arguments[0].startswith("-"):
         return arguments[0]
     found = _shared_alone(arguments)
     others = found[1] if found is not None else []
-    return next((word for word in others if not word.startswith("-")), None)
+    return others[0] if others and not others[0].startswith("-") else None
 
 
 def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:

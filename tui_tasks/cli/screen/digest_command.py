@@ -25,7 +25,7 @@ _NAMED: Final = 3
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.add_argument(
-        "--since", metavar="WHEN", default="8h", help="8h, 2d, 18:00, `yesterday 18:00` or a date (8h)"
+        "--since", metavar="WHEN", default="8h", help="8h, 2d, 18:00, `yesterday 18:00` or a date (default: 8h)"
     )
     command.add_argument("--json", action="store_true", help="print JSON")
 

@@ -24,7 +24,7 @@ _DONE: Final = {"accept": "accepted", "decline": "declined", "release": "release
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.set_defaults(speaks_as=SHELL)
-    command.add_argument("task", metavar="TASK", help="its number, its uid, or the beginning of it")
+    command.add_argument("task", metavar="TASK", help="its number in its list, its uid, or the beginning of that")
     if name == "decline":
         command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why not; its agents read it")
     command.add_argument("--json", action="store_true", help="print JSON")

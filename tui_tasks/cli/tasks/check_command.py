@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from tui_tasks.runner.checks.checks import CheckProfiles
 
 _VERBS: Final = ("give", "take", "default")
-_EPILOG: Final = """Without words the configured checks are listed, with --list those of that list.
+_EPILOG: Final = """\
+Without words the configured checks are listed, with --list those of that list.
 TASK [NAME] runs a task's checks, or the one of that name, and prints how they end; exit status 1 where not all pass.
-give TASK NAME and take TASK NAME let a task have a check or not; default TASK: those of its list. These are a
-person's, at a terminal. A TASK is its number in its list (1, or '#1'), its uid, or the beginning of it."""
+give and take let a task have a check or not, default gives it those of its list: for a person, at a terminal.
+A TASK is its number in its list, its uid, or the beginning of that."""
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:

@@ -24,8 +24,6 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the verb of that name takes. Without `--agent` it speaks as the shell."""
     command.set_defaults(speaks_as=SHELL)
     _DECLARE[name](command)
-    if name != "undo":
-        command.epilog = _EPILOG
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -50,15 +48,13 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 # What they take
 
-_EPILOG: Final = "A TASK is its number in its list (1, or '#1'), its uid, or the beginning of it."
-
 
 def _nothing(command: argparse.ArgumentParser) -> None:
     pass
 
 
 def _task(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help="its number, its uid, or the beginning of it")
+    command.add_argument("task", metavar="TASK", help="its number in its list, its uid, or the beginning of that")
 
 
 def _task_and_reason(command: argparse.ArgumentParser) -> None:
@@ -68,7 +64,7 @@ def _task_and_reason(command: argparse.ArgumentParser) -> None:
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("words", metavar="TITLE", help=_QUICK_ADD)
-    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="")
+    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="more words about it")
 
 
 _CLEARABLE: Final = ("description", "tags", "agent", "after")
@@ -99,7 +95,7 @@ def _declare_status(command: argparse.ArgumentParser) -> None:
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
     _task(command)
-    command.add_argument("message", metavar="MESSAGE")
+    command.add_argument("message", metavar="MESSAGE", help="what is to be logged")
 
 
 def _declare_mv(command: argparse.ArgumentParser) -> None:
