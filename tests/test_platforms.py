@@ -194,7 +194,7 @@ def test_without_proc_and_psutil_a_run_is_given_up_when_its_lease_is_over_and_no
 
 
 def test_without_prctl_what_needs_it_does_nothing(monkeypatch):
-    monkeypatch.setattr(processes, "_libc", None)
+    monkeypatch.setattr(processes, "_prctl", None)
     processes.adopt_orphans()
     processes.die_with_parent()
 
@@ -217,7 +217,7 @@ def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
 
 @pytest.mark.usefixtures("no_proc", "no_psutil")
 def test_a_group_is_ended_where_nothing_else_is_known(monkeypatch):
-    monkeypatch.setattr(processes, "_libc", None)
+    monkeypatch.setattr(processes, "_prctl", None)
     command = subprocess.Popen(["sleep", "600"], start_new_session=True)
     processes.send_group(command.pid, signal.SIGKILL)
     assert command.wait(30) == -signal.SIGKILL

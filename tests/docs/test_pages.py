@@ -13,6 +13,7 @@ import pytest
 from tests.contract.client import ROOT
 from tests.docs import tools_page
 from tests.soak.__main__ import SOAKS
+from tui_tasks import __version__
 from tui_tasks.core import errors
 from tui_tasks.core.schedule.job_settings import Settings
 from tui_tasks.settings.config import Config
@@ -35,6 +36,12 @@ def rows(text: str, first: str) -> list[list[str]]:
 
 def test_the_page_of_tools_is_as_the_tool_table_is() -> None:
     assert read("tools") == tools_page.page(), "python -m tests.docs.tools_page writes it anew"
+
+
+def test_the_changelog_begins_with_the_version_of_the_program() -> None:
+    versions = re.findall(r"^## (\S+)$", read("changelog"), re.MULTILINE)
+    assert versions[0] == __version__
+    assert len(set(versions)) == len(versions)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

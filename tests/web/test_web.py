@@ -207,13 +207,15 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(db: Path, tmp_path:
         assert running.returncode == 0
 
 
-def test_what_cannot_be_served_is_told_in_a_line(db: Path, tmp_path: Path, capsys) -> None:
+def test_what_cannot_be_served_is_told_in_a_line(db: Path, tmp_path: Path, capsys, monkeypatch) -> None:
     assert main(["web", "--db", str(tmp_path / "none.db")]) == 1
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["web", "--db", str(db), "--port", str(taken.getsockname()[1])]) == 1
     assert main(["web", "--db", str(db), "--port", "70000"]) == 1
+    monkeypatch.setitem(sys.modules, "tui_tasks.web", None)
+    assert main(["web", "--db", str(db)]) == 1
     told = capsys.readouterr().err.splitlines()
-    assert [any(word in line for word in ("no database", "listen")) for line in told] == [True] * 3
+    assert [any(word in line for word in ("no database", "listen", "tui-tasks[web]")) for line in told] == [True] * 4
 
 
 def test_the_screen_ends_when_the_server_is_killed(db: Path) -> None:

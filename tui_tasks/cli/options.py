@@ -106,6 +106,12 @@ def table_of(options: argparse.Namespace) -> Table:
     return selection.select(selection.words_of(named))
 
 
+def tell_extra(what: str, extra: str) -> None:
+    """Say on standard error that something needs an extra that is not installed, and how it comes."""
+    install = f"install 'tui-tasks[{extra}]' the way tui-tasks was (pip, pipx or uv tool install)"
+    print(f"{what} needs the extra `{extra}`: {install}", file=sys.stderr)
+
+
 def tell_refused(refused: Exception) -> None:
     """Say on standard error why something was refused, whatever stands in the message."""
     from tui_tasks.text.safe import safe_line

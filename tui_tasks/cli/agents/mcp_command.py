@@ -8,7 +8,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_tasks.cli.options import REFUSED, USAGE, identity_of, open_store, session_of, table_of, tell_who_else
+from tui_tasks.cli.options import (
+    REFUSED,
+    USAGE,
+    identity_of,
+    open_store,
+    session_of,
+    table_of,
+    tell_extra,
+    tell_who_else,
+)
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
@@ -42,7 +51,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         from tui_tasks.mcp_server import bill, stdio
         from tui_tasks.mcp_server.tools import NOT_OVER_MCP
     except ImportError:
-        print("tui-tasks mcp needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
+        tell_extra("tui-tasks mcp", "mcp")
         return REFUSED
     from tui_tasks.dialects.requests import selection
 

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from tui_tasks.cli.options import REFUSED, existing, open_store, tell_who_else
+from tui_tasks.cli.options import REFUSED, existing, open_store, tell_extra, tell_who_else
 from tui_tasks.settings import paths
 
 _PORT = 8766
@@ -23,7 +23,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     try:
         from tui_tasks.web import server
     except ImportError:
-        print("tui-tasks web needs the extra: pip install 'tui-tasks[web]'", file=sys.stderr)
+        tell_extra("tui-tasks web", "web")
         return REFUSED
     options.read_only = options.read_only or not options.write
     if options.read_only:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from tui_tasks.cli.options import REFUSED, USAGE
+from tui_tasks.cli.options import REFUSED, USAGE, tell_extra
 from tui_tasks.cli.setup import plan
 from tui_tasks.cli.setup.files import NotSetUp
 from tui_tasks.cli.setup.programs import PROGRAMS
@@ -151,4 +151,4 @@ def _tell(made: plan.Plan, wish: plan.Wish, *, is_removing: bool) -> None:
             file=sys.stderr,
         )
     if wish.server and find_spec("mcp") is None:
-        print("The server needs the extra: pip install 'tui-tasks[mcp]'", file=sys.stderr)
+        tell_extra("The server", "mcp")

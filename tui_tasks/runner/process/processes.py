@@ -25,7 +25,7 @@ _ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
 # Seconds between two rounds of killing processes.
 KILL_AGAIN: Final = 0.05
 
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_prctl: Any = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None) if sys.platform == "linux" else None
 
 
 class ProcessIdentity(NamedTuple):
@@ -106,19 +106,19 @@ def with_mark(wanted: int) -> list[int]:
 
 def can_adopt() -> bool:
     """Whether this system has subreapers, so that `adopt_orphans` has an effect."""
-    return _libc is not None
+    return _prctl is not None
 
 
 def adopt_orphans() -> None:
     """Become a subreaper: the parent of every descendant of this process that loses its own parent."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if _prctl is not None:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
     """Let the kernel send this process a signal when its parent dies; called after a fork."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def kill_descendants() -> None:
