@@ -5,14 +5,17 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at
+from tests.tui.sessions import Sessions
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read import agents, fleet
+from tui_tasks.core.read import activity, agents, fleet
 from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner.stuck_watch import StuckWatch
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.fleet.fleet_screen import Fleet
 from tui_tasks.tui.fleet.fleet_text import state_of
@@ -246,6 +249,36 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
         # Another process tells that it goes on.
         by_agent(plan, "system", NoteStuck("claude-1", None))
         await until(pilot, lambda: "the same" not in shown(app))
+
+
+@pytest.mark.parametrize("cause", ["limit", "agent", "tool", "failure", "flip", "lease", "silent"])
+async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_that_help(plan, make_app, cause):
+    with Store(answered(plan).path) as store:
+        store.commit(NoteStuck("claude-1", cause, f"by {cause}", at(20, 3)), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        assert f"claude-1 by {cause}" in "".join(shown(app).splitlines()[:2])
+        await settle(pilot, "A", "j")
+        assert f"by {cause}" in row_of(app, "claude-1")
+        foot = shown(app).splitlines()[-1]
+        for key in ("m Message", "P Pause", "b Give back", "Enter Its log"):
+            assert key in foot, foot
+
+
+async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, make_app):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Clean the build", at(20, 0), "/home/me/code/api")
+        sessions.tell("claude", "a", "StopFailure", at(20, 1), error="rate_limit", last_assistant_message="Your limit")
+        StuckWatch(Thresholds).look(store, NOW)
+        (name,) = (each for each in activity.noted(store.db) if each.startswith("claude"))
+    app = make_app(plan.path)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settle(pilot)
+        assert f"{name} waits for a limit" in "".join(shown(app).splitlines()[:2])
+        await settle(pilot, "A")
+        assert "waits for a limit: Your limit" in row_of(app, name)
 
 
 async def test_the_task_of_one_that_is_stuck_is_given_back_by_one_key(plan, make_app):

@@ -182,4 +182,7 @@ class Fleet(Overlay):
             self.hint(*map(self.hint_of, answers), self.hint_of("agent_message"), self.hint_of("back", ""))
         else:
             stop = ("agent_stop",) if self.member is not None and self.member.session is not None else ()
-            self.hint(*map(self.hint_of, (*answers, "agent_message", "agent_pause", *stop, "agent_log", "back")))
+            is_stuck = self.member is not None and self.member.stuck is not None and self.member.task is not None
+            back = ("agent_give_back",) if is_stuck else ()
+            keys = (*answers, "agent_message", "agent_pause", *back, *stop, "agent_log", "back")
+            self.hint(*map(self.hint_of, keys))

@@ -69,7 +69,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     last = (session.last_message if session is not None else None) or said(member.word)
     if state == "waiting" and member.ask is not None:
         return agent_text.asked(member.ask), "$state-needs-you"
-    if state == "stuck" and member.stuck is not None:
+    if state in ("stuck", "failed") and member.stuck is not None:
+        # A turn that was ended by a limit of its model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
     if state == "paused":
         return member.message, "$muted"
