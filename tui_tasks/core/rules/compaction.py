@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @rule(CompactJournal)
 def compact(tx: Transaction, op: CompactJournal) -> int:
-    """Decide what is to go; `compaction.drop_some` deletes it afterwards, some at a time."""
+    """Record which entries compaction removes; `compaction.drop_some` deletes them afterwards, in parts."""
     if tx.actor != vocab.HUMAN:
         raise Forbidden("only the human drops entries of the journal")
     refuse_inside_run(tx)

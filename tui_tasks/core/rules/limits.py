@@ -1,4 +1,4 @@
-"""How long names and texts may be, whichever door they come by."""
+"""The greatest lengths of names and texts, the same for every way in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIMITS: Final = {
 
 
 def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the first field that is longer than it may be, and what to say of it; None where all will do."""
+    """Return the first field that is too long and the message for it; None if all fit."""
     for field, limit in _LIMITS.items():
         if len(values.get(field) or "") > limit:
             return field, f"{field}: at most {limit:,} characters, not {len(values[field]):,}"
@@ -28,7 +28,7 @@ def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def refuse_too_long(values: Mapping[str, Any]) -> None:
-    """Refuse fields that are longer than they may be.
+    """Refuse fields that are too long.
 
     Raises:
         InvalidArgument: one is; it is named with its length.

@@ -1,4 +1,4 @@
-"""Which function decides what an operation becomes."""
+"""Finds the function that decides an operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Op = TypeVar("Op", bound=Operation)
 
-# What is asked for most comes first; the jobs' rules bring calendars and time zones along, which take a while.
+# The most frequent first; the rules of jobs import calendars and time zones, which takes a while.
 _MODULES: Final = (
     *("tasks.tasks", "tasks.lists", "tasks.claims", "tasks.review", "agents.asks", "jobs.jobs", "jobs.runs", "undo"),
     *("compaction", "agents.stuck", "jobs.checks", "agents.sessions", "tasks.imports"),
@@ -21,7 +21,7 @@ _MODULES: Final = (
 
 
 class _Rules(dict[type[Operation], Callable[[Any, Any], Any]]):
-    """The deciding functions; a module of rules is imported when an operation is first met that none so far decides."""
+    """The deciding functions. Modules of rules are imported one by one until one of them decides the operation."""
 
     def __missing__(self, operation: type[Operation]) -> Callable[[Any, Any], Any]:
         for name in _MODULES:

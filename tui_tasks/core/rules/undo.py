@@ -1,4 +1,4 @@
-"""Taking changes back, and doing them again: an undo is a new change, the inverse of the old one."""
+"""Undo and redo: an undo is a new change, the inverse of the old one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BY_ACTOR = Statement(
     .limit(slot("limit"))
 )
 _PAGE = 100
-# So many entries are taken back in a step.
+# The number of entries that one step takes back.
 _SOON_DONE: Final = 500
 _UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
@@ -66,13 +66,13 @@ _DELETED_LAST = Statement(
 
 
 def stands(db: Database, change: int) -> bool:
-    """Whether a change has not been taken back."""
+    """Return whether a change has not been taken back."""
     return not any(stands(db, by) for (by,) in db.all(_UNDONE_BY, change=change))
 
 
 @rule(Undo)
 def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
-    """docs: protocol, section 7, `control:undo`."""
+    """Take back one change of the speaker (docs: protocol, section 7, `control:undo`)."""
     change = op.change
     if change is None:
         change = _newest_standing(tx, op.within)
@@ -82,7 +82,7 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
 
 
 def _own_entries(tx: Transaction) -> Iterator[Any]:
-    """Change, kind and what it undoes, of the speaker's entries from the newest: the one looked for is seldom far."""
+    """Yield change, kind and what it undoes of the speaker's entries, newest first; the one wanted is seldom far."""
     below = tx.seq + 1
     while page := tx.db.all(_BY_ACTOR, actor=tx.actor, below=below, limit=_PAGE):
         for below, *entry in page:  # noqa: B007 - the next page begins below the last of this one
@@ -91,7 +91,7 @@ def _own_entries(tx: Transaction) -> Iterator[Any]:
 
 
 def _newest_standing(tx: Transaction, within: str | None) -> int:
-    # A batch that asks for an undo has not been made yet itself.
+    # The current batch, which asks for the undo, does not count.
     seen: set[int | None] = {tx.current}
     for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
@@ -102,7 +102,7 @@ def _newest_standing(tx: Transaction, within: str | None) -> int:
 
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:
-    """Whether all of a change is about one list and the tasks that are in it."""
+    """Return whether a whole change is about one list and its tasks."""
     for part in (part for parts in journal.of_change(db, change) for part in parts):
         task = queries.any_task(db, part.task) if part.task is not None else None
         of_list = queries.list_by_id(db, task.list_id).uid if task is not None else part.uid
@@ -113,7 +113,7 @@ def _is_within(db: Database, change: int, list_uid: str) -> bool:
 
 @rule(TakeBack)
 def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str], ...]]:
-    """Take back each change that still stands; one whose tasks others have changed since is left, and told of."""
+    """Take back the changes that still stand. One whose tasks others have changed since is left, and reported."""
     taken, kept = 0, []
     for change in op.changes:
         before = tx.entries
@@ -147,10 +147,10 @@ def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
 
 
 class _Places(NamedTuple):
-    """Where a change has put tasks.
+    """The places of tasks that a change has moved.
 
-    `moved` are those that it has given a place, with the seq of the first time; `ranks` says what has become of the
-    ranks that its entries tell of.
+    `moved` has each task with the seq of its first move; `ranks` says what has become of the ranks that its entries
+    hold.
     """
 
     moved: dict[str, int]
@@ -158,7 +158,7 @@ class _Places(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The entries of a change that an undo inverts, and where the change has put tasks."""
+    """The entries of a change that an undo inverts, and the places of the tasks that it has moved."""
 
     seqs: list[int]
     kinds: frozenset[str]
@@ -169,7 +169,7 @@ class _Parts(NamedTuple):
 def _take_back(tx: Transaction, change: int) -> tuple[int, int]:
     parts = _parts_of(tx, change)
     if tx.in_steps and len(parts.seqs) > _SOON_DONE:
-        # What has to be refused is refused before anybody sees a part of it.
+        # Refuse before the first step is committed, which others would see.
         for seq in parts.seqs:
             _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
             tx.pause()
@@ -186,9 +186,9 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
     """
     base = compaction.base(tx.db)
     if base is not None and change <= base.last:
-        # Some of it may still be there.
+        # A part of the change may still be in the journal.
         raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
-    # Of a long change no more is held than where its entries stand.
+    # Of a long change, only the positions of its entries are held in memory.
     seqs: list[int] = []
     kinds: set[str] = set()
     last = change
@@ -208,7 +208,7 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
 
 
 def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
-    # Whoever looks on sees a list that was cleared come back from its beginning.
+    # From the beginning, so that a cleared list is seen to come back in its order.
     backwards = parts.kinds != {"task.deleted"}
     before, tx.undoes = tx.entries, change
     for seq in reversed(parts.seqs) if backwards else parts.seqs:
@@ -222,7 +222,7 @@ def _invert(tx: Transaction, change: int, parts: _Parts) -> None:
 
 
 def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
-    """Refuse where somebody has changed the same since (docs: protocol, section 7)."""
+    """Refuse where somebody has changed the same fields since (docs: protocol, section 7)."""
     if entry.new is None or (entry.task is None and entry.entity != "job"):
         return
     made_or_gone = entry.old is None or "deleted" in entry.new
@@ -231,7 +231,7 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
         if actor in (tx.actor, vocab.SYSTEM) or later == change or undoes is not None or not stands(tx.db, later):
             continue
         if entity == "claim":
-            # To go on holding a task changes nothing of it; to take it or give it back has an entry of the task's own.
+            # Extending a claim changes nothing of the task; claiming and releasing have entries of the task's own.
             continue
         same_row = entity == entry.entity and uid == entry.uid
         overlap = same_row and new is not None and fields & msgspec.json.decode(new).keys()
@@ -245,14 +245,14 @@ def _what(tx: Transaction, entry: Entry) -> str:
 
 
 def _later(db: Database, entry: Entry) -> list[Any]:
-    """What has happened since to the task or job that an entry is about."""
+    """Return the later entries about the task or job of an entry."""
     if entry.entity == "job":
         return db.all(_JOB_LATER, uid=entry.uid, seq=entry.seq)
     return db.all(_TASK_LATER, task=entry.task, seq=entry.seq)
 
 
 def _expect(entry: Entry, row: Any) -> dict[str, Any]:
-    """The old values to go back to, where the row still has the new ones."""
+    """Return the old values to restore, of the fields that still have the new ones."""
     assert entry.old is not None
     assert entry.new is not None
     names = [name for name in entry.new if name not in vocab.BOOKKEEPING]
@@ -293,7 +293,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
     changes = _expect(entry, task)
     if changes.get("deleted"):
         kind = "task.deleted"
-        # Should it come back once more, then to where it stands now.
+        # If it is restored once more, it comes back to where it stands now.
         changes.pop("rank", None)
     elif "deleted" in changes:
         kind = "task.restored"
@@ -318,7 +318,9 @@ def _invert_task(tx: Transaction, entry: Entry, places: _Places) -> None:
 
 
 def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:
-    """What taking back a change of a task is: nobody has accepted or declined what is held again."""
+    """Return the kind of the entry that takes back a change of a task; what is held again is neither accepted nor
+    declined.
+    """
     if "held" not in changes:
         return entry.kind
     if changes["held"]:
@@ -327,7 +329,7 @@ def _kind_of(entry: Entry, changes: dict[str, Any]) -> str:
 
 
 def _refuse_without_list(tx: Transaction, task: Task) -> None:
-    """Refuse where the list of a task was deleted since: nothing of it changes until the list is back."""
+    """Refuse where the task's list was deleted since: nothing of it changes until the list is restored."""
     home = tx.state_cache.list_by_id(task.list_id)
     if home.deleted:
         raise Conflict(f"the list of {named(tx.db, task)} was deleted", id=home.uid)
@@ -340,18 +342,18 @@ def _there(task: Task) -> Task:
 
 
 def _room(tx: Transaction, entry: Entry, task: Task, places: _Places) -> dict[str, Any]:
-    """What a task that comes back needs: its place, its key, its turn."""
+    """Return what a restored task needs: its place, its key, its turn."""
     if task.status == "in_progress":
         refuse_second_in_progress(tx, tx.state_cache.list_by_id(task.list_id))
     if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
-    # A deleted task keeps the rank that it had when it was deleted.
+    # A deleted task keeps its rank.
     rank = places.ranks.now(task.list_id, task.rank, tx.db.one(_DELETED_LAST, task=task.uid, limit=1)[0])
     return _free_rank(tx, entry, task.list_id, rank, places.moved)
 
 
 def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: dict[str, int]) -> dict[str, Any]:
-    """The old place, or right behind whoever has it now and does not leave it by what is still to be taken back."""
+    """Return the old rank, or one right behind the task that has it now and keeps it after this undo."""
     holders = queries.at_rank(tx.db, list_id, rank)
     if any(moved.get(uid, entry.seq) >= entry.seq for uid in holders):
         rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
@@ -359,7 +361,7 @@ def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: di
 
 
 def _invert_beside(tx: Transaction, entry: Entry, _: _Places) -> None:
-    """A row that stands beside a task: a log entry, a saved state, a memory."""
+    """Invert a change of a row beside a task: a log entry, a saved state, a memory."""
     task = queries.any_task(tx.db, entry.task or "")
     assert task is not None
     _refuse_without_list(tx, task)
@@ -369,7 +371,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: _Places) -> None:
     back = {"deleted": True} if old is None else old
     was = {"deleted": False} if old is None else new
     if entry.entity == "memory":
-        # A task that is completed again has had its memory saved anew already.
+        # Completing the task again has saved its memory already.
         now = queries.any_memory_of(tx.db, task.uid)
         back = {name: value for name, value in back.items() if _encode(getattr(now, name)) != _encode(value)}
         was = {name: getattr(now, name) for name in back}
@@ -402,7 +404,7 @@ def _invert_list(tx: Transaction, entry: Entry, _: _Places) -> None:
 
 
 def _invert_job(tx: Transaction, entry: Entry, _: _Places) -> None:
-    """Taking back a deletion or a switch-off starts a job as much as making one: rule S1 holds here too."""
+    """Invert a change of a job. Taking back a deletion or a switch-off starts a job, so rule S1 holds."""
     refuse_inside_run(tx)
     job = queries_jobs.any_job(tx.db, entry.uid)
     assert job is not None

@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 MOST_OPTIONS: Final = 9
 """Each is chosen by a key of its own."""
 MAX_OPTION: Final = 500
-# They join or vary the character before them; one after the other they could hide a text.
+# Characters that join or vary the one before them; several in a row could hide a text.
 _JOINING: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
-# Marks of direction: a screen shows each as a replacement character.
+# Marks of direction, which the screen shows as replacement characters.
 _BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def unseen(text: str) -> str | None:
-    """The first character of a text that no screen shows, and that does not belong to the one before it; or None."""
+    """Return the first character of a text that is invisible and does not belong to the one before it; None without
+    one.
+    """
     before = " "
     for char in text:
         if names.is_invisible(char) and char not in _BIDI:
@@ -71,7 +73,7 @@ def _check_asked(op: OpenAsk) -> None:
 
 @rule(OpenAsk)
 def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
-    """Ask the human."""
+    """Open a question to the human."""
     _check_asked(op)
     task = require_task(tx, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
@@ -104,7 +106,7 @@ def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
 
 @rule(AnswerAsk)
 def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
-    """Only the human answers; who may call this is decided where the human is known."""
+    """Answer a question. The human's alone; callers check that it is the human."""
     new: dict[str, object] = {"state": "answered", "answer": op.answer, "answered_at": tx.now}
     if op.updated_input is not None:
         request = queries.ask(tx.db, op.uid).request
@@ -116,15 +118,15 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
 
 @rule(CloseAsk)
 def close_ask(tx: Transaction, op: CloseAsk) -> Ask:
-    """End a question that got no answer."""
+    """Close a question without an answer."""
     why = {} if op.reason is None else {"reason": op.reason}
     return _end(tx, op.uid, f"ask.{op.state}", {"state": op.state, "answered_at": tx.now, **why})
 
 
 def open_request(tx: Transaction, request: dict[str, Any], question: str, options: tuple[str, ...]) -> Ask:
-    """Ask the human for what a program asks of the person at its terminal; the speaker is the program's agent.
+    """Open what a program asks of the person at its terminal, as a question; the speaker is the program's agent.
 
-    Unlike an agent's own question it is never refused: what could not be seen is written out.
+    It is never refused, unlike an agent's own question: invisible characters are written out.
     """
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
@@ -145,12 +147,12 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
 
 
 def option_text(option: str) -> str:
-    """An option of a program's request as it can be chosen."""
+    """Return an option of a program's request in the form in which it can be chosen."""
     return _visible(option)[:MAX_OPTION]
 
 
 def _visible(text: str) -> str:
-    """A text with what no screen shows written out."""
+    """Return a text with its invisible characters written out."""
     if text.isascii():
         return text
     return "".join(f"<U+{ord(char):04X}>" if names.is_invisible(char) and char not in _BIDI else char for char in text)
@@ -158,7 +160,7 @@ def _visible(text: str) -> str:
 
 @rule(SendMessage)
 def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
-    """The human's word to an agent; it waits until it is delivered."""
+    """Send a message of the human's to an agent; it waits until it is delivered."""
     if not op.text.strip():
         raise InvalidArgument("text", "a message holds some text")
     sent = HumanMessage(
@@ -176,7 +178,7 @@ def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
 
 @rule(DeliverMessages)
 def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage, ...]:
-    """Each is delivered once, whichever door it goes by."""
+    """Record messages as delivered. Each is delivered once, by whichever way it goes first."""
     delivered = []
     for message in tx.state_cache.messages_waiting_for(op.agent):
         if op.until is None or message.seq <= op.until:
@@ -201,17 +203,17 @@ def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: 
 
 @rule(PauseAgent)
 def pause_agent(tx: Transaction, op: PauseAgent) -> Agent:
-    """From now on every tool call of the agent is refused with what the human wrote."""
+    """Pause an agent: its tool calls are refused with the human's text."""
     return _set_agent(tx, op.agent, "agent.paused", paused=True, message=op.message)
 
 
 @rule(ResumeAgent)
 def resume_agent(tx: Transaction, op: ResumeAgent) -> Agent:
-    """The agent's tool calls are served again."""
+    """Resume an agent: its tool calls are served again."""
     return _set_agent(tx, op.agent, "agent.resumed", paused=False, message="")
 
 
 @rule(RecordRefusal)
 def record_refusal(tx: Transaction, op: RecordRefusal) -> None:
-    """What an agent may not do is kept (docs: protocol, section 3)."""
+    """Record that an agent tried what it may not do (docs: protocol, section 3)."""
     tx.emit("agent.refused", "refusal", tx.actor, new={"tool": op.tool, "message": op.message})

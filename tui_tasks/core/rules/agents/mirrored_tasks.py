@@ -1,4 +1,4 @@
-"""What the human changes of a task that mirrors a program's own goes to the program's agent as a message."""
+"""Tasks that mirror a program's own list: the human's changes go to the program's agent as messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOLD: Final = ("name", "description", "status")
 
 
 def tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -> None:
-    """Write to the agent what the human has made of its task; `changes` of None: it was deleted."""
+    """Send the agent what the human has changed of its task; `changes` of None: the task was deleted."""
     if tx.actor != vocab.HUMAN or not isinstance(task.metadata, dict) or task.metadata.get("origin") != ORIGIN:
         return
     session = sessions.find(tx.db, task.agent) if task.agent is not None else None

@@ -1,4 +1,4 @@
-"""What a program asks a person for, in words: the tool and its whole input, or the questions and their options."""
+"""What a program asks a person, as text: a tool and its whole input, or questions and their options."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def request_text(asked: Asked) -> str:
-    """The question as the human reads it."""
+    """Return the question as the human reads it."""
     text = _questions(asked) if asked.kind == "question" else _permission(asked)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n… ({len(text) - MAX_TEXT:,} more characters)"
 
 
 def request_options(asked: Asked) -> tuple[str, ...]:
-    """The answers to choose from. Any other answer to a permission denies it, with that for a reason."""
+    """Return the answers to choose from. Any other answer to a permission denies it, with that as the reason."""
     if asked.kind == "question":
         return tuple(_labels(asked.questions[0])) if len(asked.questions) == 1 else ()
     if asked.tool is None:
@@ -33,7 +33,7 @@ def request_options(asked: Asked) -> tuple[str, ...]:
 
 
 def always_text(suggestion: Any) -> str:
-    """The option that allows what the program suggests to allow from now on."""
+    """Return the option that allows from now on what the program suggests to allow."""
     return f"{ALWAYS}: {_suggestion(suggestion)}"
 
 
@@ -73,7 +73,7 @@ def _labels(question: dict[str, Any]) -> list[str]:
 
 
 def _suggestion(suggestion: Any) -> str:
-    """What a suggestion would allow from now on, in a line."""
+    """Return in one line what a suggestion would allow from now on."""
     if not isinstance(suggestion, dict):
         return _plain(suggestion)
     kind, where = suggestion.get("type"), suggestion.get("destination")

@@ -1,6 +1,6 @@
-"""Tasks of sessions: each prompt is one, and a program's own list stands below it (docs: protocol, section 10).
+"""Tasks of sessions: each prompt is a task, and a program's own list stands below it (docs: protocol, section 10).
 
-They are the agent's own changes, in the journal like all others. What cannot be made or changed (a list under review, a
+They are changes of the agent, in the journal like all others. What cannot be made or changed (a list under review, a
 task that somebody has claimed or deleted) is left as it is: no payload is refused for it.
 """
 
@@ -43,7 +43,7 @@ def _as_far_as_it_goes() -> Iterator[None]:
 
 
 def _made_home(tx: Transaction, project: str | None) -> TaskList:
-    """The list of the tasks of sessions: the project's own, as the dialects have theirs."""
+    """Return the list of the tasks of sessions, the project's own; make it at first use."""
     name = LIST if project is None else f"{project}/{LIST}"
     found: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
     return found
@@ -63,14 +63,14 @@ def begin(tx: Transaction, project: str | None, agent: str, prompt: str) -> str 
 
 
 def add_words(tx: Transaction, uid: str, words: str) -> None:
-    """Note on the task of a prompt what was said while it was worked on."""
+    """Log on the task of a prompt what the person said while it was worked on."""
     if words.strip() and _open_task(tx, uid) is not None:
         with _as_far_as_it_goes():
             log_task(tx, LogTask(uid, words))
 
 
 def end(tx: Transaction, uid: str, status: str, words: str | None = None) -> None:
-    """End the task of a prompt, unless somebody has ended it before."""
+    """End the task of a prompt, unless it has ended already."""
     if _open_task(tx, uid) is None:
         return
     if words:
@@ -85,7 +85,7 @@ def _open_task(tx: Transaction, uid: str) -> Task | None:
 
 
 def _titled(text: str) -> tuple[str, str]:
-    """A title, and the whole where that says more."""
+    """Return a title, and the whole text where that says more."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "") or "(no words)"
     title = first if len(first) <= MAX_TITLE else f"{first[: MAX_TITLE - 1]}…"
     return title, "" if title == text.strip() else text
@@ -119,12 +119,12 @@ class OwnList:
         return _made_home(self._tx, self._project)
 
     def _key(self, item: Item, listed: Listed) -> str:
-        """The key of an item: ids are the session's, places those of one list, which belongs to one prompt."""
+        """Return the key of an item: ids are unique in the session, places in one list, which belongs to one prompt."""
         whose = self._agent if listed.some or self._parent is None else f"{self._agent}:{self._parent.uid[:8]}"
         return f"{whose}:{item.key}"
 
     def _beside(self, home: TaskList, item: Item) -> str | None:
-        """The task of the item that was made before this one."""
+        """Return the task of the item that was made before this one."""
         if not item.key.isdecimal() or len(item.key) > 9:
             return None
         found = queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")

@@ -1,7 +1,7 @@
-"""Sessions of agent programs: what becomes of what their hooks tell (docs: protocol, section 10).
+"""Sessions of agent programs: what their hooks' payloads change (docs: protocol, section 10).
 
-The journal has what a person asked for, what the program waits for, and how its turns end. What it is at meanwhile (the
-tool, when it was seen last) changes many times a second, and is kept beside the journal, in `activity`.
+The journal has what a person asked for, what the program waits for, and how its turns end. What changes many times a
+second (the tool that runs, when the session was last heard) is kept beside the journal, in `activity`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PUT_NAME = Statement(
 _TAKEN_IN = Statement(TakenInRow.select(TakenInRow.at).where(TakenInRow.name == slot("name")))
 _PUT_TAKEN_IN = Statement(TakenInRow.insert({TakenInRow.name: slot("name"), TakenInRow.at: slot("at")}))
 
-# What an entry of its kind tells, whether it is as it was before or not.
+# Columns that an entry about a session always has, changed or not.
 _ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
 
 _encode = msgspec.json.Encoder().encode
@@ -89,21 +89,21 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def agent_of(tx: Transaction, heard: Heard) -> str:
-    """The name under which a session speaks: the one that it has, or the next of its program."""
+    """Return the name under which a session speaks: the one that it has, or the next free one of its program."""
     known = sessions.by_session(tx.db, heard.program, heard.session)
     if known is not None:
         return known[0]
     if (former := goes_on(tx.db, heard)) is not None:
         return former.uid
     number = sessions.last_number(tx.db, heard.program) + 1
-    # A program on the control channel may have taken the name.
+    # An agent on the control channel may have taken the name.
     while names.has_spoken(tx.db, f"{heard.program}-{number}"):
         number += 1
     return f"{heard.program}-{number}"
 
 
 def goes_on(db: Database, heard: Heard) -> AgentSession | None:
-    """The session of the same process that goes on under another id: it was cleared."""
+    """Return the session of the same process that goes on under another id, as after a program's `/clear`."""
     if not any(isinstance(fact, Started) and fact.source == "clear" for fact in heard.facts):
         return None
     found = [one for one in sessions.of_process(db, heard.process.pid) if _process(one) == heard.process]
@@ -132,7 +132,7 @@ def hear(tx: Transaction, op: HearSession) -> None:
 
 @rule(EndSession)
 def end_session(tx: Transaction, op: EndSession) -> bool:
-    """Its process is no more."""
+    """End a session whose process has died."""
     session = sessions.find(tx.db, op.agent)
     if session is None or session.state == sessions.GONE:
         return False
@@ -145,7 +145,7 @@ def end_session(tx: Transaction, op: EndSession) -> bool:
 
 def _end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
     if session.task is not None:
-        # Whether a process that is no more came to its end by itself, nobody knows.
+        # Nobody knows whether the process ended by itself.
         session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
     new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
     _emit(tx, "session.ended", session, new)
@@ -153,7 +153,7 @@ def _end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: 
 
 
 def _emit(tx: Transaction, kind: str, session: AgentSession, changes: dict[str, Any]) -> AgentSession:
-    """Write an entry about a session, and those of its columns that it changes."""
+    """Emit an entry about a session with the columns that it changes."""
     new = {name: value for name, value in changes.items() if name in _ALWAYS or getattr(session, name) != value}
     tx.emit(kind, "session", session.uid, old={name: getattr(session, name) for name in new}, new=new)
     return msgspec.structs.replace(session, **new)
@@ -173,14 +173,14 @@ def _name(tx: Transaction, program: str, session: str, agent: str, part: str) ->
 
 
 class _Hearing:
-    """One payload, as it is taken in."""
+    """Takes in one payload of a session."""
 
     def __init__(self, tx: Transaction, heard: Heard, *, tasks: bool) -> None:
         self._tx = tx
         self._heard = heard
         self._agent = tx.actor
         self._makes_tasks = tasks
-        # No payload is of the future, whatever the clock of its hook said.
+        # A payload is never later than now, whatever the clock of its hook says.
         self._at = min(heard.at or tx.now, tx.now)
 
     def take_in(self) -> None:
@@ -203,7 +203,7 @@ class _Hearing:
             _keep(self._tx, self._activity)
 
     def _beat(self) -> None:
-        """Count the payload in its minute."""
+        """Count the payload in the minute in which it came."""
         activity, at = self._activity, max(self._activity.last_seen, self._at)
         later = min(at // MINUTE - activity.last_seen // MINUTE, PULSE_MINUTES)
         pulse = [*(activity.pulse or [0]), *[0] * later]
@@ -211,7 +211,7 @@ class _Hearing:
         activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
 
     def _begun(self) -> AgentSession:
-        """A session that nothing was known of."""
+        """Begin a session that was unknown."""
         heard, tx = self._heard, self._tx
         session = AgentSession(
             id=tx.state_cache.next_id("session"),
@@ -243,7 +243,7 @@ class _Hearing:
         return session
 
     def _is_back(self) -> bool:
-        """Whether a session that has ended goes on by this payload, rather than that it came late."""
+        """Return whether an ended session goes on by this payload, and the payload is not merely late."""
         begins = any(isinstance(fact, Started | Prompted) for fact in self._heard.facts)
         process = self._heard.process
         if not begins and (process.pid == 0 or process == _process(self._session)):
@@ -251,7 +251,7 @@ class _Hearing:
         return begins or self._session.ended_by == "process"
 
     def _learn(self) -> None:
-        """Note what a payload says beside what has happened; the next entry writes it."""
+        """Keep what a payload says beside its event; the next entry writes it."""
         heard, news = self._heard, self._activity.news
         told: dict[str, Any] = {"project": heard.project}
         if heard.subagent is None:
@@ -263,7 +263,7 @@ class _Hearing:
                 news[name] = value
 
     def _end_others(self) -> None:
-        """A process has one session, where it is not shared: another that it had has ended."""
+        """End other sessions of the same process, which has one at a time unless it is shared."""
         process, tx = self._heard.process, self._tx
         if not process.pid or self._heard.is_shared:
             return
@@ -281,16 +281,16 @@ class _Hearing:
             )
 
     def _end_asks(self, reason: str = _WENT_ON) -> None:
-        """End what the program asked for, where the payload would not have come if it still did."""
+        """Close the questions that the program has stopped asking, since this payload has come."""
         heard, facts = self._heard, self._heard.facts
         if not heard.ends_waiting:
             return
         key = next((self._key(fact) for fact in facts if isinstance(fact, Asked)), None)
-        # At its terminal nobody can prompt it, or end its turn, while it asks for something there.
+        # While a program asks at its terminal, nobody can prompt it there or end its turn.
         ends_all = any(isinstance(fact, Prompted | Interrupted | Ended) for fact in facts)
         for ask in sessions.open_asks_of(self._tx.db, self._agent):
             request = ask.request
-            # What a subagent does says nothing of what the session itself or another subagent asks for.
+            # What a subagent does does not answer what the session or another subagent asks.
             is_of_it = request is not None and (ends_all or request["subagent"] == heard.subagent)
             if is_of_it and request is not None and request["key"] != key:
                 close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", reason))
@@ -298,17 +298,17 @@ class _Hearing:
             self._activity.request = None
 
     def _key(self, asked: Asked) -> str:
-        """What tells one request from another."""
+        """Return what tells one request from another."""
         what = [self._heard.subagent, asked.kind, asked.tool, asked.input, asked.questions]
         return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
 
     def _tell(self, kind: str, /, **changes: Any) -> None:
-        """Write an entry, with what was learned since the last; where there is nothing to tell, write none."""
+        """Emit an entry with what was learned since the last; none if there is nothing new."""
         activity, session = self._activity, self._session
         told = {**activity.news, **changes}
         activity.news = {}
         is_new = any(getattr(session, name) != value for name, value in told.items())
-        # To be asked for something twice is to be asked twice.
+        # The same request twice is two requests.
         if is_new or kind in ("session.prompted", "session.waiting"):
             self._session = _emit(self._tx, kind, session, told)
 
@@ -317,7 +317,7 @@ class _Hearing:
         return self._session.state in ("working", "waiting")
 
     def _over(self, kind: str, state: str, message: str | None = None, *, ends_as: str = "done") -> None:
-        """Its turn is over, in this state; `ends_as` is the status of the task of its prompt."""
+        """End the turn in this state; `ends_as` is the status of the task of its prompt."""
         activity = self._activity
         activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
         activity.failure = None
@@ -329,7 +329,7 @@ class _Hearing:
     # What each fact does
 
     def started(self, fact: Started) -> None:
-        """It is there, and nothing runs."""
+        """The session is there, and nothing runs."""
         heard, session = self._heard, self._session
         if session.session != heard.session:
             _name(self._tx, heard.program, session.session, self._agent, "former")
@@ -346,7 +346,7 @@ class _Hearing:
         self._tell("session.started", session=self._heard.session, state="idle", ended_at=None, ended_by=None)
 
     def prompted(self, fact: Prompted) -> None:
-        """A person has asked for something."""
+        """A person has prompted it."""
         if self._heard.subagent is not None:
             return
         activity = self._activity
@@ -359,7 +359,7 @@ class _Hearing:
         self._tell("session.prompted", state="working", waiting_for=None, **told)
 
     def _task_of(self, fact: Prompted, words: str) -> str | None:
-        """The task of a prompt: a new one, or that of the turn which goes on."""
+        """Return the task of a prompt: a new one, or that of the turn that goes on."""
         task = self._session.task
         goes_on = self._is_in_turn and fact.turn is not None and fact.turn == self._activity.turn
         if task is not None and goes_on:
@@ -375,7 +375,7 @@ class _Hearing:
         return project
 
     def busy(self, fact: Busy) -> None:
-        """It works on without a person."""
+        """It goes on working by itself."""
         if self._heard.subagent is None:
             self._activity.busy = not self._is_in_turn
             self._works()
@@ -385,7 +385,7 @@ class _Hearing:
         self._activity.worked_at, self._activity.failure = self._at, None
 
     def tool_began(self, fact: ToolBegan) -> None:
-        """A tool runs; a subagent's is the subagent's."""
+        """A tool of the session, or of a subagent, has begun."""
         if self._heard.subagent is not None:
             return
         activity = self._activity
@@ -394,7 +394,7 @@ class _Hearing:
         self._works()
 
     def tool_ended(self, fact: ToolEnded) -> None:
-        """A tool is over."""
+        """A tool has ended."""
         activity = self._activity
         if fact.error is not None:
             told = {"tool": _cut(fact.tool), "error": _cut(fact.error, MAX_ERROR)}
@@ -407,7 +407,7 @@ class _Hearing:
             self._end_tool()
 
     def tools_ended(self, fact: ToolsEnded) -> None:
-        """No tool runs."""
+        """All tools have ended."""
         if self._heard.subagent is None and self._activity.tool is not None:
             self._end_tool()
 
@@ -417,7 +417,7 @@ class _Hearing:
             times = [*activity.tool_times.get(activity.tool, []), max(0, self._at - activity.tool_since)]
             activity.tool_times = {**activity.tool_times, activity.tool: times[-MOST_TIMES:]}
         activity.tool = activity.tool_since = activity.call = None
-        # What comes late, when the turn is over, is about no tool that runs.
+        # A payload that is late, after the turn has ended, is about no running tool.
         activity.busy = not self._is_in_turn
 
     def asked(self, fact: Asked) -> None:
@@ -445,12 +445,12 @@ class _Hearing:
         self._tell("session.waiting", state="waiting", waiting_for=sessions.waiting_for(ask))
 
     def still_asking(self, fact: StillAsking) -> None:
-        """It waits for a person, for what it has told of before or for something that it does not name."""
+        """It waits for a person, for what it has asked before or for something that the payload does not name."""
         if self._activity.request is None:
             self.asked(fact)
 
     def turn_ended(self, fact: TurnEnded) -> None:
-        """Its turn is over; with subagents at work it works on."""
+        """Its turn has ended; while subagents run it goes on working."""
         if self._heard.subagent is not None:
             return
         activity = self._activity
@@ -464,30 +464,30 @@ class _Hearing:
             activity.news["last_message"] = _cut(fact.message)
 
     def rested(self, fact: Rested) -> None:
-        """It does nothing; how its turn ended was told before, or not at all."""
+        """It is idle; how its turn ended was reported before, or is not reported at all."""
         activity = self._activity
         is_at_work = activity.busy or activity.tool is not None or self._is_in_turn
         if self._heard.subagent is None and is_at_work and not activity.background:
             self._over("session.idle", "idle", ends_as="done" if fact.has_finished else "cancelled")
 
     def failed(self, fact: TurnFailed) -> None:
-        """Its model's service has failed."""
+        """A request to its model's service has failed."""
         if self._heard.subagent is None:
             self._over("session.failed", "failed", fact.message, ends_as="failed")
 
     def faltered(self, fact: Faltered) -> None:
-        """Its model's service has failed; it may try again."""
+        """A request to its model's service has failed, and may be tried again."""
         if self._heard.subagent is None:
             self._activity.failure = _cut(fact.message)
 
     def interrupted(self, fact: Interrupted) -> None:
-        """The person has ended its turn."""
+        """The person has interrupted its turn."""
         if self._heard.subagent is None:
             self._activity.background = []
             self._over("session.interrupted", "interrupted", ends_as="cancelled")
 
     def ended(self, fact: Ended) -> None:
-        """The session is over, by an error where its turn was ended by that and nothing could follow."""
+        """The session has ended, by an error if an error ended its turn and nothing could follow."""
         if self._heard.subagent is None:
             if self._is_in_turn and self._activity.failure is not None:
                 self.failed(TurnFailed(self._activity.failure))
@@ -499,17 +499,17 @@ class _Hearing:
             self._activity = sessions.activity(self._tx.db, self._agent) or self._activity
 
     def said(self, fact: Said) -> None:
-        """What it wrote last."""
+        """It has written something."""
         if self._heard.subagent is None and fact.text.strip():
             self._activity.news["last_message"] = _cut(fact.text)
 
     def listed(self, fact: Listed) -> None:
-        """Its own list of tasks."""
+        """It has changed its own list of tasks."""
         if self._makes_tasks and self._heard.subagent is None:
             session_tasks.OwnList(self._tx, self._project, self._session).take(fact)
 
     def spent(self, fact: Spent) -> None:
-        """What it has spent."""
+        """It has spent tokens or money."""
         news = self._activity.news
         for name in ("tokens", "cost_usd"):
             amount = getattr(fact, name)
@@ -519,14 +519,14 @@ class _Hearing:
             news[name] = amount + (before or 0)
 
     def subagent_began(self, fact: SubagentBegan) -> None:
-        """A subagent works for it."""
+        """A subagent has begun."""
         if fact.session is not None:
             _name(self._tx, self._heard.program, fact.session, self._agent, "subagent")
         if fact.subagent not in self._activity.background:
             self._activity.background.append(fact.subagent)
 
     def subagent_ended(self, fact: SubagentEnded) -> None:
-        """A subagent is done; the program tells the session of it, which goes on by that."""
+        """A subagent has ended; the program tells the session, which goes on by that."""
         if fact.subagent in self._activity.background:
             self._activity.background.remove(fact.subagent)
 

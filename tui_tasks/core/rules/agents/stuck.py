@@ -1,4 +1,4 @@
-"""That an agent is stuck, or goes on (`read.stuck` tells which)."""
+"""Recording that an agent is stuck, or goes on (`core.read.stuck` finds it)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @rule(NoteStuck)
 def note_stuck(tx: Transaction, op: NoteStuck) -> bool:
-    """Each cause is told once, whichever of several processes comes first."""
+    """Record a cause once, whichever of several processes finds it first."""
     if tx.actor != vocab.SYSTEM:
         raise Forbidden("whether an agent is stuck is told by what it does")
     known = activity.noted(tx.db).get(op.agent)

@@ -1,4 +1,4 @@
-"""What becomes of a task's checks when it is reported done: they are run, or being done is refused until they passed.
+"""What being reported done means for a task's checks: they are run, and a gate refuses it until they have passed.
 
 docs: protocol, section 11.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_unproven(tx: Transaction, task: Task, home: TaskList, *, is_new: bool = False) -> None:
-    """Refuse that a task is done before those of its checks that are gates have passed; the human may say so.
+    """Refuse to set a task done before its checks that are gates have passed. The human may do it all the same.
 
     Raises:
         NotProven: one has not.
@@ -50,7 +50,7 @@ def _names(found: list[Check]) -> str:
 
 
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:
-    """Have the checks run of a task that was set done, but those that have passed; tell where a gate was passed by."""
+    """Run the checks of a task that was set done, except those that have passed. Record a gate that was passed by."""
     found = tx.state_cache.checks_of(task, home)
     request(tx, task, (check for check in found if check.state != "passed"))
     passed_by = [check for check in found if check.gate and check.state != "passed"]
@@ -59,15 +59,15 @@ def begin(tx: Transaction, task: Task, home: TaskList) -> None:
 
 
 def waive(tx: Transaction, task: Task, waived: list[Check], state: str | None) -> None:
-    """Let a task be done though some of its checks have not passed; `state` is what was verified of it."""
+    """Record that the human lets a task be done though checks have not passed; `state` is what was verified."""
     new = {"names": [check.name for check in waived], "verified": state, "waives": [check.uid for check in waived]}
     tx.emit("check.waived", "task_check", task.uid, new=new, task=task)
 
 
 def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
-    """Have checks of a task run. A run that has not begun serves every task that asks for it until it does.
+    """Have checks of a task run. A run that has not begun serves every task that asks until it begins.
 
-    One that has begun goes on: of what is changed after its beginning it says that it is stale.
+    A run that has begun goes on; changes of inputs made after its beginning make it stale.
     """
     for check in wanted:
         definition = next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)

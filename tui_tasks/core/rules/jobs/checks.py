@@ -1,7 +1,7 @@
 """Checks: which there are, which a task has, and how a run of one begins and ends (docs: protocol, section 11).
 
-A run is `waiting`, then `running`, and ends as `passed`, `failed` or `interrupted`, once. What has passed is `stale` as
-soon as one of its inputs is another than when it began.
+A run is `waiting`, then `running`, and ends once as `passed`, `failed` or `interrupted`. A passed run becomes `stale`
+when one of its inputs differs from what it was when the run began.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KEEP_RUNS: Final = job_settings.Settings().keep_runs
 
 @rule(DefineChecks)
 def define_checks(tx: Transaction, op: DefineChecks) -> bool:
-    """Each configuration file speaks of its own checks alone: another can add some, and take none away."""
+    """Record the checks of one configuration file. Another file adds checks, and takes none away."""
     before = tx.entries
     known = checks.every_definition(tx.db, op.source)
     named = {check.name: check for check in op.checks}
@@ -71,13 +71,13 @@ def _define(tx: Transaction, source: str, check: NamedCheck, known: CheckDefinit
     tx.emit("check.defined", "check_definition", known.uid, old=old, new=new)
     waiting = checks.waiting(tx.db, known.uid)
     if waiting is not None and "digest" in new:
-        # It has not begun: it is the new command that it begins with.
+        # A run that has not begun will begin with the new command.
         _change(tx, waiting, "check.queued", {"digest": check.digest})
 
 
 @rule(GiveChecks)
 def give_checks(tx: Transaction, op: GiveChecks) -> Task:
-    """The human's alone; an agent may have them run, no more."""
+    """Set the checks of a task. The human's alone; an agent can only have them run."""
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a task's checks are given and taken by the human alone")
     task = queries.task(tx.db, op.uid)
@@ -91,7 +91,7 @@ def give_checks(tx: Transaction, op: GiveChecks) -> Task:
 
 @rule(WaiveChecks)
 def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
-    """The human's alone. What is verified of the task stays as it is: failed."""
+    """Let a task count as done though checks failed. The human's alone; `verified` stays failed."""
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a failed check is passed by by the human alone")
     task = queries.task(tx.db, op.uid)
@@ -105,7 +105,7 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
 
 @rule(RequestChecks)
 def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
-    """Run them now, done or not: what passes before the task is done counts as long as it is not stale."""
+    """Run checks of a task now, done or not. What passes before the task is done counts as long as it is not stale."""
     task = queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
     found = tx.state_cache.checks_of(task, home)
@@ -120,13 +120,13 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
 
 @rule(ClaimCheck)
 def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
-    """One process gets a run in hand; one that no task waits for any more is not begun."""
+    """Claim a waiting run for one process. A run that no task waits for any more is not begun."""
     run = checks.run(tx.db, op.uid)
     begun = checks.runs_in(tx.db, "running")
     if run is None or run.state != "waiting" or len(begun) >= op.max_parallel:
         return None
     if any(other.check_uid == run.check_uid for other in begun):
-        # Two at once in one folder would be in each other's way.
+        # Two runs at once in one folder would disturb each other.
         return None
     if not checks.tasks_of(tx.db, run.uid):
         _change(tx, run, "check.ended", {"state": "interrupted", "ended_at": tx.now})
@@ -137,7 +137,7 @@ def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
 
 @rule(BeginCheck)
 def begin_check(tx: Transaction, op: BeginCheck) -> CheckRun | None:
-    """Only a claimed run that nobody has ended meanwhile is begun, by one supervisor."""
+    """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
     run = checks.run(tx.db, op.uid)
     held = heartbeats.find(tx.db, op.uid)
     if run is None or run.state != "running" or held is None or held.supervised:
@@ -148,7 +148,7 @@ def begin_check(tx: Transaction, op: BeginCheck) -> CheckRun | None:
 
 @rule(EndCheck)
 def end_check(tx: Transaction, op: EndCheck) -> CheckRun | None:
-    """What a supervisor has seen, unless the run's end is recorded: then that stands."""
+    """Record how a run ended, unless its end is recorded already."""
     run = checks.run(tx.db, op.uid)
     if run is None or run.state != "running":
         return run
@@ -160,7 +160,7 @@ def end_check(tx: Transaction, op: EndCheck) -> CheckRun | None:
 
 @rule(AbandonCheck)
 def abandon_check(tx: Transaction, op: AbandonCheck) -> bool:
-    """A run whose process is gone proves nothing."""
+    """End a run whose process has died as interrupted; it proves nothing."""
     run = checks.run(tx.db, op.uid)
     if run is None or run.state != "running" or heartbeats.find(tx.db, op.uid) != op.seen:
         return False
@@ -169,7 +169,7 @@ def abandon_check(tx: Transaction, op: AbandonCheck) -> bool:
 
 
 def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
-    """End a run, and tell of each task for which it counts."""
+    """End a run, and emit an entry for each task that it counts for."""
     ended = _change(tx, run, "check.ended", {"state": state, "ended_at": tx.now, **fields})
     heartbeats.drop(tx.db, run.uid)
     for uid in checks.tasks_of(tx.db, run.uid):
@@ -187,7 +187,7 @@ def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
 
 @rule(ChangeInputs)
 def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
-    """What has passed with other inputs is stale for good, also where they are changed back."""
+    """Make passed runs stale whose inputs have changed. They stay stale when the inputs change back."""
     changed = [
         run
         for run in checks.runs_in(tx.db, "passed")
@@ -199,7 +199,7 @@ def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
 
 
 def _change(tx: Transaction, run: CheckRun, kind: str, changes: dict[str, Any]) -> CheckRun:
-    """Set fields of a run; what is equal already is left out."""
+    """Set fields of a run; fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if getattr(run, name) != value}
     tx.emit(kind, "check_run", run.uid, old={name: getattr(run, name) for name in new}, new=new)
     return msgspec.structs.replace(run, **new)

@@ -32,7 +32,7 @@ _KIND = {"scheduled": "schedule", "planned": "plan", "adhoc": None}
 
 @contextmanager
 def _as_arguments() -> Iterator[None]:
-    """Say what is wrong with a schedule as the channel says what is wrong with an argument."""
+    """Return a schedule's errors as errors of the tool's arguments."""
     try:
         yield
     except ScheduleError as error:
@@ -53,7 +53,7 @@ def _schedule(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plan(texts: tuple[str, ...], timezone: str, now: int, kept: tuple[int, ...] = ()) -> tuple[int, ...]:
-    """The instants of a plan; one already past is refused unless the job has it already."""
+    """Return the instants of a plan. A past one is refused unless the job has it already."""
     instants = set()
     for index, text in enumerate(texts):
         try:
@@ -70,7 +70,7 @@ def _plan(texts: tuple[str, ...], timezone: str, now: int, kept: tuple[int, ...]
 
 @rule(CreateJob)
 def create_job(tx: Transaction, op: CreateJob) -> Job:
-    """A job has a name of its own, in any case (rule S2), and a time zone that its times are told in."""
+    """Make a job. Its name is unique, ignoring case (rule S2), and its times are in its time zone."""
     refuse_inside_run(tx)
     refuse_too_long({"name": op.name, "system_prompt": op.system_prompt, "prompt": op.prompt})
     with _as_arguments():
@@ -119,18 +119,18 @@ def _refuse_same_name(tx: Transaction, name: str, but: str | None = None) -> Non
 
 
 def _clock(job: Job, since: int) -> dict[str, int | None]:
-    """The job is due at its times after `since`, if it is on."""
+    """Return the fields that make the job due at its times after `since`, if it is on."""
     on = job.enabled and not job.deleted
     return {"decided_until": since, "next_run": due.next_due(job, since) if on else None}
 
 
 def _from_now(job: Job, now: int) -> int:
-    """A plan may name this very instant: it is not past."""
+    """Return the instant after which times count; a plan may name this very instant."""
     return now - 1 if job.type == "planned" else now
 
 
 def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any]) -> Job:
-    """Set fields of a job, with its next time; what is equal already changes nothing."""
+    """Set fields of a job, with its next time; fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if getattr(job, name) != value}
     if not new:
         return job
@@ -139,7 +139,7 @@ def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any])
         new["name_key"] = new["name"].casefold()
     changed = msgspec.structs.replace(job, **new)
     if new.keys() & TIMING:
-        # What a plan keeps and nobody has decided yet is still due.
+        # Times of a plan that are kept and undecided are still due.
         keeps = job.type == "planned" and not new.keys() & {"enabled", "deleted"}
         new |= _clock(changed, job.decided_until if keeps else _from_now(job, tx.now))
         changed = msgspec.structs.replace(changed, **new)
@@ -149,7 +149,7 @@ def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any])
 
 @rule(EditJob)
 def edit_job(tx: Transaction, op: EditJob) -> Job:
-    """Set fields and settings of a job; its type stays."""
+    """Set fields and settings of a job; its type cannot change."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     changes = dict(op.changes)
@@ -171,7 +171,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
 
 
 def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -> None:
-    """What a lower number drops with the next run, output included, no undo brings back."""
+    """Refuse an agent a lower number of kept runs: their output would be lost, and no undo would restore it."""
     kept, wanted = (job_settings.read(stored).keep_runs for stored in (job.settings, settings))
     if wanted < kept and tx.actor != vocab.HUMAN:
         raise Forbidden(f"job {job.name!r} keeps {kept:,} runs: only the human has fewer kept", uuid=job.uid)
@@ -179,7 +179,7 @@ def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -
 
 @rule(EnableJob)
 def enable_job(tx: Transaction, op: EnableJob) -> Job:
-    """From now on; what a plan had meanwhile is missed, and said so."""
+    """Enable a job from now on. The times of a plan that passed meanwhile are recorded as missed."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     if job.enabled:
@@ -201,7 +201,7 @@ def switch_on(tx: Transaction, job: Job) -> Job:
 
 @rule(DisableJob)
 def disable_job(tx: Transaction, op: DisableJob) -> Job:
-    """It starts no more, by its times or by hand."""
+    """Disable a job: it starts neither by its times nor by hand."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     if job.enabled:
@@ -211,7 +211,7 @@ def disable_job(tx: Transaction, op: DisableJob) -> Job:
 
 @rule(DeleteJob)
 def delete_job(tx: Transaction, op: DeleteJob) -> Job:
-    """Deleting a running job ends its run first (docs: protocol, section 6)."""
+    """Delete a job; a running one is ended first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
     end_unbegun(tx, job, "the job was deleted")
@@ -222,6 +222,6 @@ def delete_job(tx: Transaction, op: DeleteJob) -> Job:
 
 
 def restore_job(tx: Transaction, job: Job) -> Job:
-    """Bring a deleted job back, due from now on."""
+    """Restore a deleted job, due from now on."""
     _refuse_same_name(tx, job.name)
     return change_job(tx, job, "job.restored", {"deleted": False})

@@ -1,7 +1,7 @@
-"""The steps that a run goes through, on which the rules of jobs and runs are built.
+"""The steps of a run, on which the rules of jobs and runs are built.
 
-A run that was decided is `waiting` for its start, or `queued` behind a time or the runs before it; then it is `running`
-and, whatever dies meanwhile, `final` once. Another attempt is a run of its own.
+A run is decided as `waiting` for its start, or `queued` behind a time or earlier runs. Then it is `running`, and it
+ends once. Another attempt is a run of its own.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tui_tasks.core.snapshots import Job, Run
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-# Seconds for whoever does a requested run, where the job has no timeout of its own.
+# Seconds until a requested run expires where its job has no timeout.
 ANSWER_SECONDS: Final = 3_600
 
 
 def refuse_inside_run(tx: Transaction) -> None:
-    """From inside a run jobs can only be read (rule S1; docs: protocol, section 6).
+    """Refuse to change jobs from inside a run, where they can only be read (rule S1; docs: protocol, section 6).
 
     Raises:
         Forbidden: the speaker was started by a run.
@@ -40,7 +40,7 @@ def refuse_inside_run(tx: Transaction) -> None:
 
 
 def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
-    """Note that a job is to run, and ask the conversation for it where it is to be done there and now."""
+    """Record that a job is to run; if the conversation is to do the run, request it there."""
     blank: dict[str, Any] = dict.fromkeys(Run.__struct_fields__)
     blank |= {"id": tx.state_cache.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
     blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
@@ -52,14 +52,14 @@ def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
 
 
 def change_run(tx: Transaction, run: Run, kind: str, changes: dict[str, Any]) -> Run:
-    """Set fields of a run; what is equal already is left out."""
+    """Set fields of a run; fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if getattr(run, name) != value}
     tx.emit(kind, "run", run.uid, old={name: getattr(run, name) for name in new}, new=new)
     return msgspec.structs.replace(run, **new)
 
 
 def request(tx: Transaction, run: Run, job: Job) -> Run:
-    """Ask the current conversation to do a run (docs: scheduling, "Who executes")."""
+    """Request a run of the current conversation (docs: scheduling, "Who executes")."""
     seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
     elapsed.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
@@ -77,7 +77,7 @@ def finish(
     retry: bool = True,
     used: Mapping[str, Any] | None = None,
 ) -> Run:
-    """End a run for good; see to the next attempt, the failures in a row, and how many runs are kept.
+    """End a run, plan its next attempt, count failures in a row, and delete runs beyond the number that is kept.
 
     `used` are its turns, tokens and dollars, as its supervisor has counted them.
     """
@@ -99,7 +99,7 @@ def finish(
 
 
 def _used(tx: Transaction, run: Run, counted: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run has used: what its supervisor has counted, else what its session has told."""
+    """Return what a run has used: what its supervisor has counted, else what its session has reported."""
     used = {name: value for name, value in counted.items() if value is not None}
     told = sessions.seen(tx.db, run.agent) if run.agent is not None else None
     if told is not None:
@@ -132,7 +132,7 @@ def _count_failures(tx: Transaction, job: Job, outcome: str, pause_after: int) -
 
 
 def disable(tx: Transaction, job: Job, reason: str) -> None:
-    """Let a job start no more; what has not begun is ended, what runs goes on."""
+    """Disable a job: runs that have not begun are ended, running ones go on."""
     end_unbegun(tx, job, reason)
     old = {"enabled": True, "next_run": job.next_run}
     tx.emit("job.updated", "job", job.uid, old=old, new={"enabled": False, "next_run": None})
@@ -152,7 +152,7 @@ def _is_late(tx: Transaction, run: OpenRun) -> bool:
 
 
 def expire(tx: Transaction) -> int:
-    """End the requested runs that nobody has answered by their deadline; return how many."""
+    """End the requested runs that were not answered by their deadlines; return how many."""
     late = [
         run
         for run in queries_jobs.open_runs(tx.db)

@@ -32,19 +32,19 @@ from tui_tasks.core.snapshots import Job, Run
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-# So many due times are decided at once: more would keep other writers waiting.
+# The most due times decided in one transaction, so that other writers do not wait long.
 PART: Final = 500
 DAY: Final = 24 * 3600 * SECOND
 
 
 def trigger_of(job: Job) -> str:
-    """What starts a job that is not started by hand."""
+    """Return what starts a job that is not started by hand."""
     return "plan" if job.type == "planned" else "schedule"
 
 
 @rule(DecideDue)
 def decide_due(tx: Transaction, op: DecideDue) -> int:
-    """Each nominal time is decided exactly once: as ran, missed, skipped or coalesced."""
+    """Decide each due time exactly once: as ran, missed, skipped or coalesced."""
     job = queries_jobs.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.next_run is None or job.next_run > tx.now:
         return 0
@@ -64,10 +64,11 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
 
 @rule(TakeBackDue)
 def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
-    """What nobody has begun of the times yet to come is decided when they come; what was begun stands.
+    """Take back decisions about times yet to come, of which no run has begun: they are decided when they come.
 
     A run that is no longer kept may have been for a time that comes again by a clock that is behind. So no time is
-    decided anew from before the job, or its oldest kept run; only what is more than a day ahead tells nothing of that.
+    decided anew from before the job was made, or from before its oldest kept run; only runs more than a day ahead do
+    not count for that.
     """
     job = queries_jobs.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.decided_until <= tx.now + ON_TIME:
@@ -86,7 +87,9 @@ def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
 
 
 def record(tx: Transaction, job: Job, decisions: list[Decision]) -> None:
-    """Write down what becomes of due times: a row each, and a journal entry for each run or stretch of others."""
+    """Record decisions about due times: a row for each, and a journal entry for each run or stretch of times without
+    one.
+    """
     for (verdict, reason), alike in groupby(decisions, key=lambda decision: (decision.decision, decision.reason)):
         if verdict == "ran":
             for decision in alike:
@@ -139,14 +142,14 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
 
 @rule(RequestRun)
 def request_run(tx: Transaction, op: RequestRun) -> Run | None:
-    """A run that waited is requested when its time has come."""
+    """Request a waiting run whose time has come."""
     run = _startable(tx, op.uid)
     return None if run is None or run.dedicated else request(tx, run, queries_jobs.job(tx.db, run.job_uid))
 
 
 @rule(ClaimRun)
 def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
-    """One process gets a run in hand; it stays so when that process dies, for it may have begun."""
+    """Claim a run for one process. The claim stays when that process dies, since the run may have begun."""
     if heartbeats.find(tx.db, op.uid) is not None or queries_jobs.in_hand(tx.db) >= op.max_parallel:
         return None
     run = _startable(tx, op.uid)
@@ -159,7 +162,7 @@ def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
 
 
 def _startable(tx: Transaction, uid: str) -> Run | None:
-    """The run, where its time has come and its start deadline has not passed."""
+    """Return the run if its time has come and its start deadline has not passed."""
     run = queries_jobs.run(tx.db, uid)
     job = queries_jobs.any_job(tx.db, run.job_uid)
     if job is None or not queries_jobs.startable(tx.db, run, tx.now):
@@ -173,7 +176,7 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
 
 @rule(BeginRun)
 def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
-    """Only a claimed run that nobody has ended meanwhile is begun, by one supervisor."""
+    """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
     run = queries_jobs.run(tx.db, op.uid)
     if run.state != "waiting" or heartbeats.find(tx.db, op.uid) is None:
         return None
@@ -184,7 +187,7 @@ def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
 
 @rule(EndRun)
 def end_run(tx: Transaction, op: EndRun) -> Run:
-    """What a supervisor has seen, unless the run's end is recorded: then that stands."""
+    """Record how a run ended, unless its end is recorded already."""
     run = queries_jobs.run(tx.db, op.uid)
     if run.state == "final":
         return run
@@ -196,14 +199,14 @@ def end_run(tx: Transaction, op: EndRun) -> Run:
 
 @rule(NoteRunAgent)
 def note_run_agent(tx: Transaction, op: NoteRunAgent) -> Run:
-    """A run that has ended meanwhile keeps its agent, too."""
+    """Record the agent of a run, also of one that has ended meanwhile."""
     run = queries_jobs.run(tx.db, op.uid)
     return change_run(tx, run, "run.agent", {"agent": op.agent, "session": op.session})
 
 
 @rule(AbandonRun)
 def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
-    """A run whose process is gone is interrupted, and never started again."""
+    """End a run whose process has died as interrupted; it is never started again."""
     run = queries_jobs.any_run(tx.db, op.uid)
     if run is None or run.state == "final" or heartbeats.find(tx.db, op.uid) != op.seen:
         return False
@@ -213,13 +216,13 @@ def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
 
 @rule(ExpireRuns)
 def expire_runs(tx: Transaction, op: ExpireRuns) -> int:
-    """A requested run has a deadline."""
+    """End the requested runs whose deadline has passed."""
     return expire(tx)
 
 
 @rule(FinishRun)
 def finish_run(tx: Transaction, op: FinishRun) -> Run:
-    """Whoever does a requested run says how it ended (docs: scheduling, "Who executes")."""
+    """Record how a requested run ended, as the one who did it says (docs: scheduling, "Who executes")."""
     refuse_inside_run(tx)
     run = queries_jobs.run(tx.db, op.uid)
     if run.dedicated:
@@ -232,7 +235,7 @@ def finish_run(tx: Transaction, op: FinishRun) -> Run:
 
 @rule(StopRun)
 def stop_run(tx: Transaction, op: StopRun) -> Run:
-    """One that the runner has begun is ended by its supervisor, which then records it; others end here."""
+    """Stop a run. One that has begun is ended by its supervisor, which then records it; others end here."""
     refuse_inside_run(tx)
     run = queries_jobs.run(tx.db, op.uid)
     if run.state == "final":

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @rule(ClaimNext)
 def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
-    """Take the next ready task in one step among any number of agents; a list that may take no more gives none."""
+    """Claim the next ready task for the speaker, in one step however many agents ask at once. A list whose one task is
+    in progress gives none.
+    """
     list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
     task = queries.ready(tx.db, list_id, op.agent, project=op.project, claimable=True)
     if task is None:
@@ -49,7 +51,9 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
 
 
 def is_over(tx: Transaction, claim: Claim) -> bool:
-    """Whether a claim's lease has passed, whatever a clock says that was set meanwhile."""
+    """Return whether a claim's lease has ended, by the database's own instant (`core.commit.elapsed`): setting a clock
+    ends none.
+    """
     until = elapsed.until(tx.db, claim.uid)
     return (claim.expires_at if until is None else until) <= tx.elapsed_time
 
@@ -68,7 +72,7 @@ def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
 
 @rule(ExtendClaim)
 def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
-    """The lease runs anew from now."""
+    """Start the lease anew from now."""
     claim = _standing(tx, op.agent, op.claim)
     extended = msgspec.structs.replace(claim, expires_at=tx.now + claim.lease)
     elapsed.put(tx.db, claim.uid, tx.elapsed_time + claim.lease, tx.elapsed_time)
@@ -85,19 +89,19 @@ def extend_claim(tx: Transaction, op: ExtendClaim) -> Claim:
 
 @rule(ReleaseClaim)
 def release_claim(tx: Transaction, op: ReleaseClaim) -> Task:
-    """Give the task back as pending, to whom it belonged before."""
+    """Give the task back as pending, to the agent to whom it belonged before."""
     claim = _standing(tx, op.agent, op.claim)
     return _give_back(tx, claim, queries.task(tx.db, claim.task_uid), "released")
 
 
 @rule(LapseClaims)
 def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
-    """Past the lease the task goes back to pending, and the old holder's writes are refused."""
+    """End the leases that are over: their tasks go back to pending, and the old holders' writes are refused."""
     lapsed = elapsed.lapsed(tx.db, tx.elapsed_time)
     for uid in lapsed:
         claim = queries.claim(tx.db, uid)
         assert claim is not None
-        # A list may have been deleted over it: the lease ends all the same.
+        # The lease also ends where the task's list was deleted.
         task = queries.any_task(tx.db, claim.task_uid)
         assert task is not None
         _give_back(tx, claim, task, "lapsed")
@@ -105,7 +109,7 @@ def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
 
 
 def claim_ended_by(tx: Transaction, entry: Entry, task: Task) -> Claim | None:
-    """The claim on a task that an entry about it has ended, where nothing has been claimed since."""
+    """Return the claim that an entry about a task has ended; None where the task was claimed again since."""
     holder = (entry.old or {}).get("claimed_by")
     if holder is None or task.claimed_by is not None:
         return None
@@ -114,9 +118,9 @@ def claim_ended_by(tx: Transaction, entry: Entry, task: Task) -> Claim | None:
 
 
 def restore_claim(tx: Transaction, claim: Claim, task: Task) -> None:
-    """Let a claim stand again for what is left of its lease, on a task that its holder has again.
+    """Restore a claim for what is left of its lease, on a task that its holder has again.
 
-    Where nothing is left, it lapses as any other does.
+    Where nothing is left, the claim lapses as any other does.
     """
     tx.emit("claim.restored", "claim", claim.uid, old={"state": claim.state}, new={"state": "active"}, task=task)
 

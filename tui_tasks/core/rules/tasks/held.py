@@ -13,14 +13,14 @@ from tui_tasks.core.snapshots import Task, TaskList
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-# What takes a task up, or says how it ended.
+# Fields that take a task up, or say how it ended.
 _TAKES_UP: Final = frozenset({"status", "agent", "claimed_by"})
-# What is no word of the task: agents put the tasks of a list they share in order, and link them.
+# Fields that any agent may change: agents order and link the tasks of a list that they share.
 _BESIDE: Final = frozenset({"rank", "node_ids"})
 
 
 def holds_new(tx: Transaction, home: TaskList) -> bool:
-    """Whether a task that the speaker makes in a list is held."""
+    """Return whether a task that the speaker makes in a list is held."""
     return _is_agent(tx.actor) and (home.review or tx.review().holds(home))
 
 
@@ -29,7 +29,7 @@ def _is_agent(actor: str) -> bool:
 
 
 def refuse_new(tx: Transaction, status: str) -> None:
-    """Refuse to make a held task that is taken up already, or one too many.
+    """Refuse a new held task that has a status other than pending, or that is one more than the speaker may have.
 
     Raises:
         Conflict: it has another status than pending, or the speaker has as many as it may.
@@ -53,7 +53,7 @@ def _refuse_too_many(tx: Transaction) -> None:
 
 
 def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
-    """Refuse what may not become of a held task, or of one that was declined.
+    """Refuse changes of a held or a declined task that are not the speaker's to make.
 
     Raises:
         Conflict: it would be taken up before it is accepted, or another than its maker would change its words; or an
@@ -61,7 +61,7 @@ def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> No
     """
     by_human = tx.actor == vocab.HUMAN
     if changes.get("held"):
-        # The human takes back that it was accepted or declined.
+        # An undo of the human's, of having accepted or declined the task.
         if changes.get("status", task.status) != "pending" or task.claimed_by is not None:
             raise Conflict(f"task {task.uid} was taken up since", id=task.uid)
     elif task.held and not (by_human and "held" in changes):
@@ -86,10 +86,12 @@ def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) 
 
 
 def waits_for_human(task: Task) -> Conflict:
-    """Return the refusal of whatever would take up a held task."""
+    """Return the refusal for whatever would take up a held task."""
     return Conflict(f"task {task.uid} waits for the human, who has not accepted it yet", held=True, id=task.uid)
 
 
 def may_delete(tx: Transaction, task: Task) -> bool:
-    """Whether the speaker may delete a task as far as review goes: a held one is its maker's, and the human's."""
+    """Return whether the speaker may delete a task, as far as review goes: only its maker and the human delete a held
+    task.
+    """
     return not task.held or tx.actor in (vocab.HUMAN, vocab.SYSTEM, task.created_by)

@@ -1,4 +1,4 @@
-"""What a file of tasks becomes: lists, tasks and log entries under the ids that the file gives them."""
+"""Importing tasks from a file: its lists, tasks and log entries, under the ids that the file gives them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _MOST_RANK: Final = 200
 
 @rule(ImportList)
 def import_list(tx: Transaction, op: ImportList) -> TaskList:
-    """A list is known by its name, a plan by its id; a uid that is another's already is not taken."""
+    """Find or make the list of an import: a list by its name, a plan by its id. A uid that another list has is not
+    taken.
+    """
     if op.kind == "list":
         found = queries.find_list(tx.db, op.name)
         if found is not None and found.kind == "list":
@@ -61,7 +63,7 @@ def import_list(tx: Transaction, op: ImportList) -> TaskList:
 
 
 def _plan(tx: Transaction, uid: str) -> TaskList:
-    """Return the plan of that id; one that was deleted comes back, with the tasks that it had."""
+    """Return the plan of that id. One that was deleted is restored with its tasks."""
     found = queries.any_list(tx.db, uid)
     if found.kind != "plan":
         raise Conflict(f"{uid} is the list {found.name}, and no plan", id=uid)
@@ -72,7 +74,7 @@ def _plan(tx: Transaction, uid: str) -> TaskList:
 
 @rule(ImportTask)
 def import_task(tx: Transaction, op: ImportTask) -> Task:
-    """A task that is there becomes what the file says of it; what it does not say stays."""
+    """Make a task, or set the fields that the file has on the task with its uid. Other fields stay as they are."""
     home = tx.state_cache.list_by_uid(op.list_uid)
     task = queries.any_task(tx.db, op.uid)
     if task is None:
@@ -105,7 +107,7 @@ def _make(tx: Transaction, op: ImportTask, home: TaskList) -> Task:
 
 
 def _columns(op: ImportTask) -> dict[str, Any]:
-    """What the file says of a task that is there. Its key stays: callers know it by that."""
+    """Return the columns that the file sets on an existing task. Its key stays: callers know the task by it."""
     changes = {name: value for name, value in op.fields.items() if name != "key"}
     return changes | {name: at for name, at in op.times.items() if name != "created_at"}
 
@@ -126,7 +128,7 @@ def _refuse_where_held(tx: Transaction, task: Task, home: TaskList) -> None:
 
 
 def _free_rank(tx: Transaction, op: ImportTask, home: TaskList, own: str | None = None) -> str | None:
-    """The place that the file names, where no other task has it."""
+    """Return the rank that the file gives, or a free one beside it where another task has it."""
     if op.rank is None or len(op.rank) > _MOST_RANK or not is_rank(op.rank):
         return None
     return None if queries.at_rank(tx.db, home.id, op.rank) - {own} else op.rank
@@ -138,7 +140,7 @@ def _last(tx: Transaction, home: TaskList) -> str:
 
 @rule(ImportLog)
 def import_log(tx: Transaction, op: ImportLog) -> bool:
-    """An entry keeps its instant and its agent; nobody speaks for the human or the program by a file."""
+    """Add a log entry with its instant and its agent. A reserved name gets `imported:` before it."""
     if tx.db.one(_LOG_UID, uid=op.uid) is not None:
         return False
     refuse_too_long({"message": op.message})

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @rule(EnsureList)
 def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
-    """A list made by `tasklist` holds at most one task in progress (docs: protocol, section 5)."""
+    """Make a list where there is none of that name. One made by `tasklist` holds at most one task in progress (docs:
+    protocol, section 5).
+    """
     found = queries.find_list(tx.db, op.name)
     if found is None:
         refuse_too_long({"name": op.name})
@@ -33,7 +35,7 @@ def ensure_list(tx: Transaction, op: EnsureList) -> TaskList:
 
 @rule(CreatePlan)
 def create_plan(tx: Transaction, op: CreatePlan) -> TaskList:
-    """Each plan of `tasks` is a list of its own (docs: protocol, section 5)."""
+    """Make a plan of `tasks`, a list of its own (docs: protocol, section 5)."""
     refuse_too_long({"title": op.title, "description": op.description})
     return make_list(tx, "plan", op.title, op.description, op.agent, origin="tasks", project=op.project)
 
@@ -76,7 +78,7 @@ def make_list(
 
 @rule(SetListRule)
 def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
-    """The human can give any list the rule (docs: protocol, section 5), where it holds already."""
+    """Switch a list's rule of one task in progress (docs: protocol, section 5); the list must meet it already."""
     found = queries.list_by_uid(tx.db, op.uid)
     if found.one_in_progress == op.one_in_progress:
         return found
@@ -94,7 +96,7 @@ def set_list_rule(tx: Transaction, op: SetListRule) -> TaskList:
 
 @rule(RenameList)
 def rename_list(tx: Transaction, op: RenameList) -> TaskList:
-    """A named list is known to agents by its name, which is its alone; a plan by its id."""
+    """Rename a list or plan. Agents name a list by its name, which must be unique, and a plan by its id."""
     found = _changeable(tx, op.uid, "renamed")
     name = op.name.strip()
     if not name or len(name) > vocab.MAX_NAME:
@@ -107,7 +109,7 @@ def rename_list(tx: Transaction, op: RenameList) -> TaskList:
 
 
 def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
-    """Refuse a named list the name of another one. Plans may have the same title."""
+    """Refuse a list's name that another list has. Plans may have the same title."""
     other = queries.find_list(tx.db, name) if home.kind == "list" else None
     if other is not None and other.uid != home.uid:
         raise Conflict(f"{name} is another list", id=other.uid)
@@ -115,7 +117,7 @@ def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
 
 @rule(ArchiveList)
 def archive_list(tx: Transaction, op: ArchiveList) -> TaskList:
-    """Its tasks are handed out no more unless the list is named; a new task in it brings it back."""
+    """Archive a list: its tasks are handed out only where the list is named. A new task in it brings it back."""
     _refuse_agents(tx, "archived")
     found = queries.list_by_uid(tx.db, op.uid)
     if found.archived != op.archived:
@@ -125,7 +127,7 @@ def archive_list(tx: Transaction, op: ArchiveList) -> TaskList:
 
 @rule(DeleteList)
 def delete_list(tx: Transaction, op: DeleteList) -> TaskList:
-    """One row says that it is gone, and whoever reads its tasks looks there: a million take no longer than ten."""
+    """Delete a list by marking its row, at which reads of its tasks look: a million tasks cost no more than ten."""
     found = _changeable(tx, op.uid, "deleted")
     tx.emit("list.deleted", "list", found.uid, old={"deleted": False}, new={"deleted": True})
     return found
@@ -137,7 +139,7 @@ def _refuse_agents(tx: Transaction, done: str) -> None:
 
 
 def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
-    """The list, where the speaker may do this to it.
+    """Return the list if the speaker may rename, archive or delete it.
 
     Raises:
         Forbidden: the speaker is an agent.
@@ -152,7 +154,9 @@ def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
 
 @rule(OrderTasks)
 def order_tasks(tx: Transaction, op: OrderTasks) -> None:
-    """Those that stand in order among themselves stay; each other one goes right behind the one before it."""
+    """Put tasks in an order. The longest run that is in order already stays; each other task goes right behind the one
+    before it.
+    """
     stay = _longest_run([queries.task(tx.db, uid).rank for uid in op.uids])
     for at, uid in enumerate(op.uids):
         if at in stay:
@@ -162,7 +166,7 @@ def order_tasks(tx: Transaction, op: OrderTasks) -> None:
 
 
 def _longest_run(ranks: Sequence[str]) -> set[int]:
-    """Where the longest run of ranks stands that rises from left to right, with gaps."""
+    """Return the indexes of the longest run of rising ranks, which need not be next to each other."""
     # ends[n] is where the run of n + 1 ends whose last rank is the least; before[at] is what it goes on from.
     ends: list[int] = []
     before: list[int | None] = []

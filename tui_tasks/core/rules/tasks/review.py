@@ -26,7 +26,7 @@ def _refuse_agents(tx: Transaction, what: str) -> None:
 
 
 def _held(tx: Transaction, uid: str) -> Task:
-    """Return a held task, for the human.
+    """Return a held task.
 
     Raises:
         Forbidden: another than the human asks.
@@ -41,7 +41,7 @@ def _held(tx: Transaction, uid: str) -> Task:
 
 @rule(SetListReview)
 def set_list_review(tx: Transaction, op: SetListReview) -> TaskList:
-    """What is in the list already stays as it is: what was held is accepted or declined one by one."""
+    """Switch review of a list. Tasks that are in it stay as they are: held ones are accepted or declined one by one."""
     _refuse_agents(tx, "whether a list is under review is said")
     found = queries.list_by_uid(tx.db, op.uid)
     if found.review != op.review:
@@ -51,7 +51,7 @@ def set_list_review(tx: Transaction, op: SetListReview) -> TaskList:
 
 @rule(AcceptTask)
 def accept_task(tx: Transaction, op: AcceptTask) -> Task:
-    """From now on it is a task like any other."""
+    """Accept a held task with the human's changes: from now on it is a task like any other."""
     task = _held(tx, op.uid)
     if op.version is not None:
         at_version(tx, AtVersion(op.uid, op.version))
@@ -63,7 +63,7 @@ def accept_task(tx: Transaction, op: AcceptTask) -> Task:
 
 @rule(DeclineTask)
 def decline_task(tx: Transaction, op: DeclineTask) -> Task:
-    """It stays, cancelled, for the agents to read."""
+    """Decline a held task: it stays in its list, cancelled, with the reason for the agents to read."""
     refuse_too_long({"message": op.reason})
     return _decline(tx, _held(tx, op.uid), op.reason)
 
@@ -75,7 +75,7 @@ def _decline(tx: Transaction, task: Task, reason: str) -> Task:
 
 @rule(JoinTask)
 def join_task(tx: Transaction, op: JoinTask) -> Task:
-    """Whoever waits for it waits for the other, which tells in its log what was joined to it."""
+    """Join a held task to another one: its dependents wait for the other, whose log says what was joined."""
     task, other = _held(tx, op.uid), queries.task(tx.db, op.into)
     if task.uid == other.uid:
         raise InvalidArgument("into", "a task can't be joined to itself", id=op.into)

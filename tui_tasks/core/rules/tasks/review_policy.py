@@ -1,4 +1,4 @@
-"""What the human has configured of the review lane (docs: protocol, section 11, `[review]`)."""
+"""The `[review]` table of the configuration file (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class ReviewPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1)] = 25
 
     def holds(self, home: TaskList) -> bool:
-        """Whether a list is one of them: by its name, a plan by its title or its id."""
+        """Return whether a list is under review: a list by its name, a plan by its title or its id."""
         return any(name in (EVERY_LIST, home.name, home.uid) for name in self.lists)

@@ -41,12 +41,12 @@ _NOTHING_GIVEN: Final[Mapping[str, Any]] = {}
 
 
 def as_columns(row: msgspec.Struct) -> dict[str, Any]:
-    """Every field of a snapshot, by name."""
+    """Return every field of a snapshot, by name."""
     return msgspec.structs.asdict(row)
 
 
 def writable(tx: Transaction, uid: str) -> Task:
-    """The task, where the speaker may write to it (docs: protocol, section 7, `control:claim`).
+    """Return the task if the speaker may write to it (docs: protocol, section 7, `control:claim`).
 
     Raises:
         NotFound: there is no such task.
@@ -70,7 +70,7 @@ def _refuse_claimed(tx: Transaction, task: Task) -> None:
 
 @rule(AtVersion)
 def at_version(tx: Transaction, op: AtVersion) -> Task:
-    """docs: protocol, section 2, `if_version`."""
+    """Refuse to go on unless the task is at that version (docs: protocol, section 2, `if_version`)."""
     task = queries.task(tx.db, op.uid)
     if task.version != op.version:
         raise Conflict(
@@ -87,7 +87,7 @@ def _full(tx: Transaction, task: Task) -> dict[str, Any]:
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:
-    """Hold the rule of one task in progress (docs: protocol, section 5)."""
+    """Refuse a second task in progress in a list with that rule (docs: protocol, section 5)."""
     if home.one_in_progress and (first := queries.in_progress(tx.db, home.id)) and first.uid != but:
         who = first.claimed_by or first.agent or first.updated_by
         raise Conflict(
@@ -99,7 +99,7 @@ def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None =
 
 @rule(AddTask)
 def add_task(tx: Transaction, op: AddTask) -> Task:
-    """Put a new task into its place."""
+    """Add a task at its place."""
     home, rank = _new_place(tx, op.list_uid, op.before, op.after)
     return make_task(tx, op, home, rank)
 
@@ -107,7 +107,7 @@ def add_task(tx: Transaction, op: AddTask) -> Task:
 def make_task(
     tx: Transaction, op: AddTask, home: TaskList, rank: str, given: Mapping[str, Any] = _NOTHING_GIVEN
 ) -> Task:
-    """Make a task at a place; `given` are fields that no operation of an agent sets: its uid, its instants."""
+    """Make a task at a place. `given` are fields that no operation of an agent sets: its uid, its instants."""
     refuse_too_long({"name": op.name, "description": op.description})
     is_held = held.holds_new(tx, home)
     if is_held:
@@ -115,7 +115,7 @@ def make_task(
     if op.status == "in_progress":
         refuse_second_in_progress(tx, home)
     if home.archived:
-        # What somebody adds is not to go unseen.
+        # A new task brings an archived list back, so that the task is seen.
         tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
     _refuse_same_key(tx, home.id, op.key)
     waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
@@ -133,7 +133,7 @@ def make_task(
 
 
 def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
-    """How many of these dependencies hold a new task up."""
+    """Return how many of these dependencies hold a new task up."""
     statuses = {on: queries.status(tx.db, on) for on in depends_on}
     for on, status in statuses.items():
         if status is None:
@@ -179,13 +179,13 @@ def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_o
 
 
 def _refuse_same_key(tx: Transaction, list_id: int, key: str | None) -> None:
-    """A caller's own id is unique in its list (docs: protocol, section 6, `todo`)."""
+    """Refuse a caller's own id that another task of the list has (docs: protocol, section 6, `todo`)."""
     if key is not None and (same := queries.task_by_key(tx.db, list_id, key)):
         raise Conflict(f"{key!r} is {named(tx.db, same)} of this list already", id=same.uid)
 
 
 def _holding(statuses: Iterable[str | None]) -> int:
-    """How many dependencies of these statuses hold a task up; one that is gone does not."""
+    """Return how many dependencies with these statuses hold a task up; a deleted one does not."""
     return sum(status is not None and status not in vocab.RELEASING for status in statuses)
 
 
@@ -201,7 +201,7 @@ def _new_place(tx: Transaction, list_uid: str, before: str | None, after: str | 
 
 
 def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any]) -> Task:
-    """Set fields of a task, with the bookkeeping that goes with it; what is equal already changes nothing."""
+    """Set fields of a task, with the bookkeeping that goes with them. Fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if not _same(name, getattr(task, name), value)}
     if not new:
         return task
@@ -212,7 +212,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         new["version"] = task.version + 1
     new |= {"updated_at": tx.now, "updated_by": tx.actor}
     if "status" in new:
-        # An undo brings the old instants along.
+        # An undo sets the old instants itself.
         new |= {name: changes.get(name, at) for name, at in _instants(task, new["status"], tx.now).items()}
     if "depends_on" in new:
         refuse_cycle(tx, task.uid, new["depends_on"])
@@ -223,7 +223,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     if was_claimed and ends:
         new["claimed_by"] = None
         if tx.actor != task.claimed_by:
-            # Its holder does not know of it yet.
+            # The holder of the claim has not heard of the change yet.
             new["fenced"] = (*task.fenced, task.claimed_by)
     changed = _replace(task, **new)
     home = tx.state_cache.list_by_id(changed.list_id)
@@ -259,7 +259,7 @@ def _instants(task: Task, status: str, now: int) -> dict[str, Any]:
 
 
 def _end_claim(tx: Transaction, task: Task) -> None:
-    """A finished task ends its claim (docs: protocol, section 7); so does one that is given back or deleted."""
+    """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
     claim = queries.claim_of(tx.db, task.uid)
     if claim is not None:
         state = "finished" if task.status in vocab.CLOSED else "released"
@@ -281,13 +281,13 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
 
 
 def refuse_bad_edit(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
-    """Refuse texts that are too long, and dependencies on what is not there.
+    """Refuse texts that are too long, and dependencies that do not exist.
 
     Raises:
         InvalidArgument: a text is too long.
         NotFound: there is no such task.
     """
-    # What it has already may be older than the limits.
+    # A text that it has already may be older than the limits, and stays.
     refuse_too_long({name: value for name, value in changes.items() if value != getattr(task, name)})
     for on in changes.get("depends_on", ()):
         if on not in task.depends_on:
@@ -308,7 +308,7 @@ def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None
 
 
 def _remember(tx: Transaction, task: Task) -> None:
-    """Save the result of a task that is completed as a memory (seed 001; docs: protocol, section 6, `task`)."""
+    """Save the result of a completed task as a memory (seed 001; docs: protocol, section 6, `task`)."""
     if task.status != "done" or task.result is None:
         return
     known = queries.any_memory_of(tx.db, task.uid)
@@ -331,7 +331,7 @@ def _remember(tx: Transaction, task: Task) -> None:
 
 @rule(MoveTask)
 def move_task(tx: Transaction, op: MoveTask) -> Task:
-    """Put a task into another place."""
+    """Put a task at another place."""
     task = writable(tx, op.uid)
     if op.uid in (op.before, op.after):
         return task
@@ -346,7 +346,7 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
 
 @rule(SwapTasks)
 def swap_tasks(tx: Transaction, op: SwapTasks) -> tuple[Task, Task]:
-    """Two tasks of different lists cannot be swapped (docs: protocol, section 6, `tasklist`)."""
+    """Swap two tasks of one list; those of different lists are refused (docs: protocol, section 6, `tasklist`)."""
     one, two = writable(tx, op.uid1), writable(tx, op.uid2)
     if one.list_id != two.list_id:
         raise InvalidArgument("uid2", "the two tasks are in different lists", id=op.uid2)
@@ -359,7 +359,7 @@ def swap_tasks(tx: Transaction, op: SwapTasks) -> tuple[Task, Task]:
 
 @rule(DeleteTask)
 def delete_task(tx: Transaction, op: DeleteTask) -> Task:
-    """Take a task out of its list; the row stays, so that it can come back whole."""
+    """Delete a task. Its row stays, so that an undo restores it whole."""
     task = writable(tx, op.uid)
     change_task(tx, task, "task.deleted", {"deleted": True})
     tell_agent(tx, task, None)
@@ -368,14 +368,14 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 
 @rule(ClearList)
 def clear_list(tx: Transaction, op: ClearList) -> int:
-    """Delete every task of a list, but those that are kept; in steps, those that were in it at first.
+    """Delete the tasks that a list had when this began, in steps, but those that are to be kept.
 
-    What other agents have filed, and the human has not accepted yet, stays.
+    Held tasks of other agents stay.
     """
     home = queries.list_by_uid(tx.db, op.list_uid)
     ids = queries.ids_of_list(tx.db, home.id)
     for number in ids:
-        # What has to be refused is refused before anybody sees a part of it.
+        # Refuse before the first step is committed, which others would see.
         if queries.is_claimed(tx.db, number) and (claimed := queries.task_by_id(tx.db, number)).uid not in op.keep:
             _refuse_claimed(tx, claimed)
         tx.pause()
@@ -392,14 +392,14 @@ def clear_list(tx: Transaction, op: ClearList) -> int:
 
 
 def touched(tx: Transaction, task: Task) -> Task:
-    """The task as it is once something of its own, in a table apart, has changed."""
+    """Return the task as it is after a change to a row beside it, such as a log entry."""
     version = task.version + 1 if tx.first_touch(task.uid) else task.version
     return _replace(task, version=version, updated_at=tx.now, updated_by=tx.actor)
 
 
 @rule(LogTask)
 def log_task(tx: Transaction, op: LogTask) -> LogEntry:
-    """A log entry and a note are the same thing (docs: protocol, section 4)."""
+    """Add a log entry; a note of `tasks` is one, too (docs: protocol, section 4)."""
     refuse_too_long({"message": op.message})
     task = touched(tx, writable(tx, op.uid))
     entry = LogEntry(
@@ -417,7 +417,7 @@ def log_task(tx: Transaction, op: LogTask) -> LogEntry:
 
 @rule(LinkNodes)
 def link_nodes(tx: Transaction, op: LinkNodes) -> Task:
-    """Add links beside those there are."""
+    """Link a task to graph nodes, beside those that it is linked to."""
     task = writable(tx, op.uid)
     nodes = tuple(dict.fromkeys((*task.node_ids, *op.node_ids)))
     return change_task(tx, task, "task.linked", {"node_ids": nodes})
@@ -425,7 +425,7 @@ def link_nodes(tx: Transaction, op: LinkNodes) -> Task:
 
 @rule(SaveState)
 def save_state(tx: Transaction, op: SaveState) -> SavedState:
-    """One state a task; a field left out keeps its last value (docs: protocol, section 6, `tasks`)."""
+    """Save what resuming a task needs; a field left out keeps its last value (docs: protocol, section 6, `tasks`)."""
     task = writable(tx, op.uid)
     known = queries.any_state(tx.db, task.uid)
     if known is None or known.deleted:
@@ -444,5 +444,5 @@ def save_state(tx: Transaction, op: SaveState) -> SavedState:
 
 
 def require_task(tx: Transaction, uid: str) -> Task:
-    """The task, for operations that only speak of it."""
+    """Return the task of an operation that changes no field of it."""
     return queries.task(tx.db, uid)
