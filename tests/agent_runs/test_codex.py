@@ -173,21 +173,38 @@ def test_a_request_that_it_has_resolved_itself_is_withdrawn(begun):
     assert begun.program.said == []
 
 
-def test_a_pause_holds_what_was_allowed_and_the_end_of_the_turn(begun, store):
+def test_what_it_still_asked_for_when_its_turn_was_ended_is_neither_answered_nor_spoken_of(begun):
     asks(begun)
-    store.commit(PauseAgent("codex-1", "wait"), actor="human", now=clock.now())
+    begun.write("enough", ends_turn=True)
+    begun.look()
+    tells(begun, "turn/completed", turn={"id": "turn-1", "status": "interrupted"})
+    begun.look()
+    assert [one and one["method"] for one in begun.program.said] == ["turn/interrupt", None]
+    assert begun.asks == []
+    assert begun.over().reason == "its turn was ended by the human: enough"
+
+
+def test_a_pause_holds_what_was_allowed_and_the_end_of_the_turn(begun, store):
+    def pause(is_on):
+        operation = PauseAgent("codex-1", "wait") if is_on else ResumeAgent("codex-1")
+        store.commit(operation, actor="human", now=clock.now())
+        begun.look()
+
+    asks(begun)
+    pause(True)
     begun.answer(begun.asks[0], "Allow")
     begun.look()
+    assert begun.program.said == []
+    assert "[paused: what it asks for, and its next turn, wait]\n" in begun.output()
+    pause(False)
+    assert begun.program.said.pop() == {"id": 0, "result": {"decision": "accept"}}
+    pause(True)
     tells(begun, "turn/completed", turn={"id": "turn-1", "status": "completed"})
     begun.write("more")
     begun.look()
     assert begun.program.said == []
-    assert "[paused: what it asks for, and its next turn, wait]\n" in begun.output()
-    store.commit(ResumeAgent("codex-1"), actor="human", now=clock.now())
-    begun.look()
-    allowed, turn = begun.program.said
-    assert allowed == {"id": 0, "result": {"decision": "accept"}}
-    assert turn["method"] == "turn/start"
+    pause(False)
+    assert [one["method"] for one in begun.program.said] == ["turn/start"]
 
 
 def test_a_message_for_a_turn_that_is_over_by_then_begins_one(begun):

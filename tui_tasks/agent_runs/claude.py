@@ -103,7 +103,9 @@ class ClaudeDriver:
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
         """See `driver.Driver`."""
-        payload = self._requests.pop(request_id)
+        payload = self._requests.pop(request_id, None)
+        if payload is None:
+            return
         form = None if decision is None else answer_forms.formed("claude", payload, decision)
         if form is None:
             self._reply(request_id, {"behavior": "deny", "message": words})

@@ -127,7 +127,9 @@ class CodexDriver:
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
         """See `driver.Driver`."""
-        pending = self._pending.pop(request_id)
+        pending = self._pending.pop(request_id, None)
+        if pending is None:
+            return
         if decision is not None and "answer" in decision:
             self._reply(pending, {"answers": _answers(pending.questions, decision)})
         elif decision is not None and decision["allow"]:
@@ -136,7 +138,7 @@ class CodexDriver:
         else:
             self._reply(pending, pending.deny)
             why = words if decision is None else decision["words"]
-            if why:
+            if why and self._turn is not None:
                 # A denial has no room for words of its own.
                 self.say(f"That was denied: {why}")
 
@@ -330,18 +332,23 @@ class CodexDriver:
         if text(given, "threadId") != self.session:
             return []
         turn, self._turn = table(given, "turn"), None
+        unanswered: list[Event] = [Withdrawn(request_id) for request_id in self._pending]
+        self._pending.clear()
+        ended, error = self._ended(turn)
+        over = TurnOver(result=self._last_message, error=error, is_capped=self._limit is not None)
+        return [*unanswered, self._heard(ended), over]
+
+    def _ended(self, turn: Message) -> tuple[Fact, str | None]:
+        """How a turn has ended, and why where it came to no good end."""
         status = text(turn, "status")
-        over = TurnOver(result=self._last_message)
         if self._limit is not None:
-            limit = self._limit
-            return [self._heard(TurnFailed(limit)), TurnOver(result=over.result, error=limit, is_capped=True)]
+            return TurnFailed(self._limit), self._limit
         if status == "completed":
-            return [self._heard(TurnEnded(self._last_message)), over]
+            return TurnEnded(self._last_message), None
         if status == "interrupted":
-            error = "its turn was interrupted"
-            return [self._heard(Interrupted()), msgspec.structs.replace(over, error=error)]
+            return Interrupted(), "its turn was interrupted"
         error = _readable(text(table(turn, "error"), "message")) or "its turn has failed"
-        return [self._heard(TurnFailed(error)), msgspec.structs.replace(over, error=error)]
+        return TurnFailed(error), error
 
 
 _TOLD: Final[dict[str, Callable[[CodexDriver, Message], list[Event]]]] = {

@@ -35,7 +35,7 @@ from tui_tasks.agent_runs.requests import OpenRequests
 from tui_tasks.agent_runs.session_writer import SessionWriter
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
-from tui_tasks.core.operations.sessions import Ended, Heard, Process, TurnEnded
+from tui_tasks.core.operations.sessions import Ended, Fact, Heard, Process, TurnEnded
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import HumanMessage
@@ -84,6 +84,8 @@ class AgentConversation:
         # The seq of the last message that the program was given.
         self._said_until = 0
         self._last_turn: TurnOver | None = None
+        # Whether subagents went on when the last turn was over.
+        self._has_background = False
         self._is_turn_over = False
         # Why the run goes no further, where that is neither its own end nor a limit of its time.
         self._stopped_as: tuple[str, str] | None = None
@@ -149,11 +151,11 @@ class AgentConversation:
         self._requests.end()
         if self._driver.session is None:
             return  # it has never begun one
-        turn = self._last_turn
-        # Nothing works on in the background when the program is gone.
-        is_done = turn is not None and turn.error is None and self._stopped_as is None
-        facts = (TurnEnded(turn.result), Ended()) if turn is not None and is_done else (Ended(),)
-        self._writer.add(Heard(self._limits.kind, self._driver.session, facts, cwd=self._cwd))
+        facts: list[Fact] = [Ended()]
+        if self._has_background and self._last_turn is not None and self._last_turn.error is None:
+            # Nothing works on when the program is gone.
+            facts.insert(0, TurnEnded(self._last_turn.result))
+        self._writer.add(Heard(self._limits.kind, self._driver.session, tuple(facts), cwd=self._cwd))
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         while self._writer.is_pending:
             try:
@@ -195,6 +197,8 @@ class AgentConversation:
         for event in events:
             if isinstance(event, Heard):
                 self._writer.add(event)
+                ended = [fact for fact in event.facts if isinstance(fact, TurnEnded)]
+                self._has_background = bool(ended[-1].background) if ended else self._has_background
             elif isinstance(event, Line):
                 text += self._format(event)
             elif isinstance(event, Request):
