@@ -53,6 +53,10 @@ def test_backups_under_load_are_whole_and_can_be_restored() -> None:
     assert "2 of 2 backups opened, passed and held an exact prefix of the journal" in soak("backups")
 
 
+def test_tasks_go_out_to_every_format_and_back_and_what_is_lost_is_told_exactly() -> None:
+    assert "40 tasks out and back" in soak("formats")
+
+
 def test_a_backup_that_is_restored_under_load_is_whole_and_what_comes_after_it_is_kept() -> None:
     told = soak("restore")
     assert "0 lost that came after or were not kept aside, 0 mixed" in told

@@ -57,8 +57,9 @@ def _compare_log(log: list[LogEntry], record: Record, lost: Counter[str]) -> Non
 
 
 def _compare_list(home: TaskList, told: str | None, lost: Counter[str]) -> None:
-    _count(lost, "list", home.name, told, None)
-    if home.kind == "plan" and told is not None:
+    if home.kind != "plan" or told is None:
+        _count(lost, "list", home.name, told, None)
+    else:
         lost["list: a plan comes back as a list"] += 1
 
 
