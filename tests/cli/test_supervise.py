@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import START, Clock
-from tests.contract.client import environment, program
+from tests.contract.client import DEADLINE, environment, program
 from tests.hooks.playing import Player
+from tests.hooks.processes import claude
+from tests.hooks.screens import asking, screen
 from tests.terminals import Terminal
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
@@ -117,6 +119,25 @@ def test_what_cannot_be_shown_whole_is_not_allowed_by_its_number(run: Run, datab
     status, why = run(f"asks answer {ask.uid} 1")
     assert (status, "can be shown" in why) == (1, True)
     assert run(f"asks answer {ask.uid} 'no: too long'")[0] == 0
+
+
+def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Path) -> None:
+    asks = claude("PermissionRequest", tool_name="Bash", tool_input={"command": "make"})
+    with screen(database) as human, asking("claude", json.dumps(asks).encode(), database) as process:
+        ask = human.asks(2)[-1].uid[:8]
+        for answer, given, why in (
+            ("Deny", "{}", "goes with the answer"),
+            ("1", "[1]", "a JSON object"),
+            ("1", "{", "is no JSON"),
+            ("1", '{"command": "[redacted]"}', "was taken out"),
+        ):
+            status, told_why = run(f"asks answer {ask} {answer} --input {shlex.quote(given)}")
+            assert (status, why in told_why) == (1, True), told_why
+        assert run(f"""asks answer {ask} 1 --input '{{"command": "make test"}}'""")[0] == 0
+        human.look()
+        output, _ = process.communicate(timeout=DEADLINE)
+    decision = json.loads(output)["hookSpecificOutput"]["decision"]
+    assert decision == {"behavior": "allow", "updatedInput": {"command": "make test"}}
 
 
 # Agents

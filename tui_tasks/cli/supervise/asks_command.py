@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,12 +12,15 @@ from tui_tasks.cli import person
 from tui_tasks.cli.actions import Action, declare_actions, words
 from tui_tasks.cli.options import existing, open_store
 from tui_tasks.cli.printing import print_json
-from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.agents.asks import unseen
+from tui_tasks.core.rules.agents.request_text import ALLOW
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.core.store import Store
+from tui_tasks.hooks import abilities
+from tui_tasks.hooks.discretion import REDACTED
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
@@ -82,7 +86,8 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
         )
     if (why := why_unanswerable(store.path, ask)) is not None:
         raise Conflict(why)
-    (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer))
+    given = None if options.input is None else _edited(ask, answer, options.input)
+    (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given))
     if options.json:
         print_json(to_json(ask))
     else:
@@ -110,6 +115,36 @@ def _meant(ask: Ask, answer: str) -> str:
     return ask.options[int(answer) - 1] if is_number else answer
 
 
+def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
+    """What a tool is to be given in place of what its program wanted.
+
+    Raises:
+        Conflict: nothing that is asked here can be given to a tool.
+        InvalidArgument: the text is no JSON object, or holds what was taken out of the tool's input.
+    """
+    request = ask.request or {}
+    if request.get("kind") != "permission" or answer != ALLOW:
+        raise Conflict(f"--input goes with the answer {ALLOW!r} to a permission")
+    if (why := abilities.why_not(request["program"], "edit_input")) is not None:
+        raise Conflict(why)
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise InvalidArgument("input", f"--input is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise InvalidArgument("input", "--input: a tool is given a JSON object")
+    if REDACTED in text:
+        raise InvalidArgument("input", f"--input: {REDACTED} stands where a key or a token was taken out")
+    return given
+
+
+def _declare_answer(command: argparse.ArgumentParser) -> None:
+    words(ask="its id, or the beginning of it", answer="the number of an option, or your own words")(command)
+    command.add_argument(
+        "--input", metavar="JSON", help="what a tool is given in place of what its program wanted, where it is allowed"
+    )
+
+
 def _is_shown_whole(ask: Ask) -> bool:
     return all(len(text) <= TEXT_CHARS and unseen(text) is None for text in (ask.question, *ask.options))
 
@@ -117,7 +152,7 @@ def _is_shown_whole(ask: Ask) -> bool:
 _ACTIONS: Final = {
     "answer": Action(
         "answer a question",
-        words(ask="its id, or the beginning of it", answer="the number of an option, or your own words"),
+        _declare_answer,
         lambda options: None,
     )
 }
