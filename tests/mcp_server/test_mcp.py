@@ -11,7 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.mcp_server.shared import Driven, error, held
+from tests.mcp_server.shared import Driven, driven, error, held
+from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
@@ -198,6 +199,15 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     listed = [sys.executable, "-m", "tui_tasks", "ls", "--json", "--db", str(tmp_path / "tasks.db")]
     tasks = json.loads(subprocess.run(listed, capture_output=True, check=True, timeout=60).stdout)
     assert [task["name"] for task in tasks] == ["good"]
+
+
+def test_an_agent_is_there_as_long_as_its_server_runs(tmp_path: Path) -> None:
+    db = tmp_path / "tasks.db"
+    with driven(db, "--agent-only", "robin") as agent, Store(str(db), read_only=True) as store:
+        agent.ok("tasklist_add_task", name="x")
+        assert connections.there(store.db) == ["robin"]
+    with Store(str(db)) as store:
+        assert connections.there(store.db) == []
 
 
 def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> None:

@@ -68,7 +68,11 @@ def run(name: str, options: argparse.Namespace) -> int:
             return _over_http(options, store, table)
         # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
-        return 0 if stdio.run(session_of(options, store, table), structured=options.structured) else REFUSED
+        session = session_of(options, store, table, stays=True)
+        try:
+            return 0 if stdio.run(session, structured=options.structured) else REFUSED
+        finally:
+            session.leave()
 
 
 def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
