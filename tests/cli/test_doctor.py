@@ -47,6 +47,15 @@ def test_a_sound_database_has_no_findings(filled: Store, path: Path, tmp_path: P
     assert found(path, tmp_path / "config.toml") == []
 
 
+def test_a_program_of_a_runner_that_is_not_there_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    tables = ['[runner]\ncommand = ["true"]\n', '[runner.review]\nkind = "claude"\nenvironment = ["PATH=/nowhere"]\n']
+    settings.write_text("".join([*tables, '[runner.own]\ncommand = ["bin/run"]\n']))
+    settings.chmod(0o600)
+    expected = f"{settings}: the program of [runner.review], claude, is not found: its jobs would end at once"
+    assert [said for said in found(path, settings) if "program" in said] == [expected]
+
+
 def test_any_change_of_the_journal_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
     filled.close()
     chance = random.Random(7)

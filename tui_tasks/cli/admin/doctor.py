@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -44,6 +46,7 @@ def findings(
     yield from map(str, config.load(settings)[1])
     if settings.exists():
         yield from permissions.of_private_settings(settings)
+        yield from _runners(settings)
     themes = settings.parent / "themes"
     if themes.exists():
         yield from permissions.of_settings(themes, "themes")
@@ -59,6 +62,20 @@ def summary(store: Store, *, replays: bool = False) -> str:
     except StorageFailed:
         entries = "a journal that cannot be read"
     return f"{store.path}: {entries}, SQLite {library_version()}"
+
+
+def _runners(settings: Path) -> Iterator[str]:
+    """Programs of runners that are not found where their runs would look for them."""
+    from tui_tasks.runner import profiles
+
+    runners, _ = profiles.read(config.load(settings)[0].runner, str(settings))
+    for name, profile in runners.profiles.items():
+        program = profile.command[0]
+        if "/" in program and not program.startswith("/"):
+            continue  # it is told from the folder of each run
+        if shutil.which(program, path=profile.passed_on(os.environ).get("PATH", os.defpath)) is None:
+            table = f"runner.{name}" if name else "runner"
+            yield f"{settings}: the program of [{table}], {program}, is not found: its jobs would end at once"
 
 
 def _clock(db: Database, now: int) -> Iterator[str]:
