@@ -217,6 +217,15 @@ def test_a_message_for_a_turn_that_is_over_by_then_begins_one(begun):
     assert (start["method"], start["params"]["input"]) == ("turn/start", steer["params"]["input"])
 
 
+def test_no_turn_begins_for_a_message_that_came_too_late_once_the_human_has_ended_the_turn(begun):
+    begun.write("and that")
+    begun.write("enough", ends_turn=True)
+    begun.look()
+    steer, interrupt = begun.program.said
+    begun.hear({"id": steer["id"], "error": {"code": -32600, "message": "no active turn"}})
+    assert begun.program.said == [steer, interrupt]
+
+
 def test_a_thread_that_does_not_begin_is_the_reason(play):
     play.hear({"id": 2, "error": {"code": -32000, "message": "not logged in"}})
     assert play.program.said[-1] is None

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.agent_runs import codex_items, codex_requests
+from tui_tasks.agent_runs.codex_requests import Replies
 from tui_tasks.agent_runs.driver import Event, Line, Message, Request, Send, TurnOver, Used, Withdrawn, limit_reached
 from tui_tasks.core.operations.sessions import (
-    Asked,
     Busy,
     Fact,
     Heard,
@@ -49,18 +50,8 @@ _UNWANTED: Final = (
 )
 _PLAN_STATUSES: Final = {"pending": "pending", "inProgress": "in_progress", "completed": "done"}
 _NO_METHOD: Final = -32601
-
-
-class _Pending(msgspec.Struct):
-    """A request that waits: the id by which the server knows it, and what its answer is made of."""
-
-    rpc_id: Any
-    # What allows it, once; what allows it from now on, in the order of the suggestions; what denies it.
-    allow: Message
-    always: list[Message]
-    deny: Message
-    # The ids of its questions, in order.
-    questions: list[str] = []
+# So the words begin that follow a denial.
+_DENIED: Final = "That was denied: "
 
 
 class CodexDriver:
@@ -78,14 +69,16 @@ class CodexDriver:
         self._last_id = 0
         # What to do with the replies to this side's requests.
         self._replies: dict[int, Callable[[Message], list[Event]]] = {}
-        self._pending: dict[str, _Pending] = {}
+        # The requests that wait, with the id by which the server knows each and what answers it.
+        self._pending: dict[str, tuple[Any, Replies]] = {}
         self._turn: str | None = None
         self._tokens: dict[str, int] = {}
         # The tool calls that began and have not ended; file changes with what they would change.
         self._items: dict[str, Message] = {}
         self._last_message: str | None = None
         self._is_answer_final = False
-        # Why this side has interrupted the turn.
+        self._is_interrupted = False
+        # The limit for which this side has interrupted the turn.
         self._limit: str | None = None
 
     def arguments(self, system_prompt_file: str) -> Sequence[str]:
@@ -109,16 +102,15 @@ class CodexDriver:
 
     def say(self, words: str) -> None:
         """See `driver.Driver`."""
-        given = {"threadId": self.session, "input": [{"type": "text", "text": words}]}
         if self._turn is None:
-            self._request("turn/start", given, self._started)
+            self._request("turn/start", self._input(words), self._started)
         else:
             # The turn may be over by now: then it is one of its own.
-            again = {**given, "expectedTurnId": self._turn}
-            self._request("turn/steer", again, lambda reply: self._steered(reply, given))
+            self._steer(words, lambda reply: self._steered(reply, words))
 
     def interrupt(self) -> None:
         """See `driver.Driver`."""
+        self._is_interrupted = True
         if self._turn is not None:
             self._request("turn/interrupt", {"threadId": self.session, "turnId": self._turn})
 
@@ -127,20 +119,15 @@ class CodexDriver:
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
         """See `driver.Driver`."""
-        pending = self._pending.pop(request_id, None)
-        if pending is None:
+        if request_id not in self._pending:
             return
-        if decision is not None and "answer" in decision:
-            self._reply(pending, {"answers": _answers(pending.questions, decision)})
-        elif decision is not None and decision["allow"]:
-            place = decision.get("always")
-            self._reply(pending, pending.allow if place is None else pending.always[place])
-        else:
-            self._reply(pending, pending.deny)
-            why = words if decision is None else decision["words"]
-            if why and self._turn is not None:
-                # A denial has no room for words of its own.
-                self.say(f"That was denied: {why}")
+        rpc_id, replies = self._pending.pop(request_id)
+        result = replies.chosen(decision)
+        self._send({"id": rpc_id, "result": result})
+        why = words if decision is None else decision.get("words")
+        if result == replies.deny and why and self._turn is not None:
+            # A denial has no room for words of its own.
+            self._steer(f"{_DENIED}{why}", _failure)
 
     def received(self, message: Message) -> list[Event]:
         """See `driver.Driver`."""
@@ -176,9 +163,15 @@ class CodexDriver:
             return [self._heard(TurnFailed(error)), TurnOver(error=error)]
         return []
 
-    def _steered(self, reply: Message, given: Message) -> list[Event]:
-        if "error" in reply:
-            self._request("turn/start", given, self._started)
+    def _input(self, words: str) -> Message:
+        return {"threadId": self.session, "input": [{"type": "text", "text": words}]}
+
+    def _steer(self, words: str, then: Callable[[Message], list[Event]]) -> None:
+        self._request("turn/steer", {**self._input(words), "expectedTurnId": self._turn}, then)
+
+    def _steered(self, reply: Message, words: str) -> list[Event]:
+        if "error" in reply and not self._is_interrupted:
+            self._request("turn/start", self._input(words), self._started)
         return []
 
     def _heard(self, *facts: Fact, thread: str | None = None) -> Heard:
@@ -189,63 +182,16 @@ class CodexDriver:
     # What the server asks
 
     def _asked(self, method: str, rpc_id: Any, given: Message) -> list[Event]:
-        make = _REQUESTS.get(method)
-        made = make(self, given) if make is not None else None
+        made = codex_requests.read(method, given, self._items.get(text(given, "itemId") or "", {}))
         if made is None:
             why = f"{method} is not supported here"
             self._send({"id": rpc_id, "error": {"code": _NO_METHOD, "message": why}})
             return []
-        asked, pending = made
         request_id = f"{self.session}/{rpc_id}"
-        pending.rpc_id = rpc_id
-        self._pending[request_id] = pending
-        asked = msgspec.structs.replace(asked, request=request_id)
+        self._pending[request_id] = rpc_id, made[1]
+        asked = msgspec.structs.replace(made[0], request=request_id)
         heard = self._heard(asked, thread=text(given, "threadId"))
         return [Request(id=request_id, heard=heard, asked=asked)]
-
-    def _reply(self, pending: _Pending, result: Message) -> None:
-        self._send({"id": pending.rpc_id, "result": result})
-
-    def _command_asked(self, given: Message) -> tuple[Asked, _Pending]:
-        shown = {name: given[name] for name in ("command", "cwd", "reason") if given.get(name) is not None}
-        always = [
-            one
-            for one in _list(given, "availableDecisions")
-            if one == "acceptForSession" or (isinstance(one, dict) and "acceptWithExecpolicyAmendment" in one)
-        ]
-        asked = Asked("permission", "Bash", shown, suggestions=[_suggestion(one) for one in always])
-        return asked, _decisions([{"decision": one} for one in always])
-
-    def _change_asked(self, given: Message) -> tuple[Asked, _Pending]:
-        item = self._items.get(text(given, "itemId") or "", {})
-        shown = {name: given[name] for name in ("reason", "grantRoot") if given.get(name) is not None}
-        shown |= {
-            f"{text(table(change, 'kind'), 'type')} {text(change, 'path')}": change.get("diff")
-            for change in tables(item, "changes")
-        }
-        asked = Asked("permission", "apply_patch", shown, suggestions=["changes of these files, in this session"])
-        return asked, _decisions([{"decision": "acceptForSession"}])
-
-    def _rights_asked(self, given: Message) -> tuple[Asked, _Pending]:
-        wanted = {name: value for name, value in table(given, "permissions").items() if value is not None}
-        shown = {name: value for name, value in (("reason", given.get("reason")), *wanted.items()) if value is not None}
-        asked = Asked("permission", "request_permissions", shown, suggestions=["these, in this session"])
-        allow, always = ({"permissions": wanted, "scope": scope} for scope in ("turn", "session"))
-        return asked, _Pending(None, allow, [always], {"permissions": {}, "scope": "turn"})
-
-    def _question_asked(self, given: Message) -> tuple[Asked, _Pending]:
-        questions = tuple(tables(given, "questions"))
-        asked = Asked("question", "request_user_input", {"questions": list(questions)}, questions=questions)
-        ids = [text(one, "id") or "" for one in questions]
-        return asked, _Pending(None, {"answers": {}}, [], {"answers": {}}, ids)
-
-    def _server_asked(self, given: Message) -> tuple[Asked, _Pending] | None:
-        """An MCP server, or Codex before it calls one of its tools. A form with fields to fill in is refused."""
-        if table(table(given, "requestedSchema"), "properties"):
-            return None
-        shown = {name: given[name] for name in ("message", "url", "_meta") if given.get(name) is not None}
-        asked = Asked("permission", text(given, "serverName"), shown)
-        return asked, _Pending(None, {"action": "accept", "content": {}}, [], {"action": "decline"})
 
     # What the server tells
 
@@ -257,7 +203,7 @@ class CodexDriver:
 
     def _item_started(self, given: Message) -> list[Event]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named = _tool(item)
+        named = codex_items.tool_of(item)
         if named is None:
             if text(item, "type") == "userMessage":
                 return self._prompted(item, given)
@@ -272,16 +218,16 @@ class CodexDriver:
         words = "\n".join(word for part in tables(item, "content") if (word := text(part, "text")) is not None)
         if text(given, "threadId") != self.session:
             return []
-        is_own = words.startswith((MESSAGE_BEGINS, "That was denied: "))
+        is_own = words.startswith((MESSAGE_BEGINS, _DENIED))
         return [self._heard(Busy() if is_own else Prompted(words, text(given, "turnId")))]
 
     def _item_completed(self, given: Message) -> list[Event]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named, key = _tool(item), text(item, "id") or ""
+        named, key = codex_items.tool_of(item), text(item, "id") or ""
         if named is None:
             return self._said(item, thread)
         self._items.pop(key, None)
-        error = _item_error(item)
+        error = codex_items.error_of(item)
         found: list[Event] = [] if error is None else [Line(f"  failed: {error}")]
         return [*found, self._heard(ToolEnded(named[0], key, error), thread=thread)]
 
@@ -318,7 +264,7 @@ class CodexDriver:
         return [self._heard(Listed(items))] if text(given, "threadId") == self.session else []
 
     def _failed(self, given: Message) -> list[Event]:
-        why = _readable(text(table(given, "error"), "message"))
+        why = codex_items.readable(text(table(given, "error"), "message"))
         again = "; it is tried again" if given.get("willRetry") is True else ""
         return [Line(f"[{why}{again}]")] if why is not None else []
 
@@ -347,7 +293,7 @@ class CodexDriver:
             return TurnEnded(self._last_message), None
         if status == "interrupted":
             return Interrupted(), "its turn was interrupted"
-        error = _readable(text(table(turn, "error"), "message")) or "its turn has failed"
+        error = codex_items.readable(text(table(turn, "error"), "message")) or "its turn has failed"
         return TurnFailed(error), error
 
 
@@ -361,62 +307,6 @@ _TOLD: Final[dict[str, Callable[[CodexDriver, Message], list[Event]]]] = {
     "serverRequest/resolved": CodexDriver._resolved,
     "turn/completed": CodexDriver._turn_completed,
 }
-_REQUESTS: Final[dict[str, Callable[[CodexDriver, Message], tuple[Asked, _Pending] | None]]] = {
-    "item/commandExecution/requestApproval": CodexDriver._command_asked,
-    "item/fileChange/requestApproval": CodexDriver._change_asked,
-    "item/permissions/requestApproval": CodexDriver._rights_asked,
-    "item/tool/requestUserInput": CodexDriver._question_asked,
-    "mcpServer/elicitation/request": CodexDriver._server_asked,
-}
-
-
-def _decisions(always: list[Message]) -> _Pending:
-    return _Pending(None, {"decision": "accept"}, always, {"decision": "decline"})
-
-
-def _suggestion(decision: Any) -> str:
-    """What a decision would allow from now on, in words."""
-    if decision == "acceptForSession":
-        return "this very command, in this session"
-    amendment = _list(table(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment")
-    return f"commands that begin with: {' '.join(map(str, amendment))}"
-
-
-def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
-    """What the human has answered to each question; all of it to each where not each has a line."""
-    lines = decision["lines"] if len(decision["lines"]) == len(ids) > 1 else [decision["answer"]] * len(ids)
-    return {key: {"answers": [line]} for key, line in zip(ids, lines, strict=True)}
-
-
-def _tool(item: Message) -> tuple[str, str] | None:
-    """The name of the tool that an item is a call of, as its hooks tell it, and with what; None where it is none."""
-    kind = text(item, "type")
-    if kind == "commandExecution":
-        actions = list(tables(item, "commandActions"))
-        own = text(actions[0], "command") if len(actions) == 1 else None
-        return "Bash", own or text(item, "command") or ""
-    if kind == "fileChange":
-        return "apply_patch", ", ".join(text(one, "path") or "?" for one in tables(item, "changes"))
-    if kind == "mcpToolCall":
-        return f"mcp__{text(item, 'server')}__{text(item, 'tool')}", ""
-    if kind == "webSearch":
-        return "web_search", text(item, "query") or ""
-    if kind in ("dynamicToolCall", "collabAgentToolCall"):
-        return text(item, "tool") or kind, text(item, "prompt") or ""
-    return None
-
-
-def _item_error(item: Message) -> str | None:
-    """Why a tool call failed; None where it did not."""
-    status = text(item, "status")
-    if status == "declined":
-        return "it was denied"
-    code = item.get("exitCode")
-    if status != "failed" and (not isinstance(code, int) or code == 0):
-        return None
-    output = text(item, "aggregatedOutput") or text(table(item, "error"), "message") or ""
-    told = [line.strip() for line in output.splitlines() if line.strip()][-1:]
-    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *told])[:200] or "it failed"
 
 
 def _failure(reply: Message) -> list[Event]:
@@ -426,17 +316,3 @@ def _failure(reply: Message) -> list[Event]:
 
 def _error(reply: Message) -> str | None:
     return text(table(reply, "error"), "message")
-
-
-def _readable(message: str | None) -> str | None:
-    """An error's message; of one that is the JSON of the model's service, the message in that."""
-    try:
-        inner = msgspec.json.decode(message or "")
-    except (msgspec.DecodeError, RecursionError):
-        return message
-    return text(table(inner, "error"), "message") or text(inner, "message") or message
-
-
-def _list(payload: Any, name: str) -> list[Any]:
-    value = payload.get(name) if isinstance(payload, dict) else None
-    return value if isinstance(value, list) else []
