@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ import pytest
 
 from tests.core.databases import add
 from tui_tasks.core.engine import held_log, private_files, watch, write_queue
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
@@ -233,7 +235,8 @@ def test_the_drives_own_memory_is_flushed_where_fsync_does_not(tmp_path, path, m
     assert asked == [51]
     atomic_file.replace(tmp_path / "config.toml", b"")
     assert asked == [51] * 3, "the file and its folder"
-    Export(tmp_path / "log.md", str(path), MARKDOWN, UTC).run(lambda done: None, threading.Event())
+    reader = partial(Database, str(path), read_only=True)
+    Export(tmp_path / "log.md", str(path), reader, MARKDOWN, UTC).run(lambda done: None, threading.Event())
     assert asked == [51] * 4
     monkeypatch.undo()
     with Store(str(path)) as store:

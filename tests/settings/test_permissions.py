@@ -20,6 +20,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 os.umask(int(sys.argv[1], 8))
 here = Path(sys.argv[2])
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.store import Store
 from tui_tasks.todo_tool import TodoTool
@@ -28,7 +29,8 @@ from tui_tasks.runner import records
 with Store(str(here / "new" / "deep" / "tasks.db")) as store:
     backup(store.db, here / "copy.db")
     for form in (JSON_LINES, MARKDOWN):
-        Export(here / f"log-{form}", store.path, form, ZoneInfo("UTC")).run(lambda written: None, threading.Event())
+        export = Export(here / f"log-{form}", store.path, lambda: Database(store.path), form, ZoneInfo("UTC"))
+        export.run(lambda written: None, threading.Event())
     records.private_folder(here / "run")
     records._prompt_file(here / "run", "be kind")
     (here / "todo").mkdir()

@@ -6,13 +6,16 @@ from textual.binding import Binding
 
 import tui_tasks.tui
 from tests.tui.driving import opened, settle, until
+from tests.tui.plan import NOW, ZONE
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.frame import Frame
+from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.keys import keymap
 from tui_tasks.tui.keys.actions import ACTIONS, Actor
 from tui_tasks.tui.links.link_text import LinkText
+from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 
@@ -63,8 +66,13 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         for screen in (LinkText(app.context, "branch phone", "log", "git switch phone"), FailedChecks(app.context)):
             app.push_screen(screen)
             await look()
-        assert done == set(ACTIONS)
-        assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
+    past = PastApp(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
+    async with opened(past):
+        assert {action.id for action in past.offers()} > {action.id for action in app.offers()}
+        done.update(action.id for action in past.offers())
+        shown.add(PastApp)
+    assert done == set(ACTIONS)
+    assert {kind for kind in actors() if "BINDINGS" in vars(kind)} <= shown | {Overlay, ScrollLines, TaskApp}
 
 
 def test_no_two_actions_of_one_scope_have_a_key_by_default():

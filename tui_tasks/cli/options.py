@@ -112,11 +112,11 @@ def tell_extra(what: str, extra: str) -> None:
     print(f"{what} needs the extra `{extra}`: {install}", file=sys.stderr)
 
 
-def tell_refused(refused: Exception) -> None:
+def tell_refused(refused: Exception, what: str = "tui-tasks") -> None:
     """Say on standard error why something was refused, whatever stands in the message."""
     from tui_tasks.text.safe import safe_line
 
-    print(f"tui-tasks: {safe_line(str(refused))}", file=sys.stderr)
+    print(f"{what}: {safe_line(str(refused))}", file=sys.stderr)
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:

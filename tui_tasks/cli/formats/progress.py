@@ -16,11 +16,16 @@ _CELLS: Final = 24
 class ProgressBar:
     """Counts steps of `total`; nothing is drawn for work that is soon over, nor where nobody sees it."""
 
-    def __init__(self, word: str, total: int) -> None:
+    def __init__(self, word: str, total: int = 0) -> None:
         self._word, self._total, self._done = word, total, 0
         self._is_seen = sys.stderr is not None and sys.stderr.isatty()
         self._next = time.monotonic() + _FIRST
         self._is_drawn = False
+
+    def report(self, done: int, total: int) -> None:
+        """So much is done, of so much."""
+        self._done, self._total = done - 1, total
+        self.step()
 
     def begin(self, _: Transaction) -> None:
         """The work begins."""

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -37,21 +37,24 @@ def run(
     scheduler: bool,
     ascii_only: bool = False,
     project: str | None = None,
+    at: str | None = None,
 ) -> int:
     """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
 
-    `ascii_only` gives letters for glyphs, whatever the settings say. `project` is shown alone.
+    `ascii_only` gives letters for glyphs, whatever the settings say. `project` is shown alone; `at` shows the state as
+    it was at that moment.
 
     Raises:
         DatabaseRefused: the database cannot be used.
         StorageFailed: it cannot be read.
+        InvalidArgument, Conflict: the journal tells of no such moment.
     """
     # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
     gc.disable()
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # What is wrong with it is told before the terminal is touched.
-    link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now)
+    link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
     others = _who_else(path, file)
     claimed = _claim()
     if claimed is None:
@@ -59,13 +62,12 @@ def run(
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
 
-    from tui_tasks.tui.app.app import TaskApp
     from tui_tasks.tui.keys import keymap
 
     problems += keymap.problems(file, settings.keys)
     with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
         with storage_errors(path, reading=True):
-            app = TaskApp(
+            app = _app_of(link)(
                 link,
                 config=settings,
                 user_themes=file.parent / "themes",
@@ -78,6 +80,29 @@ def run(
             )
         with _channel(claimed, path, identity):
             return terminal.run(app)
+
+
+def _app_of(link: DatabaseLink) -> type[Any]:
+    """The class of the App that shows what a link leads to."""
+    if link.as_of is None:
+        from tui_tasks.tui.app.app import TaskApp
+
+        return TaskApp
+    from tui_tasks.tui.app.past_app import PastApp
+
+    return PastApp
+
+
+def _past(path: str, at: str) -> DatabaseLink:
+    """The database as it was, with a line that tells how far the replay has come; Ctrl+c ends that."""
+    from tui_tasks.cli.formats.progress import ProgressBar
+    from tui_tasks.tui.state.past_link import PastLink
+
+    progress = ProgressBar("Replaying the journal (Ctrl+c leaves)")
+    try:
+        return PastLink(path, at, clock=clock.now, report=progress.report)
+    finally:
+        progress.end()
 
 
 def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:

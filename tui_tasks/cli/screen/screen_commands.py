@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Final
 
-from tui_tasks.cli.options import hosts_scheduler, identity_of, open_store, tell_refused, tell_who_else
+from tui_tasks.cli.options import USAGE, hosts_scheduler, identity_of, open_store, tell_refused, tell_who_else
 from tui_tasks.tui.keys import pane_names
 
 _PANES: Final = tuple(pane_names.PANES)
@@ -16,6 +17,12 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     if name == "watch":
         command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the pane to begin with")
         command.add_argument("--plain", action="store_true", help="no screen: one plain sentence an event")
+        command.add_argument(
+            "--at",
+            metavar="WHEN",
+            help="the state as it was: 8h, 18:00, `yesterday 18:00`, a date, or the number of a journal entry; "
+            "< > step by a change, { } by an hour",
+        )
 
 
 def run(name: str, options: argparse.Namespace) -> int:
@@ -24,6 +31,9 @@ def run(name: str, options: argparse.Namespace) -> int:
         return _demo(options)
     if name == "watch":
         options.read_only = True
+        if options.plain and options.at is not None:
+            print("tui-tasks watch: --at goes with the screen, and --plain has none", file=sys.stderr)
+            return USAGE
         if options.plain:
             return _watch_plain(options)
     return _screen(options)
@@ -31,17 +41,25 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _screen(options: argparse.Namespace) -> int:
     from tui_tasks.cli.screen import screen
+    from tui_tasks.core.errors import InvalidArgument
 
-    pane = getattr(options, "pane", _PANES[0])
+    pane, at = getattr(options, "pane", _PANES[0]), getattr(options, "at", None)
     hosts = hosts_scheduler(options)
-    return screen.run(
-        options.db,
-        pane,
-        identity_of(options),
-        scheduler=hosts,
-        ascii_only=options.ascii,
-        project=options.project or None,
-    )
+    try:
+        return screen.run(
+            options.db,
+            pane,
+            identity_of(options),
+            scheduler=hosts,
+            ascii_only=options.ascii,
+            project=options.project or None,
+            at=at,
+        )
+    except InvalidArgument as refused:
+        if at is None:
+            raise
+        tell_refused(refused, "tui-tasks watch: --at")
+        return USAGE
 
 
 def _watch_plain(options: argparse.Namespace) -> int:

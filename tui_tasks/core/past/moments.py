@@ -11,6 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.text import instants
+from tui_tasks.text.times import HOUR
 from tui_tasks.text.times import moment as told
 
 
@@ -88,15 +89,37 @@ def after(db: Database, seq: int, instant: int | None = None) -> Moment:
 
 
 def at(db: Database, instant: int) -> Moment:
-    """Return the moment at an instant: the last entry up to it, else the earliest state, at the instant of that.
+    """Return the moment at an instant: the last entry up to it, else the earliest state, at the instant of that."""
+    return _between(db, instant, earliest(db), journal.newest(db))
+
+
+def _between(db: Database, instant: int, low: int, high: int) -> Moment:
+    """Return the moment at an instant among the entries from `low` to `high`; none of them is earlier: that of `low`.
 
     Entries stand in the order of their numbers. Where a clock was set back, and an instant lies between several, it is
     one of those.
     """
-    first, newest = max(earliest(db), journal.oldest(db)), journal.newest(db)
-    known = range(first, newest + 1)
+    known = range(max(low, journal.oldest(db)), high + 1)
     place = bisect_right(known, instant, key=lambda seq: _instant_of(db, seq))
-    return after(db, known[place - 1], instant) if place else after(db, earliest(db))
+    return after(db, known[place - 1], instant) if place else after(db, low)
+
+
+def by_change(db: Database, moment: Moment, *, back: bool) -> Moment | None:
+    """Return the moment one change further back or on; None where there is none."""
+    found = previous_change(db, moment.seq) if back else next_change(db, moment.seq)
+    return None if found is None else after(db, found)
+
+
+def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | None:
+    """Return the moment an hour further back or on, no later than `now`; None where nothing was written beyond."""
+    begin, newest = earliest(db), journal.newest(db)
+    if moment.seq == (begin if back else newest):
+        return None
+    if back:
+        return _between(db, moment.instant - HOUR, begin, moment.seq)
+    instant = max(moment.instant, min(moment.instant + HOUR, now))
+    found = _between(db, instant, moment.seq, newest)
+    return after(db, found.seq, instant)
 
 
 def next_change(db: Database, seq: int) -> int | None:

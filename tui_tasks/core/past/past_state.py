@@ -68,6 +68,9 @@ class PastState:
         with self._source.transaction(write=False), self._db.transaction(write=True):
             before_images.install(self._db)
             before_images.skip_to(self._db, compaction.restore_base(self._source, self._db))
+            if (base := compaction.base(self._source)) is not None:
+                self._db.sql(f"CREATE TABLE base ({', '.join(base._fields)})")
+                self._db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", base)
         self._snapshots: list[_Snapshot] = []
         self._take_snapshot()
 

@@ -84,13 +84,14 @@ def paused(db: Database) -> dict[str, str]:
     return dict(db.all(_PAUSED))
 
 
-def everyone(db: Database, since: int, known: Iterable[Member] = ()) -> list[Member]:
+def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_presence: bool = True) -> list[Member]:
     """Every agent but those that were heard last before an instant, are gone and have left nothing open.
 
-    Of the `known` only what is new is read.
+    Of the `known` only what is new is read. `knows_presence`: whether it is known who is connected to the channel;
+    otherwise an agent's state follows from what it has open.
     """
     told_before = {member.name: member.told for member in known}
-    found = _Found(db, since)
+    found = _Found(db, since, knows_presence=knows_presence)
     members = []
     for name in sorted(found.names()):
         seq, at = found.speakers.get(name, (0, 0))
@@ -99,7 +100,8 @@ def everyone(db: Database, since: int, known: Iterable[Member] = ()) -> list[Mem
             told = _told(db, name, seq, at)
         member = found.member(name, told)
         is_left = member.task is not None or member.ask is not None or member.paused
-        if member.state != GONE or is_left or member.last_seen >= since:
+        is_there = member.state != GONE if knows_presence else member.session is not None and member.state != GONE
+        if is_there or is_left or member.last_seen >= since:
             members.append(member)
     return members
 
@@ -107,7 +109,8 @@ def everyone(db: Database, since: int, known: Iterable[Member] = ()) -> list[Mem
 class _Found:
     """What is read of all agents at once."""
 
-    def __init__(self, db: Database, since: int) -> None:
+    def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
+        self._knows_presence = knows_presence
         self.speakers = {name: (seq, at) for name, seq, at in overview.speakers(db)}
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in sessions.everyone(db, since)}
@@ -153,7 +156,7 @@ class _Found:
         )
 
     def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
-        if self._connected.get(name, 0) is not None:
+        if self._knows_presence and self._connected.get(name, 0) is not None:
             return GONE
         return "waiting" if ask is not None else "working" if task is not None else "idle"
 

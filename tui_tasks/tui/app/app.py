@@ -31,7 +31,7 @@ from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.main_screen import MainScreen
 from tui_tasks.tui.app.navigation import Navigation
 from tui_tasks.tui.keys.action_lookup import ActionLookup
-from tui_tasks.tui.keys.actions import Actor, bindings
+from tui_tasks.tui.keys.actions import Actor, Controller, bindings
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.projects.project_actions import ProjectActions
@@ -71,7 +71,7 @@ class TaskApp(Actor, ResilientApp):
     AUTO_FOCUS = "VirtualList, CardArea"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.HORIZONTAL
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.VERTICAL
-    SCOPES = ("app",)
+    SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
     _ascii_filters: tuple[LineFilter, ...] = ()
@@ -103,7 +103,7 @@ class TaskApp(Actor, ResilientApp):
         self.themes.apply_first(theme_files.NO_COLOR if no_color else config.theme)
         clock, keymap = LocalClock(link.clock, zone), Keymap(config.keys)
         self.set_keymap(keymap.own)
-        self.state = AppState(link.db, clock.now())
+        self.state = AppState(link.db, clock.now(), marks_new=link.as_of is None)
         self.state.projects.chosen = project
         self.state.projects.is_alone = project is not None
         self.frame = Frame(self, ascii_only=config.ascii)
@@ -138,12 +138,12 @@ class TaskApp(Actor, ResilientApp):
             copy=self.copy_to_clipboard,
             suspend=self.suspend,
         )
-        self.controllers = (
+        self.controllers: Sequence[Controller] = (
             GlobalActions(self.context, self.themes, self.actions_here, self.exit),
             ProjectActions(self.context),
         )
         # Beside a screen that can be worked with, one that only shows would call the human twice.
-        calls = not link.read_only or config.notify_read_only
+        calls = (not link.read_only or config.notify_read_only) and link.as_of is None
         self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
 
         self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)

@@ -102,6 +102,8 @@ class Navigation:
             return
         if (here is None or not here.total) and not self.pane.is_busy:
             elsewhere = next((entry.list_id for entry in changes.entries if entry.kind == "task.created"), None)
+            if changes.all:
+                elsewhere = self.first_list() or None
             home = self._state.lists[elsewhere] if elsewhere is not None else None
             if elsewhere is not None and home is not None and home.total and self._state.projects.has(home.project):
                 self.show_list(elsewhere)

@@ -83,8 +83,11 @@ class Fleet(Overlay):
         self.context.link.beside = lambda: None
 
     def _read(self) -> list[Member]:
+        since, is_now = self.context.clock.now() - DAY, self.context.link.as_of is None
+        # What agents said last may be taken back where the past is shown.
+        known = self.listed.rows if is_now else ()
+        found = fleet.everyone(self.context.db, since, known, knows_presence=is_now)
         projects = self.context.state.projects
-        found = fleet.everyone(self.context.db, self.context.clock.now() - DAY, self.listed.rows)
         return [member for member in found if projects.shows(projects.of_member(member))]
 
     def _order(self, member: Member) -> tuple[Any, ...]:

@@ -50,6 +50,10 @@ _SHOWN: Final = {
     "right_square_bracket": "]",
     "plus": "+",
     "equals_sign": "=",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
     "enter": "Enter",
     "escape": "Esc",
     "tab": "Tab",
@@ -84,7 +88,8 @@ def _a(
     return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs)
 
 
-# Scopes: `app` everywhere; `rows` what has a cursor over rows; `tasks` what has a current task; then each pane's own.
+# Scopes: `app` everywhere; `past` the same while the past is shown; `rows` what has a cursor over rows; `tasks` what
+# has a current task; then each pane's own.
 ACTIONS: Final[dict[str, Action]] = {
     action.id: action
     for action in (
@@ -137,6 +142,10 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="list",
         ),
         _a("app", "quit", "q", "Quit", "Quit"),
+        _a("past", "past_change_back", "less_than_sign", "Time travel: back by a change", "Back"),
+        _a("past", "past_change_on", "greater_than_sign", "Time travel: on by a change", "On"),
+        _a("past", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour back"),
+        _a("past", "past_hour_on", "right_curly_bracket", "Time travel: on by an hour", "Hour on"),
         _a("rows", "down", "j,down", "Down"),
         _a("rows", "up", "k,up", "Up"),
         _a("rows", "first", "g,home", "To the first"),

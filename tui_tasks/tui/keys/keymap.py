@@ -14,10 +14,10 @@ from tui_tasks.tui.keys.actions import ACTIONS, Action, show_key
 
 # The scopes that are at hand together, by what has the focus. Screens over the panes have keys before the App's.
 TOGETHER: Final = (
-    frozenset({"app", "rows", "tasks", "list"}),
-    frozenset({"app", "rows", "tasks", "board"}),
-    frozenset({"app", "rows", "log"}),
-    frozenset({"app", "rows", "jobs"}),
+    frozenset({"app", "past", "rows", "tasks", "list"}),
+    frozenset({"app", "past", "rows", "tasks", "board"}),
+    frozenset({"app", "past", "rows", "log"}),
+    frozenset({"app", "past", "rows", "jobs"}),
     frozenset({"rows", "overlay", "asks", "agent", "inbox"}),
     frozenset({"rows", "overlay", "review", "agent", "inbox"}),
     frozenset({"rows", "overlay", "failed", "agent", "inbox"}),

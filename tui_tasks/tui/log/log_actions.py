@@ -108,7 +108,8 @@ class LogActions(Controller):
             except DatabaseRefused as refused:
                 context.say(f"{refused}; nothing was written")
                 return
-            await self._write(Export(file, context.link.path, form, context.clock.zone, only))
+            link = context.link
+            await self._write(Export(file, link.path, link.open_reader, form, context.clock.zone, only))
 
     def _file_name(self, form: str) -> str:
         at = datetime.fromtimestamp(self._context.clock.now() // SECOND, self._context.clock.zone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -19,7 +20,6 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.events import event
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock, moment
@@ -37,10 +37,14 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What to write, and into which file. `form` is `MARKDOWN` or `JSON_LINES`."""
+    """What to write, and into which file: of the database of that path, which `open_reader` connects to.
+
+    `form` is `MARKDOWN` or `JSON_LINES`.
+    """
 
     file: Path
     database: str
+    open_reader: Callable[[], Database]
     form: str
     zone: tzinfo
     only: Filter = ALL
@@ -58,8 +62,8 @@ class Export:
         os.fchmod(handle, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
-                with Store(self.database, read_only=True) as store:
-                    lines = self._markdown(store.db) if self.form == MARKDOWN else self._json(store.db)
+                with contextlib.closing(self.open_reader()) as db:
+                    lines = self._markdown(db) if self.form == MARKDOWN else self._json(db)
                     written = 0
                     for line, entries in lines:
                         out.write(line)

@@ -273,6 +273,7 @@ _GROUPS: Final = {
     "list": "List",
     "board": "Board",
     "rows": "Moving",
+    "past": "Time travel",
     "app": "Everywhere",
     "log": "Log",
     "jobs": "Schedule",
@@ -295,7 +296,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
     groups: dict[str, list[PaletteEntry]] = {scope: [] for scope in _GROUPS}
     for action in ACTIONS.values():
         scope = next(scope for scope in _GROUPS if scope in action.scopes)
-        entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=f"in the {_place(action)}")
+        entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
         groups[scope].append(replace(entry, key=context.keymap.keys_of(action.id), beside=action.id))
     entries: list[PaletteEntry] = []
     for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
@@ -305,7 +306,7 @@ def help_screen(context: Context, lookup: ActionLookup) -> Picker:
 
 
 def _place(action: Action) -> str:
-    return min(action.scopes)
+    return "with watch --at" if "past" in action.scopes else f"in the {min(action.scopes)}"
 
 
 def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:

@@ -43,8 +43,10 @@ class AppState:
     deleted, those apart that they have made since.
     """
 
-    def __init__(self, db: Database, now: int) -> None:
+    def __init__(self, db: Database, now: int, *, marks_new: bool = True) -> None:
+        """`marks_new`: whether what agents change is new to the human."""
         self._db = db
+        self._marks_new = marks_new
         self.numbers = TaskNumbers(db)
         self.list_id = 0
         self.lists: dict[int, TaskList] = {}
@@ -64,7 +66,7 @@ class AppState:
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
-        self.looked = views.looked(db) or Looked(journal.newest(db), now)
+        self.looked = views.looked(db) or Looked(journal.newest(db) if marks_new else 0, now)
         self._read_all()
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
 
@@ -199,6 +201,8 @@ class AppState:
         self.active_log = log[0] if log else None
 
     def _note_new(self, entries: Iterable[Change]) -> None:
+        if not self._marks_new:
+            return
         for entry in entries:
             if entry.task is None or entry.list_id is None:
                 continue

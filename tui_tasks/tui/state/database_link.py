@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
@@ -28,8 +29,10 @@ from tui_tasks.core.vocab import HUMAN
 from tui_tasks.uptime import Uptime
 
 if TYPE_CHECKING:
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.core.engine.watch import Watch
     from tui_tasks.core.operations.operation import Operation
+    from tui_tasks.core.past.moments import Moment
     from tui_tasks.core.store import Store, Transaction
 
 # Between two looks at a database that others write to all the time: the screen is drawn no more often.
@@ -100,14 +103,22 @@ class Writing:
 class DatabaseLink:
     """One database for one screen. Everything here is for the screen's thread; the writer is its own."""
 
-    def __init__(self, path: str, *, read_only: bool, clock: Callable[[], int]) -> None:
-        """Open the database.
+    def __init__(
+        self,
+        path: str,
+        *,
+        read_only: bool,
+        clock: Callable[[], int],
+        open_reader: Callable[[], Database] | None = None,
+    ) -> None:
+        """Open the database; `open_reader` connects to it for reading, by its path where that is None.
 
         Raises:
             DatabaseRefused: it cannot be used, and was left as it is.
         """
         self.path = path
-        self.db = migrations.opened(path, read_only=read_only)
+        self.open_reader = open_reader or partial(migrations.opened, path, read_only=True)
+        self.db = open_reader() if open_reader is not None else migrations.opened(path, read_only=read_only)
         self.read_only = read_only
         self.clock = clock
         self.seq = journal.newest(self.db)
@@ -128,6 +139,11 @@ class DatabaseLink:
         self.unread_changed: Callable[[], None] = lambda: None
         self._looking_again: asyncio.TimerHandle | None = None
         self._is_stopped = False
+
+    @property
+    def as_of(self) -> Moment | None:
+        """The moment of the past that is shown; None where it is the present."""
+        return None
 
     def watch(self) -> None:
         """Tell of what others commit from now on, by calls on the running loop."""

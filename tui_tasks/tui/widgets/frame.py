@@ -13,15 +13,19 @@ from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
-from tui_tasks.text.times import age, age_lasts, count, due
+from tui_tasks.text.times import SECOND, age, age_lasts, count, due, moment
 from tui_tasks.tui.keys.actions import ACTIONS
 from tui_tasks.tui.keys.pane_names import PANES
-from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
+from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
 from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
+    from tui_tasks.core.past.moments import Moment
     from tui_tasks.tui.state.context import Context
+
+
+_IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
 class FrameLine(LinePainter):
@@ -116,8 +120,12 @@ class TopLine(FrameLine):
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  2 agents`."""
+        """`auth.db  live  2 agents`; of the past its moment, as far as there is room."""
         context = self.context
+        if context.link.as_of is not None:
+            room = width - sum(cell_len(text) for text, _ in self.left(width)) - 2
+            words = as_of_words(context, context.link.as_of)
+            return [(f"{next((one for one in words if cell_len(one) <= room), words[-1])} ", "$state-overdue")]
         here = _agents_here(context)
         mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
         name = safe_line(Path(context.link.path).name, 24)
@@ -131,6 +139,23 @@ class TopLine(FrameLine):
         at = self.part_number(event.x)
         if at is not None:
             self.context.navigation.show_pane(list(PANES)[at])
+
+
+def as_of_words(context: Context, as_of: Moment) -> list[str]:
+    """When the past that is shown was, the seq of its last entry, and the hash of the journal up to that.
+
+    The longest words come first: `auth.db  as it was Sun 22 Nov 18:00:03  #114 a3f9c2d1`.
+    """
+    when, entry = moment(as_of.instant, context.clock.zone), f"#{as_of.seq}"
+    seconds, hashed = f"{when}:{as_of.instant // SECOND % 60:02}", as_of.hash.hex()[:8]
+    name = safe_line(Path(context.link.path).name, 24)
+    return [
+        f"{name}  as it was {seconds}  {entry} {hashed}",
+        f"as it was {seconds}  {entry} {hashed}",
+        f"was {seconds} {entry} {hashed}",
+        f"was {when} {entry}",
+        f"{when.rpartition(' ')[2]} {entry}",
+    ]
 
 
 # The last of the steps in which the Now line says less: 1 leaves out what was logged, 2 the times, 3 who it is, 4 half
@@ -169,6 +194,9 @@ class NowLine(FrameLine):
     def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
         seen, small = self.context.state, step == _LEAST
         groups = [("active", self._active(step))]
+        if self.context.link.as_of is not None and is_compact(self.app.size):
+            # The line of the panes, which tells it otherwise, is not shown.
+            groups.insert(0, ("", [(as_of_words(self.context, self.context.link.as_of)[-1], "$state-overdue")]))
         waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
             words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
@@ -204,7 +232,8 @@ class NowLine(FrameLine):
     def _active(self, step: int) -> list[Part]:
         context, task = self.context, self.context.state.active
         if task is None:
-            words = "nothing in progress" if _agents_here(context) else "no agent connected"
+            is_known = context.link.as_of is None
+            words = "nothing in progress" if _agents_here(context) or not is_known else "no agent connected"
             return [("idle" if step == _LEAST else words, "$muted")]
         now = context.clock.now()
         self.lasts(age_lasts(task.updated_at, now))
@@ -304,7 +333,7 @@ class FootLine(FrameLine):
             return [(" ", ""), (safe_line(said, width - 2), "$changed")]
         hints = self._shown_hints(width)
         parts: list[Part] = [(" ", "")]
-        used = 1
+        used = 1 + sum(cell_len(text) for text, _ in self.right(width))
         for key, word, _ in hints:
             size = cell_len(key) + 1 + cell_len(word) + 2
             if used + size - 2 > width:
@@ -312,6 +341,14 @@ class FootLine(FrameLine):
             used += size
             parts += [(key, "$changed"), (f" {word}  ", "$muted")]
         return parts
+
+    def right(self, width: int) -> Sequence[Part]:
+        """The moment of the past that is shown, on screens without the line of the panes."""
+        as_of = self.context.link.as_of
+        if as_of is None or self.said or self.screen is self.app.screen_stack[0]:
+            return ()
+        words = as_of_words(self.context, as_of)
+        return [(f" {words[2 if width >= WIDE else 3 if width >= NARROW else 4]} ", "$state-overdue")]
 
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
         """What it tells of: nothing that would do nothing, and read only nothing that writes."""
@@ -322,7 +359,10 @@ class FootLine(FrameLine):
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.context.navigation.pane
         key_of, small = self.context.keymap.key_of, width < NARROW
-        found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in pane.footer(small))
+        ids = pane.footer(small)
+        if self.context.link.as_of is not None:
+            ids = (*ids[:1], *_IN_TIME, *ids[1:])
+        found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in found if hint[1]]
 
     def on_click(self, event: events.Click) -> None:

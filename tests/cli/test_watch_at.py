@@ -1,0 +1,78 @@
+"""`watch --at`: which moments it takes, and the whole program on a terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.core.databases import add
+from tests.terminals import Terminal
+from tui_tasks.cli.main import main
+from tui_tasks.core.journal import journal
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def written(store: Store) -> Store:
+    for number in range(1, 4):
+        add(store, f"task number {number}")
+    return store
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("someday", "someday is no instant: give an age (90m, 8h, 2d), a time (18:00)"),
+        ("2126-01-01", "2126-01-01 is not past yet; the number of an entry is taken, too"),
+        ("1999-12-31", "1999-12-31 is earlier than what the journal tells of: it begins with entry 1, Fri 2 Jan"),
+        ("9999", "there is no entry 9,999 yet"),
+    ],
+)
+def test_what_cannot_be_shown_is_wrong_usage_that_says_what_is_taken(
+    written: Store, when: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--db", written.path, "watch", "--at", when]) == 2
+    assert f"tui-tasks watch: --at: {said}" in capsys.readouterr().err
+
+
+def test_a_database_without_a_past_is_refused(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--db", store.path, "watch", "--at", "1h"]) == 1
+    assert capsys.readouterr().err == "tui-tasks: nothing has been written yet, so there is no past to show\n"
+
+
+def test_at_goes_with_the_screen(written: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--db", written.path, "watch", "--plain", "--at", "1h"]) == 2
+    assert "--at goes with the screen" in capsys.readouterr().err
+
+
+@pytest.fixture
+def terminal(written: Store, tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal on which the program shows the second entry, with a folder of its own for temporary files."""
+    (tmp_path / "scratch").mkdir()
+    command = [sys.executable, "-m", "tui_tasks", "--db", written.path, "watch", "--at", "2"]
+    environment = os.environ | {"TMPDIR": str(tmp_path / "scratch"), "TZ": "UTC"}
+    running = Terminal(command, lines=24, columns=80, piped=False, environment=environment)
+    yield running
+    running.close()
+
+
+def test_the_program_shows_the_past_and_leaves_nothing_behind(
+    written: Store, terminal: Terminal, tmp_path: Path
+) -> None:
+    hashed = journal.entry(written.db, 2).hash.hex()
+    terminal.wait_for(lambda: terminal.shows("task number 2"))
+    assert terminal.shows(f"#2 {hashed[:8]}")
+    assert not terminal.shows("task number 3")
+    terminal.type(">")
+    terminal.wait_for(lambda: terminal.shows("task number 3"))
+    terminal.type("{")
+    terminal.wait_for(lambda: not terminal.shows("task number"))
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.ends() == 128 + signal.SIGTERM
+    terminal.assert_given_back()
+    assert not list((tmp_path / "scratch").glob("tui-tasks-past-*"))

@@ -1,0 +1,245 @@
+"""The past on the screen: every pane as it was, read only, and the four keys that go back and on in time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import SIZES, by_agent, lines, opened, press, said, settle, shown, write
+from tests.tui.evening import Jobs, with_agents
+from tests.tui.plan import NOW, ZONE, Plan
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.store import Store
+from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.app.past_app import PastApp
+from tui_tasks.tui.fleet.fleet_screen import Fleet
+from tui_tasks.tui.state.past_link import PastLink
+
+Look = Callable[..., TaskApp]
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the private folders are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def look(plan: Plan) -> Look:
+    """Look at the plan as it was."""
+
+    def at_moment(when: object, **options: object) -> TaskApp:
+        link = PastLink(plan.path, str(when), clock=lambda: NOW, zone=ZONE)
+        return PastApp(link, zone=ZONE, list_name=plan.list_uid, **options)
+
+    return at_moment
+
+
+def rows(db: Database) -> dict[str, list[str]]:
+    return {table: sorted(map(repr, db.sql(f"SELECT * FROM {table}").fetchall())) for table in STATE}
+
+
+def newest(plan: Plan) -> int:
+    with Store(plan.path) as store:
+        return journal.newest(store.db)
+
+
+def head(app: TaskApp) -> str:
+    return lines(app)[0]
+
+
+async def test_the_panes_show_what_was_with_its_instant_seq_and_hash(plan: Plan, look: Look) -> None:
+    seq = newest(plan)
+    with Store(plan.path) as store:
+        was, hashed = rows(store.db), journal.head(store.db)[1].hex()
+    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "failed", "name": "Sink auth flow"}))
+    by_agent(plan, "claude-1", AddTask("Written later", plan.list_uid))
+    async with opened(look(seq)) as pilot:
+        assert f"as it was Sat 21 Nov 20:15:02  #{seq} {hashed[:8]}" in head(pilot.app)
+        assert rows(pilot.app.link.db) == was
+        for pane in "1234":
+            await press(pilot.app, pilot, pane)
+            assert "Sink auth flow" not in shown(pilot.app)
+            assert "Written later" not in shown(pilot.app)
+        await press(pilot.app, pilot, "1")
+        assert "◐  5  Ship auth flow" in shown(pilot.app)
+
+
+async def test_an_instant_shows_ages_as_they_were_then(plan: Plan, look: Look) -> None:
+    async with opened(look("18:00")) as pilot:
+        assert "as it was Sat 21 Nov 18:00:00" in head(pilot.app)
+        (line,) = [line for line in lines(pilot.app) if "✓  1  Inventory GA usage" in line]
+        assert " 59m " in line
+
+
+async def test_less_and_greater_go_back_and_on_by_a_change_and_say_which(plan: Plan, look: Look) -> None:
+    before = newest(plan)
+    by_agent(plan, "claude-1", EditTask(plan[8], {"status": "in_progress"}), LogTask(plan[8], "begun"))
+    with Store(plan.path) as store:
+        now = rows(store.db)
+    async with opened(look(before + 2)) as pilot:
+        app = pilot.app
+        assert "◐  8  Backup restore drill" in shown(app)
+        await press(app, pilot, "less_than_sign")
+        assert f"#{before} " in head(app)
+        assert "○  8  Backup restore drill" in shown(app)
+        await press(app, pilot, "less_than_sign")
+        earlier = app.link.as_of.seq
+        assert earlier < before
+        await press(app, pilot, "greater_than_sign", "greater_than_sign")
+        assert f"#{before + 2} " in head(app)
+        assert rows(app.link.db) == now
+        assert "claude-1  log  Backup restore drill: begun  (and 1 more)" in said(app)
+        await press(app, pilot, "greater_than_sign")
+        assert said(app) == "The journal tells of nothing later."
+
+
+async def test_braces_go_back_and_on_by_an_hour(plan: Plan, look: Look) -> None:
+    async with opened(look("20:10")) as pilot:
+        app = pilot.app
+        seqs = [app.link.as_of.seq]
+        for hour in (19, 18, 17):
+            await press(app, pilot, "left_curly_bracket")
+            assert f"Sat 21 Nov {hour}:10:00" in head(app)
+            seqs.append(app.link.as_of.seq)
+        assert seqs == sorted(seqs, reverse=True)
+        assert "✓  1  Inventory GA usage" in shown(app)
+        assert "○  2  Audit CloudFlare WAF rules" in shown(app)
+        for seq in reversed(seqs[:-1]):
+            await press(app, pilot, "right_curly_bracket")
+            assert app.link.as_of.seq == seq
+        await press(app, pilot, "right_curly_bracket")
+        assert app.link.as_of.instant == NOW, "no later than it is"
+
+
+async def test_the_beginning_is_as_far_back_as_it_goes(plan: Plan, look: Look) -> None:
+    async with opened(look(2)) as pilot:
+        app = pilot.app
+        await press(app, pilot, "less_than_sign", "less_than_sign")
+        assert said(app) == "Here the journal begins."
+        assert "No tasks yet." in shown(app)
+        for key in ("less_than_sign", "left_curly_bracket"):
+            await press(app, pilot, key)
+            assert said(app) == "The journal tells of nothing earlier."
+        await press(app, pilot, "greater_than_sign")
+        await press(app, pilot, "greater_than_sign")
+        assert "○  1  Inventory GA usage" in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_cursor_and_marks_stay_where_they_are(plan: Plan, look: Look, size: tuple[int, int]) -> None:
+    async with opened(look(newest(plan)), size) as pilot:
+        app = pilot.app
+        await press(app, pilot, "j", "j", "v", "j")
+        here = app.pane.target()
+        for key in ("less_than_sign", "left_curly_bracket", "greater_than_sign", "right_curly_bracket"):
+            await press(app, pilot, key)
+            assert app.pane.target() == here
+            assert [line for line in lines(app) if line.startswith((" +", ">+"))]
+
+
+async def test_nothing_can_be_written_and_what_is_written_meanwhile_comes_by_a_step(plan: Plan, look: Look) -> None:
+    seq = newest(plan)
+    async with opened(look(seq)) as pilot:
+        app = pilot.app
+        await press(app, pilot, "n")
+        assert said(app) == "New task below: read only"
+        by_agent(plan, "claude-1", AddTask("Written meanwhile", plan.list_uid))
+        app.link.catch_up()
+        await pilot.pause()
+        assert "Written meanwhile" not in shown(app)
+        await press(app, pilot, "greater_than_sign")
+        assert "Written meanwhile" in shown(app)
+        assert "•" not in shown(app), "nothing is new in what was"
+
+
+async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_today(plan: Plan, look: Look) -> None:
+    with_agents(plan)
+    seq = newest(plan)
+    by_agent(plan, "human", PauseAgent("claude-1", "stop"))
+    async with opened(look(seq)) as pilot:
+        app = pilot.app
+        assert "agents" not in head(app)
+        await press(app, pilot, "A")
+        screen = app.screen
+        assert isinstance(screen, Fleet)
+        states = {member.name: member.state for member in screen.listed.rows}
+        assert states["claude-1"] in ("waiting", "working")
+        assert "gone" not in states.values()
+        assert f"#{seq}" in lines(app)[-1], "the moment is told where the head is covered"
+        await press(app, pilot, "greater_than_sign")
+        assert {member.name: member.state for member in screen.listed.rows}["claude-1"] == "paused"
+
+
+async def test_a_small_screen_tells_the_moment_in_its_first_line(plan: Plan, look: Look) -> None:
+    seq = newest(plan)
+    async with opened(look(seq), (40, 12)) as pilot:
+        assert head(pilot.app).startswith(f" 20:15 #{seq} ")
+
+
+async def test_the_log_that_is_exported_ends_with_what_is_shown(
+    plan: Plan, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(look(12)) as pilot:
+        await settle(pilot, "3", "E", "j")
+        pilot.app.screen.query_one("#answer").value = "past.jsonl"
+        await settle(pilot, "enter")
+    assert (tmp_path / "past.jsonl").read_text().count("\n") == 12
+
+
+async def test_the_output_of_a_run_that_had_ended_is_shown_and_that_of_one_that_ran_is_not(
+    plan: Plan, look: Look
+) -> None:
+    jobs = Jobs(plan)
+    app = look(newest(plan))
+    assert app.link.db.sql("SELECT count(*) FROM run_log WHERE run_uid = ?", (jobs.running,)).fetchone() == (0,)
+    app.link.stop()
+
+
+async def test_the_keys_do_nothing_elsewhere_and_the_help_says_where_they_do(plan: Plan, app: TaskApp) -> None:
+    async with opened(app) as pilot:
+        await press(app, pilot, "less_than_sign", "colon")
+        await write(pilot, "time")
+        assert "Time travel" not in shown(app)
+        await press(app, pilot, "escape", "question_mark")
+        await write(pilot, "time")
+        (line,) = [line for line in lines(app) if "Time travel: back by an hour" in line]
+        assert "with watch --at" in line
+
+
+async def test_the_palette_and_the_foot_have_the_keys_where_the_past_is_shown(plan: Plan, look: Look) -> None:
+    async with opened(look(12)) as pilot:
+        app = pilot.app
+        assert "< Back  > On  { Hour back  } Hour on" in lines(app)[-1]
+        await press(app, pilot, "colon")
+        await write(pilot, "time b")
+        await press(app, pilot, "enter")
+        assert "#11 " in head(app)
+
+
+async def test_leaving_removes_the_private_database(plan: Plan, look: Look, scratch: Path) -> None:
+    async with opened(look(12)) as pilot:
+        assert len(list(scratch.iterdir())) == 1
+        await pilot.press("q")
+    assert not list(scratch.iterdir())
+    with Store(plan.path) as store:
+        assert len(queries.tasks(store.db, queries.list_by_uid(store.db, plan.list_uid).id)) == 9
+
+
+def test_a_replay_is_told_of(plan: Plan) -> None:
+    heard: list[tuple[int, int]] = []
+    link = PastLink(plan.path, "3", clock=lambda: NOW, report=lambda done, total: heard.append((done, total)))
+    assert heard == [(3, 3)]
+    link.stop()

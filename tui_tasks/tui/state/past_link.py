@@ -1,0 +1,143 @@
+"""Between the past of a database and the screen: what is shown is as it was, and changes as the human moves in time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import tzinfo
+from typing import Any, TypeVar
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.past import moments
+from tui_tasks.core.past.moments import Moment
+from tui_tasks.core.past.past_reader import PastReader
+from tui_tasks.core.past.past_state import PastState, Report
+from tui_tasks.core.schema import migrations
+from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
+
+T = TypeVar("T")
+
+Step = Callable[[Database, Moment, int], Moment | None]
+"""Finds the moment to go to, given the live database, the moment that is shown, and the time of day."""
+
+
+class _Left(Exception):
+    """The human has left while the journal was replayed."""
+
+
+class PastLink(DatabaseLink):
+    """A link to a database as it was at a moment. Its clock stands still there, and nothing can be written.
+
+    A thread has the private database in which the past is made.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        at: str,
+        *,
+        clock: Callable[[], int],
+        zone: tzinfo | None = None,
+        report: Report = lambda done, total: None,
+    ) -> None:
+        """Open the database at `path` as it was at the moment that `at` means (`moments.parse`).
+
+        `report` is called in another thread while the journal is replayed. KeyboardInterrupt ends that.
+
+        Raises:
+            DatabaseRefused: it cannot be used.
+            InvalidArgument, Conflict: there is no such moment.
+            StorageFailed: it cannot be read, or there is no room for what it was.
+        """
+        self._now = clock
+        self._leaving = threading.Event()
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="past")
+        self._to_close: list[Any] = []
+        self._progress = (0, 0)
+        try:
+            self._wait_for(lambda: self._build(path, at, zone, report))
+            reader = lambda: PastReader(self._past.path, self._source.path)  # noqa: E731
+            super().__init__(path, read_only=True, clock=lambda: self._moment.instant, open_reader=reader)
+        except BaseException:
+            self._end()
+            raise
+
+    def _build(self, path: str, at: str, zone: tzinfo | None, report: Report) -> None:
+        self._source = migrations.opened(path, read_only=True)
+        self._to_close.append(self._source)
+        self._moment = moments.parse(self._source, at, self._now(), zone)
+        self._past = PastState(self._source)
+        self._to_close.append(self._past)
+        self._past.move_to(self._moment.seq, self._unless_left(report))
+
+    def _unless_left(self, report: Report) -> Report:
+        def told(done: int, total: int) -> None:
+            if self._leaving.is_set():
+                raise _Left
+            report(done, total)
+
+        return told
+
+    def _wait_for(self, work: Callable[[], T]) -> T:
+        """Do something in the thread, and wait for it in this one."""
+        return self._worker.submit(work).result()
+
+    @property
+    def as_of(self) -> Moment | None:
+        """As `DatabaseLink.as_of`."""
+        return self._moment
+
+    def watch(self) -> None:
+        """As `DatabaseLink.watch`: nothing is written here but by `move`, which tells of it."""
+
+    async def move(self, step: Step, told: Report) -> bool:
+        """Go to the moment that a step leads to; return False where it leads nowhere.
+
+        `told` hears how far a replay has come, where one takes long enough to be noticed.
+
+        Raises:
+            StorageFailed: the journal cannot be read, or there is no room.
+            Conflict: what was between is damaged, or was compacted away.
+        """
+        moving = asyncio.get_running_loop().run_in_executor(self._worker, self._move, step)
+        while not (await asyncio.wait({moving}, timeout=TOLD_EVERY))[0]:
+            told(*self._progress)
+        has_moved = await moving
+        if has_moved:
+            self.seq = self._moment.seq
+            # Ages are others now, also of what has not changed.
+            self.told(StateChanges(self.seq, self.seq, (), all=True))
+            self.settle()
+        return has_moved
+
+    def _move(self, step: Step) -> bool:
+        found = step(self._source, self._moment, self._now())
+        if found is None:
+            return False
+        self._progress = (0, 0)
+        try:
+            self._past.move_to(found.seq, self._unless_left(self._note_progress))
+            self._moment = found
+        finally:
+            if self._past.seq != self._moment.seq:
+                self._moment = moments.after(self._source, self._past.seq)
+        return True
+
+    def _note_progress(self, done: int, total: int) -> None:
+        self._progress = (done, total)
+
+    def stop(self) -> None:
+        """As `DatabaseLink.stop`; the private database is removed."""
+        super().stop()
+        self._end()
+
+    def _end(self) -> None:
+        self._leaving.set()
+        self._worker.submit(self._close)
+        self._worker.shutdown(wait=True)
+
+    def _close(self) -> None:
+        while self._to_close:
+            self._to_close.pop().close()
