@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
+from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import tasks
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
@@ -200,6 +201,61 @@ def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: 
     tasks.undo(shell, as_json=False)
     assert capsys.readouterr().out == "taken back: task deleted  one\n"
     assert names(shell.store) == ["one", "two"]
+
+
+def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
+    add(shell, "one")
+    tasks.undo(shell, as_json=False)
+    assert names(shell.store) == []
+    capsys.readouterr()
+    tasks.redo(shell, as_json=False)
+    assert capsys.readouterr().out == "done again: one\n"
+    assert names(shell.store) == ["one"]
+    with pytest.raises(Refusal, match="no undo"):
+        tasks.redo(shell, as_json=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [
+        ("", ["1 one", "2 two", "1 three"]),
+        ("#a", ["1 one", "1 three"]),
+        ("-#a", ["2 two"]),
+        ("status:done", ["2 two"]),
+        ("thr", ["1 three"]),
+        ("list:other", ["1 three"]),
+        ("-list:Other #a", ["1 one"]),
+        ("nothing", []),
+    ],
+)
+def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, words: str, listed: list[str]) -> None:
+    add(shell, "one #a", "two")
+    add(in_list(shell, "other"), "three #a")
+    tasks.set_status(shell, "2", "done", "", as_json=False)
+    wanted = tasks.filter_of(words, shell.clock())
+    capsys.readouterr()
+    tasks.ls(shell, [], wanted, ascii_only=False)
+    assert [" ".join(line.split()[2:4]) for line in capsys.readouterr().out.splitlines()] == listed
+    tasks.ls_json(shell, [], wanted)
+    assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [each.split()[1] for each in listed]
+
+
+@pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:due"])
+def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
+    with pytest.raises(InvalidArgument):
+        tasks.filter_of(words, shell.clock())
+
+
+def test_in_a_project_ls_and_ls_json_list_the_same_tasks(tmp_path: Path, capsys) -> None:
+    base = ["--db", str(tmp_path / "x.db")]
+    for project in ("web", "api", ""):
+        assert main([*base, "--project", project, "add", f"of {project}"]) == 0
+    capsys.readouterr()
+    for project in ("web", "api"):
+        assert main([*base, "--project", project, "ls", "--json"]) == 0
+        assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [f"of {project}"]
+        assert main([*base, "--project", project, "ls"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_each_prints_the_task_as_json(shell: Session, told) -> None:

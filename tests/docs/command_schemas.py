@@ -95,7 +95,22 @@ _DIGEST: Final = _object(
 _CHECKED: Final = _object(uid=_TEXT, verified=_TEXT_OR_NULL, checks={"type": "array"})
 
 _OF_A_TASK: Final = (
-    *("add", "start", "status", "done", "fail", "skip", "edit", "mv", "rm", "link", "accept", "decline", "release"),
+    *(
+        "add",
+        "start",
+        "status",
+        "done",
+        "fail",
+        "skip",
+        "edit",
+        "mv",
+        "rm",
+        "link",
+        "accept",
+        "decline",
+        "join",
+        "release",
+    ),
 )
 COMMANDS: Final[dict[str, dict[str, Any]]] = {
     **{name: _versioned(_TASK) for name in _OF_A_TASK},
@@ -104,6 +119,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
     "ls": _array(_TASK),
     "log": _versioned(_object(timestamp=_TEXT, message=_TEXT)),
     "undo": _versioned(_object(undone=_NUMBER)),
+    "redo": _versioned(_object(redone=_NUMBER)),
     "lists": _versioned(_object(lists=_array(_LIST))),
     **{f"lists {name}": _versioned(_LIST) for name in ("new", "rename", "archive", "unarchive", "rm")},
     **{f"lists {name}": _versioned(_LIST) for name in ("one-in-progress", "review")},

@@ -70,6 +70,8 @@ skip 2
 done 2
 rm 2
 undo
+redo
+ls '#a status:open'
 lists
 lists new other
 lists rename other others
@@ -97,6 +99,7 @@ agents pause bob
 agents resume bob
 accept --list held 1
 decline --list held 2
+join --list held 3 1
 release 1
 check
 check 1 --no-wait
@@ -117,7 +120,7 @@ def test_what_each_prints_is_as_its_schema_has_it(
         store.review = lambda: ReviewPolicy(("held",))
         (ask,) = store.commit(OpenAsk("Which?"), actor="bob", now=START)
         (home,) = store.commit(EnsureList("held", "task"), actor="bob", now=START)
-        store.commit(*(AddTask(name, home.uid) for name in "ab"), actor="bob", now=START)
+        store.commit(*(AddTask(name, home.uid) for name in "abc"), actor="bob", now=START)
         assert queries.task(store.db, next(iter(queries.tasks(store.db, home.id))).uid).held
     seen = set()
     for line in LINES.format(ask=ask.uid).strip().splitlines():

@@ -66,6 +66,7 @@ COMMANDS: Final[dict[str, Command]] = {
             "db list project read-only no-scheduler ascii agent",
         ),
         _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
+        _verb("redo", "do again what undo took back", "db agent project read-only"),
         Command(
             "lists",
             "list the lists; make, rename, archive, delete one",
@@ -75,6 +76,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("asks", "list what agents ask you, and answer", "supervise.asks_command", "db read-only"),
         Command("accept", "let a held task be taken up", "supervise.held_commands", _READS),
         Command("decline", "cancel a held task, and tell its agents why", "supervise.held_commands", _READS),
+        Command("join", "join a held task to one that says the same", "supervise.held_commands", _READS),
         Command(
             "release", "give a task back as pending and nobody's, whoever holds it", "supervise.held_commands", _READS
         ),

@@ -21,6 +21,7 @@ EXAMPLES: Final = {
 tui-tasks add 'Rotate API keys #infra !high @claude after #2 due:fri'
 tui-tasks add 'Write tests' 'Login, refresh and expiry.' --list sprint""",
     "ls": """\
+tui-tasks ls '#infra @claude status:open due:<3d'
 tui-tasks ls --status pending --status in_progress
 tui-tasks ls --list sprint --json""",
     "show": "tui-tasks show 3",
@@ -47,6 +48,7 @@ tui-tasks check give 3 tests""",
     "undo": """\
 tui-tasks undo
 tui-tasks undo --agent robin""",
+    "redo": "tui-tasks redo",
     "lists": """\
 tui-tasks lists --all
 tui-tasks lists rename sprint 'sprint 12'
@@ -57,6 +59,7 @@ tui-tasks asks answer 3f2a91c0 1
 tui-tasks asks answer 3f2a91c0 'Neither: ask again tomorrow.'""",
     "accept": "tui-tasks accept 3",
     "decline": "tui-tasks decline 3 'There is one like it: #5.'",
+    "join": "tui-tasks join 3 5",
     "release": "tui-tasks release 3",
     "jobs": """\
 tui-tasks jobs new Audit 'Read the log.' --when '9:00 mon-fri' --process

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from tui_tasks.core.errors import InvalidArgument, NotFound
+from tui_tasks.core.operations.changes import Redo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.base import Call, Table, Tool
-from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Nothing, Text, Uid
 from tui_tasks.dialects.table import TABLE
 
 
@@ -143,6 +144,13 @@ def link(call: Call, given: _Link) -> dict[str, Any]:
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
     return _full(call, call.run(EditTask(given.uid, {"links": links})))
+
+
+@SHELL.tool("shell:redo", Nothing, writes=True, in_steps=True)
+def redo(call: Call, given: Nothing) -> dict[str, int]:
+    """Take back the speaker's newest undo."""
+    last, _ = call.run(Redo())
+    return {"redone": last}
 
 
 class _Named(Arguments):

@@ -1,4 +1,4 @@
-"""`accept`, `decline`, `release`: what a person decides about tasks that agents filed or took."""
+"""`accept`, `decline`, `join`, `release`: what a person decides about tasks that agents filed or took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.cli.options import existing, open_store, session_of
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.tasks.tasks import find_task
 from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, full_task
@@ -18,7 +18,7 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.shell import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
 
-_DONE: Final = {"accept": "accepted", "decline": "declined", "release": "released"}
+_DONE: Final = {"accept": "accepted", "decline": "declined", "join": "joined", "release": "released"}
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -27,17 +27,21 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     command.add_argument("task", metavar="TASK", help="its number in its list, its uid, or the beginning of that")
     if name == "decline":
         command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why not; its agents read it")
+    if name == "join":
+        command.add_argument("into", metavar="OTHER", help="the task that says the same, which takes its words")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.epilog = "For a person, at a terminal."
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Do it, and print the task. Exit status 0."""
+    """Do it, and print the task; of what is joined the other one. Exit status 0."""
     existing(options)
     with open_store(options) as store:
         person.require_person(options, store)
-        task = find_task(session_of(options, store, TOOLS), options.task)
-        (changed,) = person.commit(options, store, _operation(name, task, options))
+        session = session_of(options, store, TOOLS)
+        task = find_task(session, options.task)
+        other = find_task(session, options.into) if name == "join" else None
+        (changed,) = person.commit(options, store, _operation(name, task, other, options))
         home = queries.list_by_id(store.db, changed.list_id)
         told = full_task(changed, home.handle, checks.told_of(store.db, changed, home))
     if options.json:
@@ -47,7 +51,9 @@ def run(name: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def _operation(name: str, task: Task, options: argparse.Namespace) -> Operation:
+def _operation(name: str, task: Task, other: Task | None, options: argparse.Namespace) -> Operation:
+    if other is not None:
+        return JoinTask(task.uid, other.uid)
     if name == "accept":
         return AcceptTask(task.uid, version=task.version)
     if name == "decline":

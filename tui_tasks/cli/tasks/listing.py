@@ -17,8 +17,10 @@ from tui_tasks.text.json_text import readable
 IN_MEMORY: Final = 8 << 20
 
 
-def print_json(database: str, handle: str | None, statuses: Collection[str], *, read_only: bool) -> None:
-    """Print the tasks of one list, or of all, as one JSON array (docs: protocol, section 7).
+def print_json(
+    database: str, handle: str | None, statuses: Collection[str], project: str | None = None, *, read_only: bool
+) -> None:
+    """Print the tasks of one list, or of all (of a project), as one JSON array (docs: protocol, section 7).
 
     Raises:
         DatabaseRefused: the database cannot be used.
@@ -28,7 +30,7 @@ def print_json(database: str, handle: str | None, statuses: Collection[str], *, 
     with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)
-        with contextlib.closing(json_export.tasks(db, handle, statuses)) as told:
+        with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as told:
             texts = _held(told)
     print("[", end="")
     for at, text in enumerate(texts):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli import streams
-from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.options import existing, open_store, project_of, session_of
 from tui_tasks.core.schema.task_fields import SYNTAX
 from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
@@ -31,11 +31,12 @@ def run(name: str, options: argparse.Namespace) -> int:
     """Run the verb of that name; return the exit status."""
     if name != "add":
         existing(options)
-    if name == "ls" and options.json:
+    if name == "ls" and options.json and not options.filter:
         # It needs neither Peewee nor the tools, whose import would take longer than 10,000 tasks do.
         from tui_tasks.cli.tasks import listing
 
-        listing.print_json(paths.database(options.db), options.list, options.status, read_only=options.read_only)
+        database, project = paths.database(options.db), project_of(options)
+        listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS
 
@@ -67,6 +68,7 @@ def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="more words about it")
 
 
+_FILTER: Final = "only what the screen's filter would show: words, #tag, !high, @agent, status:open, due:<3d, -#tag"
 _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 
@@ -84,6 +86,7 @@ def _declare_edit(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_ls(command: argparse.ArgumentParser) -> None:
+    command.add_argument("filter", metavar="WORD", nargs="*", help=_FILTER)
     command.add_argument("--status", action="append", choices=STATUSES, default=[], help="only these; may be repeated")
 
 
@@ -138,6 +141,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "link": _declare_link,
     "rm": _task,
     "undo": _nothing,
+    "redo": _nothing,
 }
 
 # What they do
@@ -152,7 +156,12 @@ def _add(options: argparse.Namespace, session: Session) -> None:
 def _ls(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
-    tasks.ls(session, options.status, ascii_only=options.ascii or not streams.can_write("○◐✓✗–⊘"))
+    only = tasks.filter_of(" ".join(options.filter), session.clock())
+    if options.json:
+        tasks.ls_json(session, options.status, only)
+    else:
+        ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
+        tasks.ls(session, options.status, only, ascii_only=ascii_only)
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
@@ -219,6 +228,12 @@ def _undo(options: argparse.Namespace, session: Session) -> None:
     tasks.undo(session, as_json=options.json)
 
 
+def _redo(options: argparse.Namespace, session: Session) -> None:
+    from tui_tasks.cli.tasks import tasks
+
+    tasks.redo(session, as_json=options.json)
+
+
 _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
     "add": _add,
     "ls": _ls,
@@ -235,4 +250,5 @@ _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
     "link": _link,
     "rm": _rm,
     "undo": _undo,
+    "redo": _redo,
 }

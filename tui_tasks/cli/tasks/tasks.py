@@ -13,6 +13,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
@@ -111,10 +112,43 @@ def _lists(session: Session) -> list[TaskList]:
 # Reading
 
 
-def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
+class Wanted(NamedTuple):
+    """Which tasks are to be listed: what a task must match, and the names of lists that it must be in, or not."""
+
+    only: Filter = Filter()
+    lists: tuple[str, ...] = ()
+    other_lists: tuple[str, ...] = ()
+
+    def has(self, home: TaskList) -> bool:
+        """Whether tasks of a list are wanted."""
+        name = home.name.casefold()
+        return name not in self.other_lists and (not self.lists or name in self.lists)
+
+
+EVERYTHING: Final = Wanted()
+
+
+def filter_of(text: str, now: int) -> Wanted:
+    """Read a filter as the screen does.
+
+    Raises:
+        InvalidArgument: a word of it means nothing.
+    """
+    if not text:
+        return EVERYTHING
+    from tui_tasks.tui.inputs import filter_syntax
+
+    parsed = filter_syntax.parse(text)
+    if parsed.problem or parsed.sort:
+        raise InvalidArgument("filter", parsed.problem or "a list is sorted on the screen alone")
+    named = ([term.value.casefold() for term in parsed.lists if term.negated is negated] for negated in (False, True))
+    return Wanted(Filter(parsed.of_tasks, now=task_fields.local_time(now)), *map(tuple, named))
+
+
+def ls(session: Session, statuses: list[str], wanted: Wanted = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: of the list that is named, else of all lists."""
     for home in _lists(session):
-        shown = ((place, task) for place, task in _of(session, home) if not statuses or task.status in statuses)
+        shown = iter(_of(session, home, statuses, wanted))
         while part := list(islice(shown, _PART)):
             proofs = _proofs(session, home, [task for _, task in part], ascii_only=ascii_only)
             for place, task in part:
@@ -122,8 +156,26 @@ def ls(session: Session, statuses: list[str], *, ascii_only: bool) -> None:
                 print(_line(task, home, place, session.clock(), proof, ascii_only=ascii_only))
 
 
-def _of(session: Session, home: TaskList) -> Iterator[tuple[int, Task]]:
-    return enumerate(queries.tasks(session.store.db, home.id), 1)
+def ls_json(session: Session, statuses: list[str], wanted: Wanted) -> None:
+    """Print the tasks that a filter wants as an array, as `listing` prints all of them."""
+    db = session.store.db
+    print_json(
+        [
+            full_task(task, home.handle, checks.told_of(db, task, home))
+            for home in _lists(session)
+            for _, task in _of(session, home, statuses, wanted)
+        ]
+    )
+
+
+def _of(session: Session, home: TaskList, statuses: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, Task]]:
+    """The tasks of a list that are wanted, each with its number."""
+    if not wanted.has(home):
+        return
+    uids = pages.wanted(session.store.db, home.id, wanted.only) if wanted.only else None
+    for place, task in enumerate(queries.tasks(session.store.db, home.id), 1):
+        if (not statuses or task.status in statuses) and (uids is None or task.uid in uids):
+            yield place, task
 
 
 def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_only: bool) -> dict[str, str]:
@@ -331,3 +383,11 @@ def undo(session: Session, *, as_json: bool) -> None:
     (entry,) = journal.since(session.store.db, undone["undone"] - 1, 1)
     name = f"  {safe_line(entry.image['name'])}" if entry.image else ""
     _tell(f"taken back: {entry.kind.replace('.', ' ')}{name}", undone, as_json=as_json)
+
+
+def redo(session: Session, *, as_json: bool) -> None:
+    """Take back the speaker's newest undo."""
+    redone = request(session, "shell:redo")
+    (entry,) = journal.since(session.store.db, redone["redone"] - 1, 1)
+    name = safe_line(entry.image["name"]) if entry.image else entry.entity
+    _tell(f"done again: {name}", redone, as_json=as_json)

@@ -50,7 +50,7 @@ def _member(name: str) -> str:
 _MEMBERS: Final = ", ".join(f"'{name}', {_member(name)}" for name in _NAMES)
 _NO_CHECKS: Final = "'verified', NULL, 'checks', json('[]')"
 _LIVE: Final = "task.deleted = 0 AND task.list_id = ?"
-_LISTS: Final = "SELECT id FROM list WHERE deleted = 0 ORDER BY id"
+_LISTS: Final = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY id"
 # The list of that name, else the plan of that id: as `queries.find_list`.
 _LIST: Final = (
     "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
@@ -58,8 +58,12 @@ _LIST: Final = (
 )
 
 
-def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = ()) -> Generator[str, None, None]:
+def tasks(
+    db: Database, handle: str | None = None, statuses: Collection[str] = (), project: str | None = None
+) -> Generator[str, None, None]:
     """The tasks of a list in order, or of all lists, as JSON objects with every field (docs: protocol, section 7).
+
+    `project`: of all of its lists, where no list is named.
 
     Each text holds up to `PAGE` of them with commas between, and none is empty. `statuses`: only these, where any are
     named. A read transaction lasts until the last is taken.
@@ -72,7 +76,7 @@ def tasks(db: Database, handle: str | None = None, statuses: Collection[str] = (
         # Nearly nobody has checks, and what tells of them is Python's to write.
         has_checks = bool(db.scalar("SELECT EXISTS (SELECT 1 FROM check_definition)"))
         pages = _pages_with_checks if has_checks else _pages
-        homes: list[Any] = (db.sql(_LISTS) if handle is None else db.sql(_LIST, (handle,))).fetchall()
+        homes: list[Any] = (db.sql(_LISTS, (project,)) if handle is None else db.sql(_LIST, (handle,))).fetchall()
         if not homes and handle is not None:
             raise NotFound("list", handle)
         for (home,) in homes:

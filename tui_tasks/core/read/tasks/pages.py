@@ -229,6 +229,12 @@ def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
     return uid_after(db, home.id, before, 1) if before is not None else None
 
 
+def wanted(db: Database, list_id: int, only: Filter) -> frozenset[str]:
+    """The uids of all tasks of the list that are wanted."""
+    few = found_by_words(db, list_id, only) or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
+    return frozenset(row[0] for row in db.query(TaskRow.select(TaskRow.uid).where(*few)))
+
+
 def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, str | None]:
     """How many tasks of the list are wanted from after a rank on, and the rank to go on from; None at the end."""
     if (few := found_by_words(db, list_id, only)) is not None:
