@@ -42,6 +42,18 @@ def start_waiting(store: Store) -> None:
         service.turn(store)
 
 
+def _phone(path: str) -> contextlib.AbstractContextManager[None]:
+    """Send what needs the human to the phone that is configured, as it was when this began."""
+    settings = config.load(paths.configuration())[0].ntfy
+    if not settings.topic:
+        return contextlib.nullcontext()
+    from tui_tasks import clock
+    from tui_tasks.phone import service  # only now: few have configured one
+    from tui_tasks.settings import ntfy
+
+    return service.following(path, settings, ntfy.token(), clock.now)
+
+
 @contextlib.contextmanager
 def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
     """Host the scheduler of a database while the block runs, if `wanted`; started runs go on afterwards.
@@ -63,7 +75,8 @@ def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
     thread = threading.Thread(target=serve, name="scheduler", daemon=True)
     thread.start()
     try:
-        yield
+        with _phone(path):
+            yield
     finally:
         service.stop()
         thread.join(STOP_SECONDS)

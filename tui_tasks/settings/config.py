@@ -14,6 +14,7 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.read.stuck import Thresholds
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
+from tui_tasks.settings.ntfy import NtfySettings
 from tui_tasks.settings.sessions import SessionSettings
 
 Seconds = Annotated[int, Meta(ge=1)]
@@ -50,6 +51,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     sessions: Annotated[
         SessionSettings, Meta(description="Agent programs that tell of themselves by hooks; see [sessions] below.")
     ] = SessionSettings()
+    ntfy: Annotated[
+        NtfySettings, Meta(description="What needs you, sent to your phone by ntfy; `tui-tasks help phone`.")
+    ] = NtfySettings()
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
     check: Annotated[dict[str, Any], Meta(description="What proves that a task is done; see [check] below.")] = {}
 

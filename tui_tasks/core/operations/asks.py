@@ -27,6 +27,12 @@ class AnswerAsk(Operation, frozen=True):
     updated_input: Any = None
 
 
+class AnswerByPhone(Operation, frozen=True):
+    """The human's answer from a phone, by its nonce, hashed (`core.phone_answers`). Result: the question."""
+
+    nonce: str
+
+
 class CloseAsk(Operation, frozen=True):
     """End a question without an answer: `timeout` or `withdrawn`; `reason` says why. Result: the question."""
 

@@ -16,7 +16,7 @@ Op = TypeVar("Op", bound=Operation)
 # The most frequent first; the rules of jobs import calendars and time zones, which takes a while.
 _MODULES: Final = (
     *("tasks.tasks", "tasks.lists", "tasks.claims", "tasks.review", "agents.asks", "jobs.jobs", "jobs.runs", "undo"),
-    *("compaction", "agents.stuck", "jobs.checks", "agents.sessions", "tasks.imports"),
+    *("compaction", "agents.stuck", "jobs.checks", "agents.sessions", "tasks.imports", "agents.phone"),
 )
 
 

@@ -9,3 +9,9 @@ ALTER TABLE run ADD COLUMN session TEXT;
 ALTER TABLE run ADD COLUMN turns INTEGER;
 ALTER TABLE run ADD COLUMN tokens INTEGER;
 ALTER TABLE run ADD COLUMN cost_usd REAL;
+CREATE TABLE phone_message (ask TEXT NOT NULL PRIMARY KEY, sent_at INTEGER) WITHOUT ROWID;
+CREATE TABLE phone_answer (
+    nonce TEXT NOT NULL PRIMARY KEY, ask TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    used_at INTEGER
+) WITHOUT ROWID;
+CREATE INDEX phone_answer_of_ask ON phone_answer (ask);

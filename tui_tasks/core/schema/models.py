@@ -534,6 +534,29 @@ class AskerRow(Model):
         table_name = "asker"
 
 
+class PhoneMessageRow(Model):
+    """A question that was sent to the human's phone. No part of the state."""
+
+    ask = TextField(primary_key=True)
+    sent_at = BigIntegerField(null=True)  # null: it is being sent
+
+    class Meta:
+        table_name = "phone_message"
+
+
+class PhoneAnswerRow(Model):
+    """An answer that may come back from the phone, once. No part of the state."""
+
+    nonce = TextField(primary_key=True)  # its SHA-256
+    ask = TextField()
+    answer = TextField()
+    expires_at = BigIntegerField()
+    used_at = BigIntegerField(null=True)
+
+    class Meta:
+        table_name = "phone_answer"
+
+
 class ViewRow(Model):
     """What a screen remembers for the human: last looked, saved filters. No part of the state."""
 
@@ -589,6 +612,8 @@ ALL: tuple[type[Model], ...] = (
     TakenInRow,
     ConnectionRow,
     AskerRow,
+    PhoneMessageRow,
+    PhoneAnswerRow,
     ViewRow,
     UnfinishedChangeRow,
 )

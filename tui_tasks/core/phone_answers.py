@@ -1,0 +1,106 @@
+"""Which questions were sent to the human's phone, and the answers that may come back from there.
+
+An answer is known by a nonce, of which only the hash is kept. Bookkeeping of the process that sends, and no part of the
+state: what an answer did is in the journal as any answer is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.models import PhoneAnswerRow as A
+from tui_tasks.core.schema.models import PhoneMessageRow as M
+
+KEEP: Final = 30 * 86_400_000_000
+"""For how many microseconds an answer that has expired is told from one that never was."""
+
+_FIND = Statement(A.select(A.ask, A.answer, A.expires_at, A.used_at).where(A.nonce == slot("nonce")))
+_PUT = Statement(
+    A.insert({A.nonce: slot("nonce"), A.ask: slot("ask"), A.answer: slot("answer"), A.expires_at: slot("expires_at")})
+)
+_SPEND = Statement(A.update({A.used_at: slot("now")}).where((A.nonce == slot("nonce")) & A.used_at.is_null()))
+_DROP_ANSWERS = Statement(A.delete().where(A.ask == slot("ask")))
+_DROP_OLD = Statement(A.delete().where(A.expires_at < slot("before")))
+_MESSAGES = Statement(M.select(M.ask))
+_PUT_MESSAGE = Statement(M.insert({M.ask: slot("ask")}))
+_MARK_SENT = Statement(M.update({M.sent_at: slot("now")}).where(M.ask == slot("ask")))
+_HALF_SENT = Statement(M.select(M.ask).where(M.sent_at.is_null()))
+_DROP_MESSAGE = Statement(M.delete().where(M.ask == slot("ask")))
+
+
+class PhoneAnswer(msgspec.Struct, frozen=True, gc=False):
+    """What a nonce answers. Instants are microseconds, UTC."""
+
+    ask: str
+    answer: str
+    expires_at: int
+    used_at: int | None
+
+
+def hashed(nonce: str) -> str:
+    """Return what is kept of a nonce."""
+    return hashlib.sha256(nonce.encode()).hexdigest()
+
+
+def find(db: Database, nonce: str) -> PhoneAnswer | None:
+    """Return what a nonce, hashed, answers; None: it was never given, or long ago."""
+    row = db.one(_FIND, nonce=nonce)
+    return PhoneAnswer(*row) if row else None
+
+
+def spend(db: Database, nonce: str, now: int) -> None:
+    """Let a nonce, hashed, be used, within a write transaction."""
+    db.run(_SPEND, {"nonce": nonce, "now": now})
+
+
+def sent(db: Database) -> set[str]:
+    """Return the uids of the questions that were sent, or are being sent."""
+    return {uid for (uid,) in db.all(_MESSAGES)}
+
+
+def offer(db: Database, ask: str, answers: Mapping[str, str], expires_at: int) -> None:
+    """Keep that a question is about to be sent, with its answers by their nonces, hashed."""
+    with db.transaction(write=True):
+        _drop(db, ask)
+        db.run(_DROP_OLD, {"before": expires_at - KEEP})
+        db.run(_PUT_MESSAGE, {"ask": ask})
+        for nonce, answer in answers.items():
+            db.run(_PUT, {"nonce": nonce, "ask": ask, "answer": answer, "expires_at": expires_at})
+
+
+def mark_sent(db: Database, ask: str, now: int) -> None:
+    """Keep that a question has reached the server."""
+    with db.transaction(write=True):
+        db.run(_MARK_SENT, {"ask": ask, "now": now})
+
+
+def withdraw_half_sent(db: Database) -> None:
+    """Forget what a process that is no more was about to send."""
+    for (uid,) in db.all(_HALF_SENT):
+        withdraw(db, uid)
+
+
+def withdraw(db: Database, ask: str) -> None:
+    """Forget that a question was sent: it was not."""
+    with db.transaction(write=True):
+        _drop(db, ask)
+
+
+def _drop(db: Database, ask: str) -> None:
+    db.run(_DROP_MESSAGE, {"ask": ask})
+    db.run(_DROP_ANSWERS, {"ask": ask})
+
+
+def forget_closed(db: Database, open_asks: Iterable[str]) -> None:
+    """Forget that questions were sent that are closed by now; their answers are kept, to tell late ones."""
+    closed = sent(db) - set(open_asks)
+    if closed:
+        with db.transaction(write=True):
+            for uid in closed:
+                db.run(_DROP_MESSAGE, {"ask": uid})
