@@ -68,6 +68,7 @@ def test_what_did_not_fit_is_told_by_field_with_how_often(shell: Shell, full: Pa
     assert told.splitlines() == [
         "did not fit: the whole task: it has no due date (2 times)",
         "did not fit: domain: no place for it (1 time)",
+        "did not fit: links: no place for it (1 time)",
     ]
 
 

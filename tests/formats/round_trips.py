@@ -19,6 +19,13 @@ from tui_tasks.formats.table import FORMATS, Format
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
+LINKS = (
+    {"kind": "branch", "target": "phone"},
+    {"kind": "file", "target": "it's a file.md"},
+    {"kind": "pull_request", "target": "https://example.org/o/r/pull/1"},
+)
+
+
 def filled(store: Store, now: int) -> list[str]:
     """Make two lists and a plan with every kind of field; return the uids of the tasks."""
 
@@ -28,7 +35,9 @@ def filled(store: Store, now: int) -> list[str]:
     (home,) = run(EnsureList("tasklist", "tasklist"))
     (plan,) = run(CreatePlan("Ship it", "all of it", "claude"))
     (one,) = run(AddTask("first \u202e\x1b[31m\nline", home.uid, "about", tags=("a", "b"), metadata={"x": [1, None]}))
-    (two,) = run(AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01"}))
+    (two,) = run(
+        AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01", "links": LINKS})
+    )
     (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why", fields={"estimate": 90}))
     (four,) = run(AddTask("fourth", home.uid, "- [ ] no task\n\n# no heading", domain="web", depends_on=(two.uid,)))
     run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LogTask(one.uid, "x\x1b[1m\n---\ny"))

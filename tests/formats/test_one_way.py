@@ -73,5 +73,6 @@ def test_what_is_due_is_a_to_do_and_the_next_runs_of_jobs_are_events(store: Stor
     assert ICS.lost(rows_of(store), text, NOW) == {
         "the whole task: it has no due date": 2,
         "domain: no place for it": 1,
+        "links: no place for it": 1,
     }
     assert "VEVENT" not in "".join(ICS.write(rows_of(store, "tasklist"), NOW))

@@ -74,7 +74,9 @@ def _task(chance: random.Random, homes: list[Any], uids: list[str]) -> AddTask:
     due = maybe(
         chance.choice(["2026-03-01", "2026-07-31", "2026-03-01T10:00:00.000+00:00", "2026-10-25T22:59:59.250+00:00"])
     )
-    fields = {name: value for name, value in {"due": due, "estimate": maybe(chance.randint(1, 999))}.items() if value}
+    link = {"kind": "file", "target": chance.choice(["a.py", "my notes.md", "-- x'y.md"])}
+    fields = {"due": due, "estimate": maybe(chance.randint(1, 999)), "links": maybe((link,))}
+    fields = {name: value for name, value in fields.items() if value}
     return AddTask(
         f"Task {_text(chance, 6)}",
         chance.choice(homes).uid,

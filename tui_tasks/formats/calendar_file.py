@@ -92,7 +92,7 @@ def lost(rows: Rows) -> Counter[str]:
             if task.due is None:
                 found["the whole task: it has no due date"] += 1
                 continue
-            for name in ("key", "domain", "result", "metadata", "agent", "intent", "node_ids", "estimate"):
+            for name in ("key", "domain", "result", "metadata", "agent", "intent", "node_ids", "estimate", "links"):
                 if getattr(task, name) not in (None, ()):
                     found[f"{name}: no place for it"] += 1
             if task.uid in rows.logs:

@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.formats.records import Rows, instant, plain
 from tui_tasks.text import json_text
 
 _TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")
 _MANY: Final = ("tags", "depends_on", "node_ids")
+_LINKS: Final = "links"
 _JSON: Final = ("result", "metadata")
 _INSTANTS: Final = ("created_at", "started_at", "finished_at", "updated_at")
-COLUMNS: Final = ("uid", "list", *_TEXTS, *_MANY, *_INSTANTS, "created_by", "updated_by", *_JSON)
+COLUMNS: Final = ("uid", "list", *_TEXTS, *_MANY, _LINKS, *_INSTANTS, "created_by", "updated_by", *_JSON)
 # A spreadsheet takes a cell that begins so for a formula, which can run programs and send what others hold.
 _FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 
@@ -28,7 +30,7 @@ def write(rows: Rows, now: datetime) -> Iterator[str]:
     yield _row(COLUMNS)
     for home, tasks in rows.lists:
         for task in tasks:
-            yield _row([_cell(value) for value in _values(task, home)])
+            yield _row([_cell(value) for value in _values(task, home, now)])
 
 
 def _row(cells: Any) -> str:
@@ -37,9 +39,10 @@ def _row(cells: Any) -> str:
     return line.getvalue()
 
 
-def _values(task: Task, home: TaskList) -> Iterator[Any]:
+def _values(task: Task, home: TaskList, now: datetime) -> Iterator[Any]:
     yield from (task.uid, home.handle, *(getattr(task, name) for name in _TEXTS))
     yield from (", ".join(getattr(task, name)) for name in _MANY)
+    yield FIELDS[_LINKS].write(task.links, now)
     yield from (instant(getattr(task, name)) for name in _INSTANTS)
     yield from (task.created_by, task.updated_by)
     yield from (None if (value := getattr(task, name)) is None else json_text.shown(value) for name in _JSON)

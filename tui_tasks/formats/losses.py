@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.formats.records import Read, Record, Rows, uid_of, with_foreign
 
 _EMPTY: Final[dict[str, Any]] = {
-    **dict.fromkeys(("key", "domain", "result", "agent", "intent", "due", "estimate")),
+    **dict.fromkeys(("key", "domain", "result", "agent", "intent")),
     **dict.fromkeys(("name", "description"), ""),
     **dict.fromkeys(("tags", "node_ids"), ()),
     "status": "pending",
     "priority": 3,
+    **{name: field.none for name, field in FIELDS.items()},
 }
 _TIMES: Final = ("created_at", "started_at", "finished_at")
 

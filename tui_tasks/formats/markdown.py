@@ -45,6 +45,7 @@ class _Comment(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     due: str | None = None
     estimate: int | None = None
     depends_on: tuple[str, ...] = ()
+    links: tuple[dict[str, str], ...] = ()
 
 
 class _ListComment(msgspec.Struct):
@@ -74,6 +75,7 @@ def _item(task: Task) -> str:
         task.due,
         task.estimate,
         tuple(sorted(task.depends_on)),
+        task.links,
     )
     lines = [f"- [{box}] {_name(task.name)} {_comment(msgspec.to_builtins(told))}"]
     if task.description:
@@ -175,6 +177,7 @@ class _Reader:
             if told is None:
                 raise InvalidArgument("file", f"{where}: the comment at its end is not as it was written")
             fields = msgspec.structs.asdict(told)
+            fields["links"] = list(told.links)
             id_ = fields.pop("uid")
             own = fields.pop("status")
             # The box may have been ticked since.

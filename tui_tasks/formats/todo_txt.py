@@ -62,9 +62,10 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
     }
     told = [f"{name}:{value}" for name, value in words.items() if value is not None]
     told += [f"dep:{uid}" for uid in sorted(task.depends_on)]
+    told += [f"link:{kind}:{target}" for kind, target in _links(task.links)]
     told += [f"+{_word(task.domain)}"] if task.domain else []
     line.description = " ".join([_name(task.name), *told, *(f"@{_word(tag)}" for tag in task.tags)])
-    return str(pytodotxt.serialize_pedantic(line))
+    return str(line)
 
 
 def _name(name: str) -> str:
@@ -73,6 +74,11 @@ def _name(name: str) -> str:
 
 def _word(text: str) -> str:
     return _SPACE.sub("_", plain(text)) or "_"
+
+
+def _links(links: tuple[dict[str, str], ...]) -> list[tuple[str, str]]:
+    """Those that are one word; a path may have spaces."""
+    return [(link["kind"], link["target"]) for link in links if not _SPACE.search(link["target"])]
 
 
 def _letter(priority: int) -> str | None:
@@ -107,6 +113,7 @@ def read(text: str, now: datetime) -> Read:
             "domain": lambda domain: domain and _word(domain),
             "agent": lambda agent: agent and _word(agent),
             "due": lambda due: due and _due(due, now),
+            "links": _links,
             **dict.fromkeys(("created_at", "finished_at"), day),
         }
     )
@@ -129,6 +136,7 @@ def _record(found: Read, where: str, text: str, seen: Counter[str], now: datetim
     if ours := _OURS.fullmatch(description):
         name, id_, rest = ours.groups()
         fields |= {"tags": [], "domain": None, "due": None, "agent": None, "estimate": None, "depends_on": []}
+        fields["links"] = []
         fields["priority"] = MEDIUM
         home = _take(found, fields, rest.split(), line)
     else:
@@ -183,6 +191,9 @@ def _take(found: Read, fields: dict[str, Any], words: list[str], line: pytodotxt
             fields["agent"] = value
         elif name == "dep":
             fields["depends_on"] = [*fields["depends_on"], value]
+        elif name == "link":
+            kind, _, target = value.partition(":")
+            fields["links"] = [*fields["links"], {"kind": kind, "target": target}]
         elif name == "list":
             home = value
         elif name != "status":

@@ -17,6 +17,7 @@ import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.records import (
@@ -43,7 +44,6 @@ _STATUS_READ: Final = {
 }
 _PRIORITY_READ: Final = {"high": HIGH, "medium": MEDIUM, "low": LOW, "": MEDIUM}
 _OURS: Final = "tui-tasks:"
-_OWN: Final = ("status", "list", "domain", "estimate")
 # The sections of a file in their order, by their marks, with their headings.
 _HEADINGS: Final = {
     "SECTION:DESCRIPTION": "## Description\n",
@@ -128,7 +128,7 @@ def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> dict[
             file = there.get(task.uid)
             id_ = ids[task.uid]
             path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
-            written[path] = _text_of(task, home, rows.logs.get(task.uid, []), file, ids, len(written) + 1)
+            written[path] = _text_of(task, home, rows.logs.get(task.uid, []), file, ids, len(written) + 1, now)
     return written
 
 
@@ -158,13 +158,20 @@ def _slug(name: str) -> str:
 
 
 def _text_of(
-    task: Task, home: TaskList, log: list[LogEntry], file: _File | None, ids: Mapping[str, str], at: int
+    task: Task,
+    home: TaskList,
+    log: list[LogEntry],
+    file: _File | None,
+    ids: Mapping[str, str],
+    at: int,
+    now: datetime,
 ) -> str:
     foreign = foreign_of(task, NAME)
     front = dict(file.front) if file else {**foreign.get("front_matter", {}), "status": foreign.get("status")}
     sections = dict(file.sections) if file else dict(foreign.get("sections", {}))
     others = _texts(front.get("assignee"))[1:]
-    own = {"list": home.name} | {"domain": task.domain, "estimate": task.estimate}
+    own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
+    own["links"] = work_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
     is_ours = "id" not in foreign
     references = [each for each in _texts(front.get("references")) if not each.startswith(_OURS)]
@@ -353,6 +360,8 @@ def _record(found: Read, file: _File, keys: Mapping[str, str], now: datetime) ->
     if _SUMMARY in file.sections:
         fields["result"] = file.sections[_SUMMARY]
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
+    if "links" in own:
+        fields["links"] = list(work_links.parse(own["links"], now))
     created = None if told.created_date is None else _microseconds(told.created_date)
     return Record(
         file.path,

@@ -44,7 +44,7 @@ _STATUS_READ: Final = {
     "closed": "done",
 }
 _DELETED: Final = "tombstone"
-_OWN_FIELDS: Final = ("status", "key", "domain", "intent", "node_ids", "result", "metadata")
+_OWN_FIELDS: Final = ("key", "domain", "intent", "node_ids", "links", "result", "metadata")
 _LEFT: Final = frozenset({"_type", "updated_at"})
 
 
@@ -160,7 +160,9 @@ def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, 
     if foreign:
         return metadata
     own: dict[str, Any] = {"list": home.name}
-    own |= {name: getattr(task, name) for name in ("key", "domain", "intent", "node_ids") if getattr(task, name)}
+    own |= {
+        name: getattr(task, name) for name in ("key", "domain", "intent", "node_ids", "links") if getattr(task, name)
+    }
     if task.status in CLOSED and task.status != "done":
         own["status"] = task.status
     if task.result is not None and not (isinstance(task.result, str) and task.status in CLOSED):
@@ -225,7 +227,7 @@ def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: 
         "depends_on": blocking,
         "metadata": metadata or None,
         **({"result": issue.close_reason} if issue.close_reason else {}),
-        **{name: each for name, each in own.items() if name in _OWN_FIELDS and name != "status"},
+        **{name: each for name, each in own.items() if name in _OWN_FIELDS},
     }
     if own.get("status") in CLOSED and status == "done":
         status = own["status"]

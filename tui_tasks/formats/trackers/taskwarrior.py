@@ -1,7 +1,7 @@
 """Taskwarrior's tasks, as `task export` writes and `task import` reads them.
 
 What Taskwarrior has no attribute for is written as attributes of a user's own, which it keeps as they are: notes,
-agent, estimate, tasklist and outcome. Of an import, attributes that no task has are kept in the metadata.
+agent, estimate, links, tasklist and outcome. Of an import, attributes that no task has are kept in the metadata.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.records import (
@@ -74,6 +75,7 @@ class _Attributes(msgspec.Struct):
     notes: str | None = None
     agent: str | None = None
     estimate: str | int | float | None = None
+    links: str | None = None
     tasklist: str | None = None
     outcome: str | None = None
 
@@ -114,6 +116,7 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
         "notes": _text(task.description),
         "agent": _text(task.agent),
         "estimate": None if task.estimate is None else f"PT{task.estimate}M",
+        "links": work_links.write(task.links, now),
         "tasklist": None if "uuid" in foreign else home.name,
         "outcome": task.status if task.status in ("failed", "skipped") else None,
     }
@@ -218,6 +221,7 @@ def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], n
         "description": task.notes,
         "agent": task.agent,
         "estimate": _minutes(task.estimate),
+        "links": None if task.links is None else _links(found, task.links, now),
     }
     if fields["priority"] is None:
         found.lost[f"priority: {task.priority} is none of H, M and L"] += 1
@@ -234,6 +238,15 @@ def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], n
         log=[Logged(None, _microseconds(each.entry), NAME, each.description) for each in task.annotations],
         foreign=foreign,
     )
+
+
+def _links(found: Read, text: str, now: datetime) -> list[dict[str, str]] | None:
+    """An attribute of that name may be the user's own, and have other words."""
+    try:
+        return list(work_links.parse(text, now))
+    except ValueError as error:
+        found.lost[f"links: {error}"] += 1
+        return None
 
 
 def _at(text: str) -> datetime:
