@@ -23,6 +23,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.claims import ClaimNext
+from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read import messages
@@ -211,6 +212,16 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
         found = queries_jobs.job_named(store.db, "Audit")
         assert found is not None
         assert found.created_by == "shell"
+
+
+def test_the_runs_of_a_job_tell_what_their_agents_have_used(run: Run, database: Path) -> None:
+    job = told(run, "jobs new Review 'Look at it' --process")
+    with Store(str(database)) as store:
+        (made,) = store.commit(RunJob(job["uuid"]), actor="human", now=START)
+        end = EndRun(made.uid, "success", turns=12, tokens=34_000, cost_usd=0.42)
+        store.commit(NoteRunAgent(made.uid, "claude-1", "s-1"), end, actor="system", now=START)
+    assert run("jobs runs Review")[1].endswith("12 turns  34k $0.42\n")
+    assert told(run, "jobs runs Review")["runs"][0]["cost_usd"] == 0.42
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,8 @@ def _runs(options: argparse.Namespace) -> None:
         return
     now = clock.now()
     for line in sorted(lines, key=lambda each: each.id, reverse=True):
-        print(f"{line.uid[:8]}  {job_text.run_state(line)}  {safe_line(job_text.went(line, now))}")
+        told = (line.uid[:8], job_text.run_state(line), safe_line(job_text.went(line, now)), job_text.used(line))
+        print("  ".join(filter(None, told)))
     if not lines:
         print("It has not run yet.")
 
