@@ -281,6 +281,22 @@ def test_a_turn_that_left_subagents_at_work_is_done_when_the_program_has_ended(p
     assert [tuple(task) for task in tasks] == [("do it", "done")]
 
 
+def test_what_is_cut_in_half_too_deep_or_too_large_is_asked_for_and_given_back_as_it_came(play):
+    deep = "x"
+    for _ in range(100):
+        deep = [deep]
+    given = {"half": "\ud83d", "deep": deep, "number": 2**70}
+    asks(play, input=given)
+    (ask,) = play.asks
+    assert ask.question.startswith("Allow Bash?\nhalf: ?\ndeep: [[[")
+    play.answer(ask, "Allow")
+    play.look()
+    assert replies(play)[0]["response"] == {"behavior": "allow", "updatedInput": given}
+    play.hear({"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "cut \ud83d"}]}})
+    play.hear({"type": "result", "subtype": "success", "result": "cut \ud83d"})
+    assert play.over().result == "cut ?"
+
+
 def test_a_request_of_an_unknown_kind_is_refused(play):
     play.program.said.clear()
     play.hear({"type": "control_request", "request_id": "x", "request": {"subtype": "open_the_door"}})

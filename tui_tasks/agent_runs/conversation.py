@@ -6,6 +6,7 @@ fleet, inbox and journal know no difference. What the human says is read from th
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import time
@@ -57,7 +58,6 @@ RETRY_SECONDS: Final = 1.0
 # Seconds for which the end of a session is tried to be written.
 GIVE_UP_SECONDS: Final = 30.0
 _DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], Driver]]] = {"claude": ClaudeDriver, "codex": CodexDriver}
-_encode = msgspec.json.Encoder().encode
 
 
 class AgentConversation:
@@ -112,7 +112,7 @@ class AgentConversation:
         text = ""
         for message in self._reader.feed(data):
             text += f"{message}\n" if isinstance(message, str) else self._take(self._driver.received(message))
-        return self._redact(text).encode(errors="replace")
+        return self._readable(text).encode()
 
     def look(self, *, changed: bool) -> None:
         """See `runner.conversation.Conversation`."""
@@ -171,7 +171,7 @@ class AgentConversation:
         said = turn.result if turn is not None else None
         ended = msgspec.structs.replace(
             plain,
-            result=None if said is None else self._redact(said)[-RESULT:],
+            result=None if said is None else self._readable(said)[-RESULT:],
             turns=used.turns,
             tokens=used.tokens,
             cost_usd=used.cost_usd,
@@ -185,7 +185,7 @@ class AgentConversation:
             reason = plain.reason or "it ended before its turn was over"
             return msgspec.structs.replace(ended, outcome="error", reason=reason)
         if turn.error is not None:
-            reason = self._redact(turn.error).strip().partition("\n")[0][:MAX_LINE]
+            reason = self._readable(turn.error).strip().partition("\n")[0][:MAX_LINE]
             return msgspec.structs.replace(ended, outcome="error", reason=reason, retry=not turn.is_capped)
         return msgspec.structs.replace(ended, outcome="success", reason=None)
 
@@ -233,7 +233,8 @@ class AgentConversation:
 
     def _send(self, message: Message) -> None:
         assert self._command is not None
-        self._command.send(_encode(message) + b"\n")
+        # In ASCII, so that what the program has cut in half is given back as it came.
+        self._command.send(json.dumps(message).encode() + b"\n")
 
     def _answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
         self._driver.answer(request_id, decision, words)
@@ -247,7 +248,11 @@ class AgentConversation:
     def _print(self, text: str) -> None:
         """Add a line to the run's output."""
         assert self._command is not None
-        self._command.log.feed(self._redact(f"{text}\n").encode(errors="replace"))
+        self._command.log.feed(self._readable(f"{text}\n").encode())
+
+    def _readable(self, text: str) -> str:
+        """Return a text without keys and tokens, and without half characters."""
+        return self._redact(text).encode(errors="replace").decode()
 
     def _look(self) -> None:
         """Tell the program what the human has said, and end its input where nothing more is to come."""

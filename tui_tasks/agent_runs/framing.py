@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -43,8 +44,13 @@ class MessageReader:
 
 
 def _content(line: bytes) -> dict[str, Any] | str:
+    text = line.decode(errors="replace")
     try:
         found = _decode(line)
     except (msgspec.DecodeError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else line.decode(errors="replace")
+        # Half a character, cut off by the program, is no JSON to a strict reader.
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+    return found if isinstance(found, dict) else text

@@ -13,7 +13,7 @@ from tui_tasks.core.operations.sessions import Heard, Process
 from tui_tasks.core.read import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.hooks import discretion, intake
+from tui_tasks.hooks import discretion, intake, storable
 from tui_tasks.settings import project
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.sessions import SessionSettings
@@ -50,7 +50,11 @@ class SessionWriter:
 
     def add(self, heard: Heard) -> None:
         """Have something written, without what is not to be kept."""
-        whole = msgspec.structs.replace(heard, at=clock.now(), process=self._process, project=self._project)
+        heard = storable.told(heard)
+        facts = tuple(map(storable.bounded, heard.facts))
+        whole = msgspec.structs.replace(
+            heard, facts=facts, at=clock.now(), process=self._process, project=self._project
+        )
         self._waiting.append(discretion.discreet(whole, self._settings))
 
     def write(self) -> None:

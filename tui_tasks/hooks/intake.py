@@ -23,12 +23,12 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations.sessions import Asked, Fact, Heard, HearSession, Interrupted, Process
+from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted, Process
 from tui_tasks.core.read import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.hooks import discretion, programs
+from tui_tasks.hooks import discretion, programs, storable
 from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.records.record import Record
 from tui_tasks.hooks.spool import Payload, Spool
@@ -40,16 +40,11 @@ _log = logging.getLogger(__name__)
 
 AT_ONCE: Final = 100
 """Payloads that are taken in in one transaction: others wait for it."""
-MAX_REQUEST: Final = 1_000_000
-"""Bytes that are kept of what a program asks for; of a longer one `MAX_BEGINNING`."""
-MAX_BEGINNING: Final = 50_000
 _PATIENCE: Final = 0.3
 """Seconds to wait for another process that takes payloads in."""
 _KEPT_FOR: Final = 24 * 3600 * 1_000_000
-_MOST_DEEP: Final = 64
 
 _FORGET = Statement(TakenInRow.delete().where(TakenInRow.at < slot("before")))
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
@@ -169,7 +164,7 @@ def read(payload: Payload) -> Heard | None:
     return msgspec.structs.replace(
         heard,
         # The program tells nothing of a turn that its hook has ended.
-        facts=(*map(_bounded, heard.facts), *([Interrupted()] if head.get("ends_turn") is True else [])),
+        facts=(*map(storable.bounded, heard.facts), *([Interrupted()] if head.get("ends_turn") is True else [])),
         at=at,
         process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
         cwd=heard.cwd or _word(head, "cwd") or None,
@@ -190,14 +185,6 @@ def _project(named: str, folder: str) -> str | None:
         return None
 
 
-def _bounded(fact: Fact) -> Fact:
-    """A request without what is too long to be kept; nobody answers it from here."""
-    if not isinstance(fact, Asked) or len(_encode([fact.input, fact.questions, fact.suggestions])) <= MAX_REQUEST:
-        return fact
-    beginning = _encode(fact.input)[:MAX_BEGINNING].decode(errors="replace")
-    return msgspec.structs.replace(fact, input={"too long": beginning}, questions=(), suggestions=None)
-
-
 def _word(head: dict[str, Any], name: str) -> str:
     value = head.get(name)
     return value if isinstance(value, str) else ""
@@ -213,7 +200,7 @@ def _content(payload: Payload) -> dict[str, Any]:
             found = json.loads(payload.body.decode(errors="replace"))
         except (ValueError, RecursionError):
             found = _beginning(payload.body)
-    kept = _kept(found, _MOST_DEEP)
+    kept = storable.json_value(found)
     return kept if isinstance(kept, dict) else {}
 
 
@@ -228,20 +215,3 @@ def _beginning(body: bytes) -> dict[str, str]:
     for name, value in _NAMED.findall(body[:65_536]):
         found.setdefault(name.decode(), value.decode(errors="replace"))
     return found
-
-
-def _kept(value: Any, depth: int) -> Any:
-    """A JSON value as it can be stored and sent on: no half characters, no numbers beyond 64 bits, not too deep."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode(errors="replace").decode()
-    if isinstance(value, bool | None):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else str(value)
-    if isinstance(value, float):
-        return value if abs(value) != float("inf") and value == value else None
-    if depth == 0:
-        return "…"
-    if isinstance(value, dict):
-        return {_kept(str(name), 1): _kept(one, depth - 1) for name, one in value.items()}
-    return [_kept(one, depth - 1) for one in value]

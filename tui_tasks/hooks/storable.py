@@ -1,0 +1,55 @@
+"""What programs tell as it can be stored and sent on, whatever they have put into it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from tui_tasks.core.operations.sessions import Asked, Fact
+
+# Bytes that are kept of what a program asks for; of a longer one so many of its beginning.
+MAX_REQUEST: Final = 1_000_000
+MAX_BEGINNING: Final = 50_000
+_MOST_DEEP: Final = 64
+
+Told = TypeVar("Told", bound=msgspec.Struct)
+
+_encode = msgspec.json.Encoder().encode
+
+
+def json_value(value: Any, depth: int = _MOST_DEEP) -> Any:
+    """Return a JSON value without half characters, without numbers beyond 64 bits, and not too deep."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, bool | None):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float):
+        return value if abs(value) != float("inf") and value == value else None
+    if depth == 0:
+        return "…"
+    if isinstance(value, dict):
+        return {json_value(str(name), 1): json_value(one, depth - 1) for name, one in value.items()}
+    return [json_value(one, depth - 1) for one in value]
+
+
+def told(value: Told) -> Told:
+    """Return what a program tells with each of its values as `json_value` has it."""
+    fields = {name: _field(getattr(value, name)) for name in value.__struct_fields__}
+    return msgspec.structs.replace(value, **fields)
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return told(value)
+    return tuple(map(_field, value)) if isinstance(value, tuple) else json_value(value)
+
+
+def bounded(fact: Fact) -> Fact:
+    """Return a fact without a request that is too long to be kept; nobody answers that from here."""
+    if not isinstance(fact, Asked) or len(_encode([fact.input, fact.questions, fact.suggestions])) <= MAX_REQUEST:
+        return fact
+    beginning = _encode(fact.input)[:MAX_BEGINNING].decode(errors="replace")
+    return msgspec.structs.replace(fact, input={"too long": beginning}, questions=(), suggestions=None)
