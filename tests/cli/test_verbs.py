@@ -13,7 +13,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import tasks
+from tui_tasks.cli.tasks import task_filter, tasks
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
@@ -232,7 +232,7 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
     tasks.set_status(shell, "2", "done", "", as_json=False)
-    wanted = tasks.filter_of(words, shell.clock())
+    wanted = task_filter.filter_of(words, shell.clock())
     capsys.readouterr()
     tasks.ls(shell, [], wanted, ascii_only=False)
     assert [" ".join(line.split()[2:4]) for line in capsys.readouterr().out.splitlines()] == listed
@@ -243,7 +243,7 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
 @pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:due"])
 def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
     with pytest.raises(InvalidArgument):
-        tasks.filter_of(words, shell.clock())
+        task_filter.filter_of(words, shell.clock())
 
 
 def test_in_a_project_ls_and_ls_json_list_the_same_tasks(tmp_path: Path, capsys) -> None:

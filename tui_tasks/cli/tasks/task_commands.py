@@ -154,9 +154,9 @@ def _add(options: argparse.Namespace, session: Session) -> None:
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import task_filter, tasks
 
-    only = tasks.filter_of(" ".join(options.filter), session.clock())
+    only = task_filter.filter_of(" ".join(options.filter), session.clock())
     if options.json:
         tasks.ls_json(session, options.status, only)
     else:

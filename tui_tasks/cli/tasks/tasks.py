@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.channel import single_request
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.tasks.task_filter import EVERYTHING, Wanted
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.read.tasks.filter import Filter
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
@@ -110,39 +110,6 @@ def _lists(session: Session) -> list[TaskList]:
 
 
 # Reading
-
-
-class Wanted(NamedTuple):
-    """Which tasks are to be listed: what a task must match, and the names of lists that it must be in, or not."""
-
-    only: Filter = Filter()
-    lists: tuple[str, ...] = ()
-    other_lists: tuple[str, ...] = ()
-
-    def has(self, home: TaskList) -> bool:
-        """Whether tasks of a list are wanted."""
-        name = home.name.casefold()
-        return name not in self.other_lists and (not self.lists or name in self.lists)
-
-
-EVERYTHING: Final = Wanted()
-
-
-def filter_of(text: str, now: int) -> Wanted:
-    """Read a filter as the screen does.
-
-    Raises:
-        InvalidArgument: a word of it means nothing.
-    """
-    if not text:
-        return EVERYTHING
-    from tui_tasks.tui.inputs import filter_syntax
-
-    parsed = filter_syntax.parse(text)
-    if parsed.problem or parsed.sort:
-        raise InvalidArgument("filter", parsed.problem or "a list is sorted on the screen alone")
-    named = ([term.value.casefold() for term in parsed.lists if term.negated is negated] for negated in (False, True))
-    return Wanted(Filter(parsed.of_tasks, now=task_fields.local_time(now)), *map(tuple, named))
 
 
 def ls(session: Session, statuses: list[str], wanted: Wanted = EVERYTHING, *, ascii_only: bool) -> None:
