@@ -28,6 +28,7 @@ BENCHMARKS = (
     "growth",
     "entries",
     "digests",
+    "past",
     "screen",
     "keys",
     "live",

@@ -27,7 +27,7 @@ def measure(place: Place) -> Iterator[Figure]:
     entries = ENTRIES // 10 if place.quick else ENTRIES
     path = place.folder / "digest.db"
     with Store(str(path)) as store:
-        _fill(store, entries)
+        fill(store, entries)
         read_through(path)
         took = []
         for _ in range(place.times(ROUNDS)):
@@ -38,7 +38,7 @@ def measure(place: Place) -> Iterator[Figure]:
     yield Figure(what, "a fifth of a second", statistics.median(took), WANTED, "ms", 1.0, "lower")
 
 
-def _fill(store: Store, entries: int) -> None:
+def fill(store: Store, entries: int) -> None:
     home = store.commit(CreatePlan("Plan"), actor="human", now=START)[0]
     while (begin := journal.newest(store.db)) < entries:
         with store.transaction(START + begin) as transaction:
