@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -31,6 +32,7 @@ from tui_tasks.core.past.past_reader import PastReader
 from tui_tasks.core.past.past_state import PastState
 from tui_tasks.core.past.scratch_folder import PREFIX
 from tui_tasks.core.read import overview
+from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 
@@ -182,6 +184,10 @@ def test_what_was_compacted_away_is_refused_with_the_earliest_that_is_left(store
     assert moments.previous_change(store.db, earliest) is None
     with PastState(store.db) as past:
         assert past.seq == earliest
+        past.move_to(journal.newest(store.db))
+        with contextlib.closing(PastReader(past.path, store.path)) as reader:
+            assert digest(reader, START, START + 100 * HOUR) == digest(store.db, START, START + 100 * HOUR)
+            assert digest(reader, START, START + 100 * HOUR).is_cut
 
 
 def test_a_step_goes_over_all_that_one_change_did_and_ends_at_both_ends(store: Store) -> None:

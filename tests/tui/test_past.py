@@ -243,3 +243,12 @@ def test_a_replay_is_told_of(plan: Plan) -> None:
     link = PastLink(plan.path, "3", clock=lambda: NOW, report=lambda done, total: heard.append((done, total)))
     assert heard == [(3, 3)]
     link.stop()
+
+
+def test_who_leaves_while_the_journal_is_replayed_leaves_nothing_behind(plan: Plan, scratch: Path) -> None:
+    def leave(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        PastLink(plan.path, "3", clock=lambda: NOW, report=leave)
+    assert not list(scratch.iterdir())

@@ -23,16 +23,31 @@ def install(db: Database) -> None:
     db.sql(_POSITION)
     db.sql("INSERT INTO position VALUES (0, 0, 0)")
     for table in STATE:
-        columns = _columns(db, table)
-        db.sql(f"CREATE TABLE before_{table} (at_seq INTEGER NOT NULL, existed INTEGER NOT NULL, {', '.join(columns)})")
+        columns = ", ".join(_columns(db, table))
+        db.sql(f"CREATE TABLE before_{table} (at_seq INTEGER NOT NULL, existed INTEGER NOT NULL, {columns})")
         db.sql(f"CREATE INDEX before_{table}_seq ON before_{table} (at_seq)")
-        for event, row, existed in (("INSERT", "NEW", 0), ("UPDATE", "OLD", 1), ("DELETE", "OLD", 1)):
-            values = ", ".join(f"{row}.{column}" for column in columns)
+
+
+# Of each event, which of the rows a trigger keeps, and whether that was there before.
+_EVENTS: Final = (("INSERT", "NEW", 0), ("UPDATE", "OLD", 1), ("DELETE", "OLD", 1))
+
+
+def _make_triggers(db: Database) -> None:
+    for table in STATE:
+        for event, row, existed in _EVENTS:
+            values = ", ".join(f"{row}.{column}" for column in _columns(db, table))
             db.sql(
                 f"CREATE TRIGGER before_{table}_{event} AFTER {event} ON {table} "
                 "WHEN (SELECT is_recording FROM position) "
                 f"BEGIN INSERT INTO before_{table} VALUES ((SELECT seq FROM position), {existed}, {values}); END"
             )
+
+
+def _drop_triggers(db: Database) -> None:
+    # A change takes half as long without them.
+    for table in STATE:
+        for event, _, _ in _EVENTS:
+            db.sql(f"DROP TRIGGER IF EXISTS before_{table}_{event}")
 
 
 def seq(db: Database) -> int:
@@ -59,7 +74,9 @@ def skip_to(db: Database, seq: int) -> None:
 
 def record(db: Database) -> None:
     """Record from here on, if that was not so already."""
-    db.sql("UPDATE position SET since = seq, is_recording = 1 WHERE NOT is_recording")
+    if not db.scalar("SELECT is_recording FROM position"):
+        _make_triggers(db)
+        db.sql("UPDATE position SET since = seq, is_recording = 1")
 
 
 def forget(db: Database, upto: int) -> None:
@@ -72,6 +89,7 @@ def forget(db: Database, upto: int) -> None:
 def stop(db: Database) -> None:
     """Forget all, and record nothing from here on."""
     forget(db, seq(db))
+    _drop_triggers(db)
     db.sql("UPDATE position SET is_recording = 0")
 
 
