@@ -52,11 +52,11 @@ class Codex:
     def looks(self) -> str:
         """Look until nothing more is being done; return what was queued."""
         end = time.monotonic() + DEADLINE
-        self.queue.look(clock.now())
+        self.queue.look()
         while self.queue._queuing is not None:
             assert time.monotonic() < end, "it never ended"
             threading.Event().wait(0.005)
-            self.queue.look(clock.now())
+            self.queue.look()
         self.human.look()
         queued = self.home / "queued"
         return queued.read_text() if queued.exists() else ""

@@ -16,6 +16,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.records.watching import RecordWatch
+from tui_tasks.settings.sessions import SessionSettings
 
 PID = 4711
 
@@ -228,6 +229,15 @@ def test_an_error_that_is_shown_as_a_message_is_the_end_of_a_headless_session(cl
     assert claude.state()[0] == "working"
     claude.tells("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
+
+
+def test_a_headless_session_fails_where_nothing_that_is_said_is_kept(claude: Program) -> None:
+    claude.settings = SessionSettings(tasks=False, keep="none")
+    claude.tells("UserPromptSubmit", prompt="go")
+    claude.tells("MessageDisplay", index=0, final=True, delta="API Error: 401 no")
+    claude.tells("SessionEnd", reason="other")
+    assert claude.state()[0] == "failed"
+    assert claude.seen().session.last_message is None
 
 
 def test_a_headless_session_whose_failure_a_hook_has_told_ends_failed_too(claude: Program) -> None:

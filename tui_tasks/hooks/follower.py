@@ -74,7 +74,7 @@ class Follower:
             self._records = self._records or RecordWatch(self._opened(), self._take_in, intake.human_settings)
             self._records.look(self._clock())
             self._codex = self._codex or CodexQueue(self._opened())
-            self._codex.look(self._clock())
+            self._codex.look()
         if os.path.isdir(self._payloads):
             self._outbox = self._outbox or Outbox(self._opened())
             self._outbox.look(self._clock())

@@ -94,7 +94,7 @@ class TurnFailed(Fact, frozen=True):
 class Faltered(Fact, frozen=True):
     """Its model's service has answered with an error; whether its turn ends by that, what comes next tells."""
 
-    message: str
+    message: str | None = None
 
 
 class Interrupted(Fact, frozen=True):

@@ -116,6 +116,13 @@ def everyone(db: Database, since: int = 0) -> list[Seen]:
     return [_seen(session, activities.get(session.uid), asks.get(session.uid, [])) for session in found]
 
 
+def there(db: Database) -> list[Seen]:
+    """The sessions that have not ended as they are now, oldest first. Its cost does not grow with those that have."""
+    found = live(db)
+    asks = queries.open_asks(db) if found else []
+    return [_seen(one, activity(db, one.uid), [ask for ask in asks if ask.agent == one.uid]) for one in found]
+
+
 def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:
     at = at or SessionActivity(session.uid, session.ended_at or session.started_at)
     session = msgspec.structs.replace(session, **at.news)

@@ -31,7 +31,7 @@ class RecordWatch:
         Raises:
             StorageFailed: it is done another time.
         """
-        there = [seen for seen in sessions.everyone(self._store.db, now) if seen.session.program in reading.PROGRAMS]
+        there = [seen for seen in sessions.there(self._store.db) if seen.session.program in reading.PROGRAMS]
         for seen in there:
             if self._has_rested(seen):
                 self._read(seen, now)

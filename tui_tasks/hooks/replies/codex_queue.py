@@ -52,7 +52,7 @@ class CodexQueue:
         # Their next hook brings what could not be queued.
         self._refused: set[str] = set()
 
-    def look(self, now: int) -> None:
+    def look(self) -> None:
         """See what has come of the command, or run it for the next who has messages.
 
         Raises:
@@ -67,7 +67,7 @@ class CodexQueue:
                 self._follow(folder, self._queuing)
                 return
             boxes = [name for name in mailbox.sessions(folder) if name.startswith(f"{PROGRAM}-")]
-            for seen in sessions.everyone(self._store.db, now) if boxes else ():
+            for seen in sessions.there(self._store.db) if boxes else ():
                 if mailbox.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
                     self._begin(folder, seen)
                     return

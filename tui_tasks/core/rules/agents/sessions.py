@@ -478,7 +478,7 @@ class _Hearing:
     def faltered(self, fact: Faltered) -> None:
         """A request to its model's service has failed, and may be tried again."""
         if self._heard.subagent is None:
-            self._activity.failure = _cut(fact.message)
+            self._activity.failure = _cut(fact.message or "")
 
     def interrupted(self, fact: Interrupted) -> None:
         """The person has interrupted its turn."""
@@ -490,7 +490,7 @@ class _Hearing:
         """The session has ended, by an error if an error ended its turn and nothing could follow."""
         if self._heard.subagent is None:
             if self._is_in_turn and self._activity.failure is not None:
-                self.failed(TurnFailed(self._activity.failure))
+                self.failed(TurnFailed(self._activity.failure or None))
                 has_failed = True
             else:
                 has_failed = any(isinstance(told, TurnFailed) for told in self._heard.facts)
