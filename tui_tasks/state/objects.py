@@ -21,6 +21,13 @@ class CheckObject(TypedDict):
     diff: str | None
 
 
+class LinkObject(TypedDict):
+    """What a task is about: a branch, a commit, a pull request or a file."""
+
+    kind: Literal["branch", "commit", "pull_request", "file"]
+    target: str
+
+
 class TaskObject(TypedDict):
     """A task with every field. Instants are ISO 8601 texts in UTC; `priority` is 1 for the most urgent."""
 
@@ -48,6 +55,7 @@ class TaskObject(TypedDict):
     finished_at: str | None
     due: str | None
     estimate: int | None
+    links: list[LinkObject]
     verified: Verified | None
     checks: list[CheckObject]
 
