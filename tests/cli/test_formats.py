@@ -119,10 +119,9 @@ def test_long_work_shows_how_far_it_has_come_on_a_terminal(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stderr", terminal)
     times = iter([0.0, 0.4, 0.6, 0.6, 2.0, 2.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
-    bar = progress.ProgressBar("importing", 4)
-    for _ in range(3):
-        bar.step()
-    bar.end()
+    with progress.ProgressBar("importing", 4) as bar:
+        for _ in range(3):
+            bar.step()
     assert terminal.getvalue().split("\r")[1:] == [
         "importing [############............] 2 of 4",
         "importing [##################......] 3 of 4",

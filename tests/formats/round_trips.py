@@ -56,7 +56,7 @@ def out(store: Store, format_: Format, present: Mapping[str, str] | None = None)
     """Write everything; a format of one file is named ""."""
     rows = exporting.rows(store.db, None, None)
     if format_.is_folder:
-        return format_.write_folder(rows, present or {}, NOW)
+        return dict(format_.write_folder(rows, present or {}, NOW))
     return {"": "".join(format_.write(rows, NOW))}
 
 

@@ -120,7 +120,7 @@ def test_the_real_program_takes_what_is_written_and_gives_it_back(store: Store, 
         return folders.read(tmp_path / "backlog", BACKLOG.folders)
 
     backlog("init", "x", "--defaults", "--no-git", "--integration-mode", "none")
-    files = BACKLOG.write_folder(exporting.rows(store.db, None, None), present(), NOW)
+    files = dict(BACKLOG.write_folder(exporting.rows(store.db, None, None), present(), NOW))
     for path, text in files.items():
         (tmp_path / "backlog" / path).write_text(text)
     listed = backlog("task", "list", "--plain")

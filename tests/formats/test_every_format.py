@@ -99,7 +99,7 @@ def test_whatever_stands_in_a_text_stays_that_text(
         1, "00000000-0000-4000-8000-00000000000a", "list", "web", "", None, "tasklist", False, 0, False, *[0] * 6
     )
     rows = Rows([(home, [one, two])])
-    files = format_.write_folder(rows, {}, NOW) if format_.is_folder else {"": "".join(format_.write(rows, NOW))}
+    files = dict(format_.write_folder(rows, {}, NOW)) if format_.is_folder else {"": "".join(format_.write(rows, NOW))}
     found = read(format_, files)
     assert len(found.records) == 2
     coarse = found.coarse

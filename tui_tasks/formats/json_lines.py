@@ -21,10 +21,12 @@ from tui_tasks.formats.records import (
     Read,
     Record,
     Rows,
+    Step,
     checked,
     fitting_times,
     instant,
     microseconds,
+    no_step,
 )
 from tui_tasks.text import json_text
 
@@ -67,7 +69,7 @@ def _of_task(task: Task, home: TaskList, log: list[LogEntry]) -> dict[str, Any]:
     return told
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read what `write` has written; members that no task has are counted as lost.
 
     Raises:
@@ -77,6 +79,7 @@ def read(text: str, now: datetime) -> Read:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             _take(found, f"line {number}", line, now)
+            step()
     return found
 
 

@@ -21,7 +21,7 @@ from markdown_it.tree import SyntaxTreeNode
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import CLOSED, MEDIUM
-from tui_tasks.formats.records import ListRecord, Read, Record, Rows, checked, plain, plain_name
+from tui_tasks.formats.records import ListRecord, Read, Record, Rows, Step, checked, no_step, plain, plain_name
 from tui_tasks.text import json_text
 
 _BOX: Final = re.compile(r"\[([ xX/-])\]\s+(\S.*)", re.DOTALL)
@@ -97,7 +97,7 @@ def _comment(value: dict[str, Any]) -> str:
     return "<!-- " + json_text.shown(value).replace("--", "-\\u002d") + " -->"
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read every item with a box.
 
     Raises:
@@ -113,7 +113,7 @@ def read(text: str, now: datetime) -> Read:
             "status": lambda status: status if status in ("pending", "done") else status in CLOSED,
         }
     )
-    reader = _Reader(found, text.replace("\r\n", "\n").replace("\r", "\n"), now)
+    reader = _Reader(found, text.replace("\r\n", "\n").replace("\r", "\n"), now, step)
     tokens = parser.parse(text)
     if max((token.level for token in tokens), default=0) >= _MOST_NESTED - 2:
         found.lost[f"text: what is nested deeper than {_MOST_NESTED // 2 - 1} items is not imported"] += 1
@@ -124,10 +124,11 @@ def read(text: str, now: datetime) -> Read:
 class _Reader:
     """Goes through the blocks of a document, and knows under which heading it is."""
 
-    def __init__(self, found: Read, text: str, now: datetime) -> None:
+    def __init__(self, found: Read, text: str, now: datetime, step: Step) -> None:
         self._found = found
         self._lines = text.split("\n")
         self._now = now
+        self._step = step
         self._seen: Counter[tuple[str, str]] = Counter()
         self._home: str | None = None
         self._heading: str | None = None
@@ -188,6 +189,7 @@ class _Reader:
             fields["description"] = description
         record = Record(where, id_, {}, home=self._home)
         self._found.records.append(record)
+        self._step()
         children = [id_ for node in nested for id_ in self._list(node, record)]
         if children:
             fields["depends_on"] = list(dict.fromkeys([*fields.get("depends_on", ()), *children]))

@@ -17,6 +17,9 @@ from tui_tasks.core.snapshots import Job, LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
 from tui_tasks.text.safe import safe_copy
 
+Step = Callable[[], None]
+"""Is called for each task, for a progress bar."""
+
 _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT)]
@@ -140,6 +143,10 @@ def fitting_times(status: str | None, times: dict[str, int | None]) -> dict[str,
         "finished_at": status in CLOSED,
     }
     return {name: at for name, at in times.items() if has[name]}
+
+
+def no_step() -> None:
+    """Nobody is told how far long work has come."""
 
 
 def plain(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import Read, Rows
+from tui_tasks.formats.records import Read, Rows, Step, no_step
 
 
 class Format(NamedTuple):
@@ -42,39 +42,39 @@ class Format(NamedTuple):
         parts: Iterator[str] = self._module().write(rows, now)
         return parts
 
-    def lost(self, rows: Rows, text: str, now: datetime) -> Counter[str]:
+    def lost(self, rows: Rows, text: str, now: datetime, step: Step = no_step) -> Counter[str]:
         """Count what of the rows is not in the text that was written of them, by the name of its field."""
         module = self._module()
         if self.is_read:
-            return losses(rows, module.read(text, now), self.name)
+            return losses(rows, module.read(text, now, step), self.name)
         found: Counter[str] = module.lost(rows)
         return found
 
-    def read(self, text: str, now: datetime) -> Read:
+    def read(self, text: str, now: datetime, step: Step = no_step) -> Read:
         """Return what a text holds.
 
         Raises:
             InvalidArgument: it is none of this format, or a library is not installed.
         """
-        found: Read = self._module().read(text, now)
+        found: Read = self._module().read(text, now, step)
         return found
 
-    def write_folder(self, rows: Rows, present: Mapping[str, str], now: datetime) -> dict[str, str]:
-        """Return the files to be written into a folder that has those of `present`: paths in it, and their texts.
+    def write_folder(self, rows: Rows, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
+        """Yield the files to be written into a folder that has those of `present`: paths in it, and their texts.
 
         Raises:
             InvalidArgument: as `write`, or a file that is there is none of this format.
         """
-        files: dict[str, str] = self._module().write_folder(rows, present, now)
+        files: Iterator[tuple[str, str]] = self._module().write_folder(rows, present, now)
         return files
 
-    def read_folder(self, files: Mapping[str, str], now: datetime) -> Read:
+    def read_folder(self, files: Mapping[str, str], now: datetime, step: Step = no_step) -> Read:
         """Return what the files of a folder hold.
 
         Raises:
             InvalidArgument: as `read`.
         """
-        found: Read = self._module().read_folder(files, now)
+        found: Read = self._module().read_folder(files, now, step)
         return found
 
     def _module(self) -> Any:

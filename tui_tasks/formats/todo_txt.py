@@ -23,8 +23,10 @@ from tui_tasks.formats.records import (
     Read,
     Record,
     Rows,
+    Step,
     checked,
     fitting_times,
+    no_step,
     plain,
     plain_name,
 )
@@ -94,7 +96,7 @@ def _due(due: str, now: datetime) -> str:
     return due if len(due) == 10 else datetime.fromisoformat(due).astimezone(now.tzinfo).date().isoformat()
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read each line that is not empty.
 
     Raises:
@@ -121,6 +123,7 @@ def read(text: str, now: datetime) -> Read:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             found.records.append(_record(found, f"line {number}", line.rstrip("\r"), seen, now))
+            step()
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
     return found
 

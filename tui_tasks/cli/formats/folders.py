@@ -69,4 +69,3 @@ def write(folder: Path, files: Mapping[str, str], bar: ProgressBar) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(folder / name, text.encode())
         bar.step()
-    bar.end()

@@ -74,19 +74,23 @@ def _export(options: argparse.Namespace) -> int:
     if format_.is_folder and options.file is None:
         raise InvalidArgument("output", f"{format_.name} is a folder of files: name it by -o FOLDER")
     with open_store(options) as store:
-        bar = ProgressBar("reading", sum(home.total for home in queries.lists(store.db, identity.project)))
-        rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
-        bar.end()
+        total = sum(home.total for home in queries.lists(store.db, identity.project))
+        with ProgressBar("reading", total) as bar:
+            rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
     now = _local_now()
     count = sum(len(tasks) for _, tasks in rows.lists)
-    if format_.is_folder:
-        folder = folders.place(Path(options.file), format_.folders)
-        present = folders.read(folder, format_.folders)
-        files = format_.write_folder(rows, present, now)
-        lost = losses(rows, format_.read_folder({**present, **files}, now), format_.name)
-    else:
-        text = "".join(format_.write(rows, now))
-        lost = Counter() if format_.is_whole else format_.lost(rows, text, now)
+    with ProgressBar("composing", count) as bar:
+        if format_.is_folder:
+            folder = folders.place(Path(options.file), format_.folders)
+            present = folders.read(folder, format_.folders)
+            files = dict(bar.each(format_.write_folder(rows, present, now)))
+        else:
+            text = "".join(bar.each(format_.write(rows, now)))
+    with ProgressBar("checking", count) as bar:
+        if format_.is_folder:
+            lost = losses(rows, format_.read_folder({**present, **files}, now, bar.step), format_.name)
+        else:
+            lost = Counter() if format_.is_whole else format_.lost(rows, text, now, bar.step)
     if options.dry_run:
         print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
     elif options.file is None:
@@ -94,7 +98,8 @@ def _export(options: argparse.Namespace) -> int:
     else:
         if format_.is_folder:
             changed = {name: text for name, text in files.items() if present.get(name) != text}
-            folders.write(folder, changed, ProgressBar("writing", len(changed)))
+            with ProgressBar("writing", len(changed)) as bar:
+                folders.write(folder, changed, bar)
         else:
             atomic_file.replace(Path(options.file), text.encode())
         print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
@@ -115,23 +120,21 @@ def _import(options: argparse.Namespace) -> int:
         raise Forbidden("--read-only: nothing is imported")
     format_ = FORMATS[options.format]
     now = clock.now()
-    if format_.is_folder:
-        folder = folders.place(Path(options.file), format_.folders)
-        folders.refuse_none(folder, format_.folders)
-        found = format_.read_folder(folders.read(folder, format_.folders), _local_now())
-    else:
-        found = format_.read(_text(options.file), _local_now())
+    with ProgressBar("reading", 0) as bar:
+        if format_.is_folder:
+            folder = folders.place(Path(options.file), format_.folders)
+            folders.refuse_none(folder, format_.folders)
+            found = format_.read_folder(folders.read(folder, format_.folders), _local_now(), bar.step)
+        else:
+            found = format_.read(_text(options.file), _local_now(), bar.step)
     with open_store(options) as store:
         _refuse_paused(store, identity)
         target, project = identity.list, identity.project
         importing = Importing(
             store, options.format, found, target=target, fallback=own_list("tasklist", project), project=project
         )
-        bar = ProgressBar("importing", len(found.records))
-        try:
+        with ProgressBar("importing", len(found.records)) as bar:
             outcome = importing.run(identity.agent, now, bar, rehearsal=options.dry_run)
-        finally:
-            bar.end()
     would = "would be " if options.dry_run else ""
     print(f"{outcome.added:,} {would}added, {outcome.changed:,} {would}changed, {outcome.unchanged:,} as they were")
     _tell_lost(outcome.lost)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 from tui_tasks.core.store import Transaction
 
+_T = TypeVar("_T")
 _FIRST: Final = 0.5
 _BETWEEN: Final = 0.1
 _CELLS: Final = 24
 
 
 class ProgressBar:
-    """Counts steps of `total`; nothing is drawn for work that is soon over, nor where nobody sees it."""
+    """Counts steps of `total`, 0 where that is not known.
+
+    Nothing is drawn for work that is soon over, nor where nobody sees it. Its line is there as long as the context.
+    """
 
     def __init__(self, word: str, total: int = 0) -> None:
         self._word, self._total, self._done = word, total, 0
@@ -36,15 +41,27 @@ class ProgressBar:
         if self._is_seen and time.monotonic() >= self._next:
             self._draw()
 
+    def each(self, parts: Iterable[_T]) -> Iterator[_T]:
+        """Yield the parts, a step each."""
+        for part in parts:
+            yield part
+            self.step()
+
     def _draw(self) -> None:
         self._next = time.monotonic() + _BETWEEN
         self._is_drawn = True
+        if not self._total:
+            print(f"\r{self._word} {self._done:,}", end="", file=sys.stderr, flush=True)
+            return
         done = min(self._done, self._total)
-        filled = _CELLS * done // max(self._total, 1)
+        filled = _CELLS * done // self._total
         bar = "#" * filled + "." * (_CELLS - filled)
         print(f"\r{self._word} [{bar}] {done:,} of {self._total:,}", end="", file=sys.stderr, flush=True)
 
-    def end(self) -> None:
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Take the line away."""
         if self._is_drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -98,11 +98,8 @@ def _past(path: str, at: str) -> DatabaseLink:
     from tui_tasks.cli.formats.progress import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
-    progress = ProgressBar("Replaying the journal (Ctrl+c leaves)")
-    try:
+    with ProgressBar("Replaying the journal (Ctrl+c leaves)") as progress:
         return PastLink(path, at, clock=clock.now, report=progress.report)
-    finally:
-        progress.end()
 
 
 def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:

@@ -8,7 +8,7 @@ has is kept: in the file when it is written again, in the task's metadata when i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -26,9 +26,11 @@ from tui_tasks.formats.records import (
     Read,
     Record,
     Rows,
+    Step,
     checked,
     fitting_times,
     foreign_of,
+    no_step,
     plain,
     plain_name,
     uid_of,
@@ -109,8 +111,8 @@ _LOADER: Final = type(
 _HANDLER: Final = YAMLHandler()
 
 
-def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> dict[str, str]:
-    """Return a file for each task: that which the folder has of it, with what has changed, else one of a new number.
+def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield a file for each task: that which the folder has of it, with what has changed, else one of a new number.
 
     Raises:
         InvalidArgument: a file of the folder cannot be read.
@@ -122,14 +124,11 @@ def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> dict[
         for task in tasks:
             if task.uid not in ids:
                 ids[task.uid] = numbers.take(foreign_of(task, NAME).get("id"))
-    written: dict[str, str] = {}
-    for home, tasks in rows.lists:
-        for task in tasks:
-            file = there.get(task.uid)
-            id_ = ids[task.uid]
-            path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
-            written[path] = _text_of(task, home, rows.logs.get(task.uid, []), file, ids, len(written) + 1, now)
-    return written
+    for at, (home, task) in enumerate(((home, task) for home, tasks in rows.lists for task in tasks), 1):
+        file = there.get(task.uid)
+        id_ = ids[task.uid]
+        path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
+        yield path, _text_of(task, home, rows.logs.get(task.uid, []), file, ids, at, now)
 
 
 class _Numbers:
@@ -255,7 +254,7 @@ def _message(message: str) -> str:
     return _RULE.sub("- - -", _text(message))
 
 
-def read_folder(files: Mapping[str, str], now: datetime) -> Read:
+def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> Read:
     """Read the tasks of a folder, in their own order.
 
     Raises:
@@ -281,6 +280,7 @@ def read_folder(files: Mapping[str, str], now: datetime) -> Read:
     for file in parsed:
         try:
             found.records.append(_record(found, file, keys, now))
+            step()
         except ValueError as error:
             raise InvalidArgument("file", f"{file.path}: {error}") from None
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]

@@ -22,11 +22,13 @@ from tui_tasks.formats.records import (
     Read,
     Record,
     Rows,
+    Step,
     checked,
     fitting_times,
     foreign_of,
     instant,
     microseconds,
+    no_step,
     plain,
     plain_name,
 )
@@ -172,7 +174,7 @@ def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, 
     return {**metadata, _OURS: own}
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read an issue a line, or an array of them.
 
     Raises:
@@ -193,6 +195,7 @@ def read(text: str, now: datetime) -> Read:
     for where, value in json_values(text):
         try:
             _take(found, where, value, now)
+            step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.vocab import OPEN
-from tui_tasks.formats.records import Logged, Read, Record, checked, fitting_times, microseconds
+from tui_tasks.formats.records import Logged, Read, Record, Step, checked, fitting_times, microseconds, no_step
 from tui_tasks.formats.trackers.json_values import json_values
 
 NAME: Final = "github"
@@ -55,7 +55,7 @@ class _Issue(msgspec.Struct, rename="camel"):
 _FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Issue))
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read an array of issues, or an issue a line.
 
     Raises:
@@ -65,6 +65,7 @@ def read(text: str, now: datetime) -> Read:
     for where, value in json_values(text):
         try:
             found.records.append(_record(found, where, msgspec.convert(value, _Issue), value, now))
+            step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
     return found

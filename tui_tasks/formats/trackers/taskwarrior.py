@@ -24,9 +24,11 @@ from tui_tasks.formats.records import (
     Read,
     Record,
     Rows,
+    Step,
     checked,
     fitting_times,
     foreign_of,
+    no_step,
     plain,
     plain_name,
 )
@@ -158,7 +160,7 @@ def _annotations(log: list[LogEntry]) -> list[dict[str, str | None]]:
     return [each for each in told if each["description"]]
 
 
-def read(text: str, now: datetime) -> Read:
+def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read an array, or a task a line, as `json.array` has it.
 
     Raises:
@@ -179,6 +181,7 @@ def read(text: str, now: datetime) -> Read:
     )
     for where, value in json_values(text):
         _take(found, where, value, now)
+        step()
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
     return found
 
