@@ -6,9 +6,12 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
+from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
 from tui_tasks.tui.inbox.review import Review
@@ -232,3 +235,50 @@ async def test_a_card_and_a_row_of_a_held_task_say_that_it_waits_for_the_human(p
         assert "◇ 10  Rewrite it in Rust" in shown(app)
         await settle(pilot, "2")
         assert "◇ waits for you" in shown(app)
+
+
+@pytest.fixture
+def filed_job(plan: Plan) -> str:
+    """A job that an agent has made where jobs are reviewed."""
+    with Store(plan.path) as store:
+        store.review = lambda: ReviewPolicy(jobs=True)
+        every_day = {"minute": "0", "hour": "3", "day": "*", "month": "*", "weekday": "*"}
+        job = CreateJob("Nightly", "scheduled", "Be brief.", "Back up the database", "UTC", schedule=every_day)
+        (made,) = store.commit(job, actor="claude-2", now=NOW, why={"thoughts": "nobody does it"})
+    return made.uid
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted(plan, filed_job, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "1 filed" in shown(app) or "◇ 1" in shown(app)
+        await open_review(pilot)
+        assert "Nightly" in shown(app)
+        if size[1] > 12:
+            for part in ("claude-2 made this job", "nobody does it", "0 3 * * *", "Back up the database"):
+                assert part in shown(app), part
+            await settle(pilot, "pagedown")
+            assert "Be brief." in shown(app)
+        await settle(pilot, "e")
+        assert "in the schedule" in said(app)
+        await settle(pilot, "y")
+        assert "Accepted “Nightly”" in said(app)
+        job = queries_jobs.job(app.link.db, filed_job)
+        assert (job.enabled, job.held, app.context.state.held) == (True, False, 0)
+
+
+async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, filed_job, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "4")
+        assert "waits for you" in shown(app)
+        await open_review(pilot)
+        await settle(pilot, "d")
+        await write(pilot, "we have one")
+        await settle(pilot, "enter")
+        assert "Nothing filed waits for you" in shown(app)
+        assert queries_jobs.any_job(app.link.db, filed_job).deleted
+        sent = app.link.db.sql("SELECT agent, text FROM human_message").fetchall()
+        assert sent == [("claude-2", "The human has declined the job Nightly: we have one")]

@@ -280,6 +280,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     decided_until: int
     active: int
     deleted: bool
+    held: bool = False
 
     @property
     def state(self) -> str:

@@ -116,6 +116,9 @@ def _needs_you(db: Database) -> Iterator[DigestLine]:
         entries = _of_task(db, task.uid, "task.created")
         text = f"waits for you in {task.list_name}"
         yield DigestLine("needs_you", "held", task.uid, task.name, task.maker, text, task.at, entries, task.uid)
+    for job in held.jobs(db):
+        entries = _entry_of(db, "job.created", job.uid, job.at)
+        yield DigestLine("needs_you", "job", job.uid, job.name, job.maker, "a job that waits for you", job.at, entries)
     for uid in checks.failing(db, _MOST_FAILING):
         found = queries.any_task(db, uid)
         assert found is not None

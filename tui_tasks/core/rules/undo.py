@@ -418,6 +418,8 @@ def _invert_job(tx: Transaction, entry: Entry, _: _Places) -> None:
         raise Conflict(f"job {job.uid} was deleted", id=job.uid)
     elif "enabled" in changes:
         switch_on(tx, job) if changes["enabled"] else disable(tx, job, "the job was disabled before it began")
+        if changes.get("held"):
+            change_job(tx, queries_jobs.job(tx.db, job.uid), "job.updated", {"held": True})
     else:
         change_job(tx, job, "job.updated", changes)
 

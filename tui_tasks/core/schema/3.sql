@@ -15,3 +15,4 @@ CREATE TABLE phone_answer (
     used_at INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX phone_answer_of_ask ON phone_answer (ask);
+ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;

@@ -303,6 +303,7 @@ class JobRow(Model):
     decided_until = BigIntegerField()  # nominal times up to here have their run row
     active = IntegerField(default=0)  # runs that wait to be started or run
     deleted = Flag(default=0)
+    held = Flag(default=0)  # waits for the human; it is disabled until they accept it
 
     class Meta:
         table_name = "job"

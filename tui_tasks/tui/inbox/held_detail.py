@@ -5,11 +5,13 @@ from __future__ import annotations
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import overview
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.held import HeldTask
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
+from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
@@ -33,6 +35,8 @@ class HeldDetail(TextLines):
         row = self._row
         if row is None:
             return []
+        if row.is_job:
+            return self._job(row, max(10, width - 2))
         try:
             task = queries.task(self.context.db, row.uid)
         except NotFound:
@@ -50,6 +54,23 @@ class HeldDetail(TextLines):
         lines += self._named("Waits for", self._depends_on(task), len(task.depends_on), room)
         waiting = [found.name for found in overview.dependents(self.context.db, row.uid, MOST_NAMED)]
         return [*lines, *self._named("Wait for it", waiting, row.waiting, room)]
+
+    def _job(self, row: HeldTask, room: int) -> list[Drawn]:
+        job = queries_jobs.any_job(self.context.db, row.uid)
+        if job is None:
+            return []
+        lines: list[Drawn] = [[(f" {line}", "bold")] for line in wrapped(job.name, room)]
+        who = f"{safe_line(row.maker, 40)} made this job {ago(row.at, self.context.clock.now())}"
+        lines += [[(f" {line}", "$muted")] for line in wrapped(who, room)]
+        if why := held.why_job(self.context.db, row):
+            lines += [[], *([(f" {line}", "$changed")] for line in wrapped(f"Why: {why}", room))]
+        when = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
+        facts = (when, job_text.who_runs(job), job_text.settings(job))
+        lines += [[], *([(f" {line}", "$muted")] for fact in facts if fact for line in wrapped(fact, room))]
+        for head, text in (("Prompt", job.prompt), ("System prompt", job.system_prompt)):
+            if text.strip():
+                lines += [[], [(f" {head}:", "$muted")], *([(f" {line}", "")] for line in wrapped(text, room))]
+        return lines
 
     @staticmethod
     def _fields(task: Task) -> str:

@@ -115,7 +115,7 @@ class Review(Overlay):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.window = HeldWindow(context, self, id="held")
-        self.listed: InMemorySource[HeldTask] = InMemorySource(lambda row: row.uid, lambda row: row.id)
+        self.listed: InMemorySource[HeldTask] = InMemorySource(lambda row: row.uid, lambda row: (row.is_job, row.id))
         self.filter = ""
         self.total = 0
         self.controllers = (
@@ -170,14 +170,14 @@ class Review(Overlay):
         self._show()
 
     def _read(self) -> set[str]:
-        rows = held.everything(self.context.db)
+        rows = [*held.everything(self.context.db), *held.jobs(self.context.db)]
         self.total = len(rows)
         words = self.filter.casefold().split()
         return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
 
     def changed(self, changes: StateChanges) -> None:
         """Take in what was filed, changed, accepted elsewhere."""
-        if changes.all or changes.touches("task", "list"):
+        if changes.all or changes.touches("task", "list", "job"):
             self.window.change(self._read())
             self._show()
         elif changes.touches("ask", "check_run", "task_check"):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.jobs import DeleteJob, EnableJob
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
 from tui_tasks.core.read.tasks import queries
@@ -34,7 +36,8 @@ class ReviewActions(Controller):
     async def do_review_accept(self) -> None:
         """Let what is marked, or the task here, be taken up."""
         rows = self._review.chosen
-        await self._commit(rows, [AcceptTask(row.uid, version=row.version) for row in rows], "Accepted")
+        accepting = [EnableJob(row.uid) if row.is_job else AcceptTask(row.uid, version=row.version) for row in rows]
+        await self._commit(rows, accepting, "Accepted")
 
     async def do_review_decline(self) -> None:
         """Cancel it, with a reason that its agents read."""
@@ -42,14 +45,22 @@ class ReviewActions(Controller):
         title = f"Why not? {self._named(rows)}"
         reason = await self._context.ask(LineDialog(self._context, title, done="Decline", hint="may be empty"))
         if reason is not None:
-            await self._commit(rows, [DeclineTask(row.uid, reason.strip()) for row in rows], "Declined")
+            declining = [each for row in rows for each in self._declining(row, reason.strip())]
+            await self._commit(rows, declining, "Declined")
+
+    @staticmethod
+    def _declining(row: HeldTask, reason: str) -> Sequence[Operation]:
+        if not row.is_job:
+            return [DeclineTask(row.uid, reason)]
+        told = f"The human has declined the job {row.name[:200]}{f': {reason}' if reason else ''}"
+        return [DeleteJob(row.uid), SendMessage(row.maker, told)]
 
     async def do_review_edit(self) -> None:
         """Edit the task here, and accept it as it is then."""
         from tui_tasks.tui.tasks.task_form import TaskForm
 
         row = self._review.row
-        if row is None:
+        if row is None or self._is_of_jobs([row]):
             return
         task = queries.task(self._context.db, row.uid)
         changes = await TaskForm(self._context).ask(task, "Edit and accept")
@@ -61,11 +72,20 @@ class ReviewActions(Controller):
         from tui_tasks.tui.screens.search_all import SearchAll
 
         rows = self._review.chosen
+        if self._is_of_jobs(rows):
+            return
 
         def join(uid: str) -> None:
             self._context.run(self._commit(rows, [JoinTask(row.uid, uid) for row in rows], "Joined"))
 
         self._context.push(SearchAll(self._context, chosen=join))
+
+    def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
+        """Whether there is a job among these, which is said: it is changed in the schedule."""
+        if found := any(row.is_job for row in rows):
+            key = self._context.keymap.key_of("pane_schedule")
+            self._context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")
+        return found
 
     async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> None:
         try:
@@ -80,7 +100,8 @@ class ReviewActions(Controller):
 
     @staticmethod
     def _named(rows: Sequence[HeldTask]) -> str:
-        return f"“{safe_line(rows[0].name, 40)}”" if len(rows) == 1 else count(len(rows), "task")
+        what = "job" if all(row.is_job for row in rows) else "task"
+        return f"“{safe_line(rows[0].name, 40)}”" if len(rows) == 1 else count(len(rows), what)
 
     def do_review_mark(self) -> None:
         """Mark the task, or take its mark away, and go on."""
@@ -110,4 +131,7 @@ class ReviewActions(Controller):
         row = self._review.row
         if row is not None:
             self._context.navigation.close_overlays()
-            self._context.navigation.go_to(row.uid)
+            if row.is_job:
+                self._context.navigation.show_pane("schedule")
+            else:
+                self._context.navigation.go_to(row.uid)

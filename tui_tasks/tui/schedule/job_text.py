@@ -35,12 +35,12 @@ def is_overdue(job: Job, now: int) -> bool:
 
 
 def state(line: JobLine, now: int) -> str:
-    """Return the state of a job: running, waits, overdue, disabled, error, adhoc, over (no date is left) or idle."""
+    """Return a job's state: running, waits, overdue, disabled, held, error, adhoc, over (no date is left) or idle."""
     job = line.job
     if line.running is not None:
         return "running" if line.running.state == "running" else "waits"
     if not job.enabled:
-        return "disabled"
+        return "held" if job.held else "disabled"
     if is_overdue(job, now):
         return "overdue"
     if job.state == "error":
@@ -174,6 +174,8 @@ def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
 
 def next_words(job: Job, now: int, most: int) -> str:
     """Return `next: Sun 22 Nov 08:00, Mon 23 Nov 08:00 (Europe/Berlin)`."""
+    if job.held:
+        return "off until you accept it"
     if not job.enabled:
         return "off: it runs at none of its times"
     if job.type == "adhoc":

@@ -34,7 +34,7 @@ class AppState:
     `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
     `lists` by their numbers; `projects`, which of them is chosen; `asks` that are open, oldest first, and `asking`, the
     uids of the tasks they are about;
-    `held`, how many tasks wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
+    `held`, how many tasks and jobs wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
     `paused`, those that the human has paused;
     `unproven`, the uids of the tasks that need the human as a check of theirs has failed;
     `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
@@ -92,6 +92,8 @@ class AppState:
             self.paused = set(fleet.paused(self._db))
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.unproven = checks.failing(self._db, MOST_UNPROVEN)
+        if changes.touches("job"):
+            self.held = held.count(self._db)
         if changes.touches("job", "run"):
             self._read_jobs()
         self._note_new(entries)

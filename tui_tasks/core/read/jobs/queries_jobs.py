@@ -34,6 +34,7 @@ read_run = reader(Run, RunRow)
 
 _JOB_BY_UID = Statement(JobRow.select(*_JOB).where(JobRow.uid == slot("uid")))
 _JOB_BY_NAME = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.name_key == slot("name"))))
+_HELD = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.held == SQL("1"))).order_by(JobRow.id))
 _JOBS = Statement(JobRow.select(*_JOB).where(_LIVE).order_by(JobRow.id))
 _JOBS_LIKE = Statement(
     JobRow.select(*_JOB).where(_LIVE & (fn.instr(JobRow.name_key, slot("part")) > 0)).order_by(JobRow.id)
@@ -270,6 +271,16 @@ def load(db: Database, one: Job, now: int) -> Load:
     queued = db.one(_QUEUED, job=one.uid)[0]
     limited = job_settings.read(one.settings).starts_per_hour
     return Load(one.active, queued, db.one(_STARTED, job=one.uid, since=now - HOUR)[0] if limited else 0)
+
+
+def held(db: Database) -> list[Job]:
+    """The jobs that wait for the human to accept them, oldest first."""
+    return [read_job(row) for row in db.all(_HELD)]
+
+
+def held_count(db: Database, agent: str) -> int:
+    """How many jobs of an agent wait for the human."""
+    return sum(one.created_by == agent for one in held(db))
 
 
 def in_hand(db: Database) -> int:

@@ -9,12 +9,13 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.read.tasks.queries import HELD
 from tui_tasks.core.schema.models import EdgeRow, JournalRow, ListRow, TaskRow
 
 
 class HeldTask(msgspec.Struct, frozen=True, gc=False):
-    """A task that waits for the human to accept it.
+    """A task, or a job, that waits for the human to accept it.
 
     `waiting` is how many tasks depend on it, `blocked_by` on how many open ones it depends.
     """
@@ -29,6 +30,7 @@ class HeldTask(msgspec.Struct, frozen=True, gc=False):
     version: int
     waiting: int
     blocked_by: int
+    is_job: bool = False
 
 
 _WAITING: Any = EdgeRow.select(fn.COUNT(EdgeRow.task_uid)).where(EdgeRow.on_uid == TaskRow.uid)
@@ -55,6 +57,11 @@ _WHY = Statement(
     .where((JournalRow.task == slot("task")) & (JournalRow.kind == "task.created"))
     .limit(1)
 )
+_WHY_JOB = Statement(
+    JournalRow.select(JournalRow.why)
+    .where((JournalRow.actor == slot("actor")) & (JournalRow.kind == "job.created") & (JournalRow.uid == slot("job")))
+    .limit(1)
+)
 
 
 def everything(db: Database) -> list[HeldTask]:
@@ -62,15 +69,31 @@ def everything(db: Database) -> list[HeldTask]:
     return [HeldTask(*row) for row in db.all(_ALL)]
 
 
+def jobs(db: Database) -> list[HeldTask]:
+    """The held jobs, oldest first; they are in no list and depend on nothing."""
+    return [
+        HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, 0, is_job=True)
+        for job in queries_jobs.held(db)
+    ]
+
+
 def count(db: Database) -> int:
-    """How many tasks are held."""
+    """How many tasks and jobs are held."""
     found: int = db.one(_COUNT)[0]
-    return found
+    return found + len(queries_jobs.held(db))
 
 
 def why(db: Database, uid: str) -> str:
     """Why a task was filed, in the words of the request that did it; empty where it said nothing, or was compacted."""
-    row = db.one(_WHY, task=uid)
+    return _reasons(db.one(_WHY, task=uid))
+
+
+def why_job(db: Database, row: HeldTask) -> str:
+    """As `why`, of a job."""
+    return _reasons(db.one(_WHY_JOB, actor=row.maker, job=row.uid))
+
+
+def _reasons(row: Any) -> str:
     reasons = msgspec.json.decode(row[0]) if row and row[0] else {}
     return "\n".join(text for reason in reasons.values() if (text := _as_text(reason)))
 

@@ -12,6 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.rules.jobs.runs import record
 from tui_tasks.core.rules.limits import refuse_too_long
@@ -79,6 +80,9 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         plan = _plan(op.plan, op.timezone, tx.now) if op.plan is not None else None
     settings = job_settings.changed({}, op.settings)
     _refuse_same_name(tx, op.name)
+    is_held = held_jobs.holds_new(tx)
+    if is_held:
+        held_jobs.refuse_too_many(tx)
     job = Job(
         id=tx.state_cache.next_id("job"),
         uid=tx.new_uid(),
@@ -91,7 +95,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         plan=plan,
         timezone=op.timezone,
         dedicated_context=op.dedicated_context,
-        enabled=True,
+        enabled=not is_held,
         settings=settings,
         created_by=tx.actor,
         created_at=tx.now,
@@ -103,6 +107,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         decided_until=tx.now,
         active=0,
         deleted=False,
+        held=is_held,
     )
     job = msgspec.structs.replace(job, **_clock(job, _from_now(job, tx.now)))
     tx.emit("job.created", "job", job.uid, new=as_columns(job))
@@ -167,6 +172,12 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
     if op.settings:
         changes["settings"] = job_settings.changed(job.settings, op.settings)
         _refuse_fewer_runs(tx, job, changes["settings"])
+    held_jobs.refuse_edit(tx, job)
+    if not job.held and held_jobs.holds_new(tx) and held_jobs.is_another(job, changes):
+        # What was accepted was another job than this becomes.
+        if job.enabled:
+            disable(tx, job, "the job was changed and waits for the human")
+        job, changes = queries_jobs.job(tx.db, op.uid), changes | {"held": True}
     return change_job(tx, job, "job.updated", changes)
 
 
@@ -184,6 +195,7 @@ def enable_job(tx: Transaction, op: EnableJob) -> Job:
     job = queries_jobs.job(tx.db, op.uid)
     if job.enabled:
         return job
+    held_jobs.refuse_start(tx, job)
     return switch_on(tx, job)
 
 
@@ -196,7 +208,7 @@ def switch_on(tx: Transaction, job: Job) -> Job:
         record(tx, job, missed)
     if job.failures:
         tx.emit("job.advanced", "job", job.uid, old={"failures": job.failures}, new={"failures": 0})
-    return change_job(tx, job, "job.updated", {"enabled": True})
+    return change_job(tx, job, "job.updated", {"enabled": True, "held": False})
 
 
 @rule(DisableJob)
@@ -214,6 +226,7 @@ def delete_job(tx: Transaction, op: DeleteJob) -> Job:
     """Delete a job; a running one is ended first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
     job = queries_jobs.job(tx.db, op.uid)
+    held_jobs.refuse_edit(tx, job)
     end_unbegun(tx, job, "the job was deleted")
     for run in queries_jobs.open_runs(tx.db, job.uid):
         finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason="the job was deleted")

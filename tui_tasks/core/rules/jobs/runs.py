@@ -23,6 +23,7 @@ from tui_tasks.core.operations.jobs import (
     TakeBackDue,
 )
 from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schedule import due, heartbeats, job_settings
@@ -130,6 +131,7 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
         raise Forbidden(f'{told}; send "force": true if the user asked for it', rule="S3", uuid=job.uid)
     if job.active and expire(tx):
         job = queries_jobs.job(tx.db, op.uid)
+    held_jobs.refuse_start(tx, job)
     if not job.enabled:
         raise Conflict(f"job {job.name!r} is disabled", uuid=job.uid, state="disabled")
     if job.active:

@@ -1,0 +1,111 @@
+"""Held jobs: what agents make where the human has `[review] jobs` waits for the human (docs: protocol, section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import Clock, Talk
+from tui_tasks.core.commit.replay import replay
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.jobs import DecideDue, EnableJob
+from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.schema import models
+from tui_tasks.core.snapshots import Job
+from tui_tasks.core.store import Store
+
+EVERY_MINUTE = dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "*")
+DAILY = {"name": "backup", "prompt": "Back up", "system_prompt": "", "schedule": EVERY_MINUTE, "timezone": "UTC"}
+
+
+@pytest.fixture(autouse=True)
+def reviewed(store: Store, other: Talk) -> Iterator[None]:
+    """The human reviews jobs, and the journal gives the same tables in the end."""
+    store.review = other.session.store.review = lambda: ReviewPolicy(jobs=True, limit=2)
+    yield
+    with Store(":memory:") as again:
+        replay(store.db, again.db)
+        table = f"SELECT {', '.join(models.columns(models.JobRow))} FROM job"
+        assert again.db.sql(table).fetchall() == store.db.sql(table).fetchall()
+
+
+def made(talk: Talk, **fields: object) -> str:
+    uid: str = talk.ok("scheduler:create_scheduled_task", **{**DAILY, **fields})["uuid"]
+    return uid
+
+
+def job(store: Store, uid: str) -> Job:
+    return queries_jobs.job(store.db, uid)
+
+
+def human(store: Store, clock: Clock, *operations: object) -> None:
+    store.commit(*operations, actor="human", now=clock.forward(1))
+
+
+def test_a_job_of_an_agent_starts_only_once_the_human_has_switched_it_on(talk, other, store, clock):
+    uid = made(talk)
+    assert talk.ok("scheduler:show_task", uuid=uid)["state"] == "disabled"
+    clock.forward(600)
+    store.commit(DecideDue(uid), actor="system", now=clock())
+    assert queries_jobs.open_runs(store.db) == []
+    for who in (talk, other):
+        for tool, more in (("enable_task", {}), ("run_task", {}), ("run_task", {"force": True})):
+            error = who.refused(f"scheduler:{tool}", uuid=uid, **more)
+            assert error["data"].get("held") or "rule" in error["data"], error
+    human(store, clock, EnableJob(uid))
+    assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
+    assert talk.ok("scheduler:run_task", uuid=uid, force=True)["state"] == "running"
+
+
+def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_another_is_held_again(
+    talk, other, store, clock
+):
+    uid = made(talk)
+    assert other.refused("scheduler:update_task", uuid=uid, prompt="rm -rf /")["data"]["held"]
+    assert other.refused("scheduler:delete_task", uuid=uid)["data"]["held"]
+    talk.ok("scheduler:update_task", uuid=uid, prompt="Back up all")
+    human(store, clock, EnableJob(uid))
+    other.ok("scheduler:update_task", uuid=uid, name="the backup")
+    assert job(store, uid).enabled
+    other.ok("scheduler:disable_task", uuid=uid)
+    other.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+    assert other.refused("scheduler:enable_task", uuid=uid)["data"]["held"]
+
+
+def test_what_made_it_another_is_taken_back_and_with_it_that_it_is_held(talk, store, clock):
+    uid = made(talk)
+    human(store, clock, EnableJob(uid))
+    talk.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
+    assert job(store, uid).held
+    talk.ok("control:undo")
+    assert (job(store, uid).prompt, job(store, uid).enabled, job(store, uid).held) == ("Back up", True, False)
+
+
+def test_the_human_takes_back_that_it_was_accepted(talk, store, clock):
+    uid = made(talk)
+    human(store, clock, EnableJob(uid))
+    human(store, clock, Undo())
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+    with pytest.raises(Conflict):
+        store.commit(EnableJob(uid), actor="agent", now=clock.forward(1))
+    human(store, clock, Redo())
+    assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
+
+
+def test_an_agent_has_as_many_held_jobs_as_the_human_lets_it_have(talk, other, store):
+    for number in range(2):
+        made(talk, name=f"job {number}")
+    assert talk.refused("scheduler:create_scheduled_task", **{**DAILY, "name": "one more"})["data"] == {
+        "held": True,
+        "limit": 2,
+    }
+    made(other, name="of another")
+
+
+def test_what_the_human_or_a_shell_makes_and_where_nothing_is_reviewed_is_on_at_once(talk, store):
+    store.review = ReviewPolicy
+    assert job(store, made(talk)).enabled
