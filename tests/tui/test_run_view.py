@@ -58,6 +58,14 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
         assert "it has ended" in shown(app)
 
 
+async def test_the_schedule_tells_which_agent_a_run_has_started(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        by_agent(jobs.plan, "system", NoteRunAgent(jobs.running, "claude-1", "s-1"), now=NOW)
+        await until(pilot, lambda: ", by claude-1" in shown(app))
+
+
 async def test_what_the_agent_of_a_run_has_used_stands_with_its_output(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -224,7 +224,7 @@ def _running(run: RunLine, now: int) -> str:
     if not run.dedicated:
         until = f"; waits for the answer, {age(run.deadline, now)} at the most" if run.deadline is not None else ""
         return f"asked of the conversation{since}{until.replace('in ', '')}"
-    return f"running{since}, {run.trigger}"
+    return f"running{since}, {run.trigger}" + (f", by {run.agent}" if run.agent is not None else "")
 
 
 def who_runs(job: Job) -> str:
