@@ -96,7 +96,7 @@ def test_words_that_mean_nothing_are_refused_and_nothing_is_made(shell: Session,
 @pytest.mark.parametrize("reference", ["2", "#2"])
 def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference: str, capsys) -> None:
     add(shell, "one", "two", "three")
-    tasks.set_status(shell, reference, "done", "", as_json=False)
+    tasks.set_status(shell, [reference], "done", "", as_json=False)
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
     tasks.ls(shell, ["done"], ascii_only=False)
@@ -107,11 +107,11 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
     add(shell, "one", "two")
     add(in_list(shell, "other"), "elsewhere")
     with pytest.raises(Conflict, match="--list") as refused:
-        tasks.set_status(shell, "1", "done", "", as_json=False)
+        tasks.set_status(shell, ["1"], "done", "", as_json=False)
     for part in ("tasklist", "one", "other", "elsewhere"):
         assert part in refused.value.message
-    tasks.set_status(in_list(shell, "other"), "#1", "done", "", as_json=False)
-    tasks.set_status(shell, "#2", "done", "", as_json=False)
+    tasks.set_status(in_list(shell, "other"), ["#1"], "done", "", as_json=False)
+    tasks.set_status(shell, ["#2"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["pending", "done", "done"]
 
 
@@ -119,7 +119,7 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
 def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
     add(shell, "one", "two")
     with pytest.raises(NotFound):
-        tasks.set_status(shell, reference, "done", "", as_json=False)
+        tasks.set_status(shell, [reference], "done", "", as_json=False)
 
 
 def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number(store: Store, shell: Session) -> None:
@@ -136,7 +136,7 @@ def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
     (plan,) = shell.store.commit(CreatePlan("Release"), actor="bob", now=1)
     shell.store.commit(AddTask("step", plan.uid), actor="bob", now=1)
-    tasks.set_status(shell, "1", "done", "", as_json=False)
+    tasks.set_status(shell, ["1"], "done", "", as_json=False)
     assert task(shell.store, "step").status == "done"
 
 
@@ -146,13 +146,31 @@ def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
 @pytest.mark.parametrize("status", ["in_progress", "done", "failed", "skipped"])
 def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: str) -> None:
     add(shell, "one")
-    tasks.set_status(shell, "1", status, " no time ", as_json=False)
+    tasks.set_status(shell, ["1"], status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
     assert [(entry.agent, entry.message) for entry in queries.logs(shell.store.db, made.uid)] == [("shell", "no time")]
     tasks.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
     assert queries.logs(shell.store.db, made.uid) == []
+
+
+def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, told) -> None:
+    add(shell, *"abc")
+    tasks.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
+    assert [task(shell.store, name).status for name in "abc"] == ["done", "pending", "done"]
+    tasks.undo(shell, as_json=False)
+    assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
+    with pytest.raises(NotFound):
+        tasks.delete(shell, ["1", "9"], as_json=False)
+    assert names(shell.store) == [*"abc"]
+    with pytest.raises(Refusal, match="in progress"):
+        tasks.set_status(shell, ["1", "2"], "in_progress", "", as_json=False)
+    assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
+    tasks.delete(shell, ["1", "2"], as_json=False)
+    assert names(shell.store) == ["c"]
+    tasks.undo(shell, as_json=False)
+    assert names(shell.store) == [*"abc"]
 
 
 def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
@@ -195,7 +213,7 @@ def test_a_task_is_moved_beside_another_or_to_another_list(shell: Session) -> No
 
 def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
     add(shell, "one", "two")
-    tasks.delete(shell, "1", as_json=False)
+    tasks.delete(shell, ["1"], as_json=False)
     assert names(shell.store) == ["two"]
     capsys.readouterr()
     tasks.undo(shell, as_json=False)
@@ -231,7 +249,7 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
 def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, words: str, listed: list[str]) -> None:
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
-    tasks.set_status(shell, "2", "done", "", as_json=False)
+    tasks.set_status(shell, ["2"], "done", "", as_json=False)
     wanted = task_filter.filter_of(words, shell.clock())
     capsys.readouterr()
     tasks.ls(shell, [], wanted, ascii_only=False)
@@ -262,10 +280,10 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
     tasks.add(shell, "one #a", "", as_json=True)
     uid = told()["uid"]
     for verb in (
-        lambda: tasks.set_status(shell, "1", "in_progress", "", as_json=True),
+        lambda: tasks.set_status(shell, ["1"], "in_progress", "", as_json=True),
         lambda: tasks.edit(shell, "1", "!high", tasks.Edit(), as_json=True),
         lambda: tasks.move(shell, "1", 1, {}, as_json=True),
-        lambda: tasks.delete(shell, "1", as_json=True),
+        lambda: tasks.delete(shell, ["1"], as_json=True),
     ):
         verb()
         held = told()
@@ -277,7 +295,7 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
 
 def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) -> None:
     add(shell, "one")
-    tasks.set_status(shell, "1", "in_progress", "", as_json=False)
+    tasks.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
     assert overview.speakers(db) == []
@@ -287,9 +305,9 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
     add(shell, "one", "two")
-    tasks.set_status(shell, "1", "failed", "no time", as_json=False)
+    tasks.set_status(shell, ["1"], "failed", "no time", as_json=False)
     tasks.move(shell, "1", 2, {}, as_json=False)
-    tasks.delete(shell, "#1", as_json=False)
+    tasks.delete(shell, ["#1"], as_json=False)
     store = shell.store
     changes = sorted({entry.change for entry in journal.latest(store.db, 99)})
     for change in reversed(changes):
@@ -311,8 +329,8 @@ def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("control:claim")
     for verb in (
-        lambda: tasks.set_status(shell, "1", "done", "", as_json=False),
-        lambda: tasks.delete(shell, "1", as_json=False),
+        lambda: tasks.set_status(shell, ["1"], "done", "", as_json=False),
+        lambda: tasks.delete(shell, ["1"], as_json=False),
         lambda: tasks.edit(shell, "1", "mine", tasks.Edit(), as_json=False),
     ):
         with pytest.raises(Refusal, match="bob has claimed"):
@@ -438,4 +456,4 @@ def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: St
     assert "◇" in filed
     assert "○" in mine
     with pytest.raises(Refusal, match="waits for the human"):
-        tasks.set_status(shell, "1", "in_progress", "", as_json=False)
+        tasks.set_status(shell, ["1"], "in_progress", "", as_json=False)

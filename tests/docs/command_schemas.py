@@ -114,6 +114,8 @@ _OF_A_TASK: Final = (
 )
 COMMANDS: Final[dict[str, dict[str, Any]]] = {
     **{name: _versioned(_TASK) for name in _OF_A_TASK},
+    # Of several tasks an array, whose members have no version.
+    **{name: {"anyOf": [_versioned(_TASK), _array(_TASK)]} for name in ("start", "done", "rm")},
     "show": _versioned(_SHOWN),
     "next": {"anyOf": [_versioned(_TASK), {"type": "null"}]},
     "ls": _array(_TASK),

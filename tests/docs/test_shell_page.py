@@ -68,6 +68,7 @@ mv 2 1
 fail 2 why
 skip 2
 done 2
+done 1 2
 rm 2
 undo
 redo

@@ -29,7 +29,7 @@ tui-tasks ls --list sprint --json""",
     "start": "tui-tasks start 3",
     "log": "tui-tasks log 3 'Half of the endpoints are done.'",
     "status": "tui-tasks status 3 cancelled 'Not needed any more.'",
-    "done": "tui-tasks done 3",
+    "done": "tui-tasks done 3 5 6",
     "fail": "tui-tasks fail 3 'The API has gone.'",
     "skip": "tui-tasks skip 3 'Somebody else did it.'",
     "edit": """\

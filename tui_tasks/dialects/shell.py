@@ -98,19 +98,19 @@ def edit(call: Call, given: _Edit) -> dict[str, Any]:
 
 
 class _Status(Arguments):
-    uid: Uid
+    uids: list[Uid]
     status: Name
     reason: Text = ""
 
 
-@SHELL.tool("shell:status", _Status, writes=True, subject="uid")
-def set_status(call: Call, given: _Status) -> dict[str, Any]:
-    """Set a task's status, and log the reason for it."""
-    task = call.run(EditTask(given.uid, {"status": given.status}))
-    if given.reason.strip():
-        call.run(LogTask(given.uid, given.reason.strip()))
-        task = queries.task(call.db, given.uid)
-    return _full(call, task)
+@SHELL.tool("shell:status", _Status, writes=True)
+def set_status(call: Call, given: _Status) -> list[dict[str, Any]]:
+    """Set the status of tasks, and log the reason for it, as one change."""
+    for uid in given.uids:
+        call.run(EditTask(uid, {"status": given.status}))
+        if given.reason.strip():
+            call.run(LogTask(uid, given.reason.strip()))
+    return [_full(call, queries.task(call.db, uid)) for uid in given.uids]
 
 
 class _Move(Arguments):
@@ -154,10 +154,10 @@ def redo(call: Call, given: Nothing) -> dict[str, int]:
 
 
 class _Named(Arguments):
-    uid: Uid
+    uids: list[Uid]
 
 
-@SHELL.tool("shell:delete", _Named, writes=True, subject="uid")
-def delete(call: Call, given: _Named) -> dict[str, Any]:
-    """Take a task out of its list."""
-    return _full(call, call.run(DeleteTask(given.uid)))
+@SHELL.tool("shell:delete", _Named, writes=True)
+def delete(call: Call, given: _Named) -> list[dict[str, Any]]:
+    """Take tasks out of their lists, as one change."""
+    return [_full(call, call.run(DeleteTask(uid))) for uid in given.uids]

@@ -50,16 +50,33 @@ def run(name: str, options: argparse.Namespace) -> int:
 # What they take
 
 
+_REFERENCE: Final = "its number in its list, its uid, or the beginning of that"
+
+
 def _nothing(command: argparse.ArgumentParser) -> None:
     pass
 
 
 def _task(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help="its number in its list, its uid, or the beginning of that")
+    command.add_argument("task", metavar="TASK", help=_REFERENCE)
+
+
+def _tasks(command: argparse.ArgumentParser) -> None:
+    told = "their numbers in their list, their uids, or the beginnings of those"
+    command.add_argument("task", metavar="TASK", nargs="+", help=f"one or more: {told}")
 
 
 def _task_and_reason(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _single_task(command)
+    _reason(command)
+
+
+def _single_task(command: argparse.ArgumentParser) -> None:
+    """Declare a task as `_tasks` does: a list, of one."""
+    command.add_argument("task", metavar="TASK", nargs=1, help=_REFERENCE)
+
+
+def _reason(command: argparse.ArgumentParser) -> None:
     command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why; it is logged")
 
 
@@ -91,9 +108,9 @@ def _declare_ls(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_status(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _single_task(command)
     command.add_argument("status", metavar="STATUS", choices=STATUSES, help=f"one of {', '.join(STATUSES)}")
-    command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why; it is logged")
+    _reason(command)
 
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
@@ -130,16 +147,16 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "ls": _declare_ls,
     "show": _task,
     "next": _nothing,
-    "start": _task,
+    "start": _tasks,
     "log": _declare_log,
     "status": _declare_status,
-    "done": _task,
+    "done": _tasks,
     "fail": _task_and_reason,
     "skip": _task_and_reason,
     "edit": _declare_edit,
     "mv": _declare_mv,
     "link": _declare_link,
-    "rm": _task,
+    "rm": _tasks,
     "undo": _nothing,
     "redo": _nothing,
 }

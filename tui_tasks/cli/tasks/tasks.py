@@ -58,6 +58,15 @@ def _tell_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
     _tell(f"{word} {task['uid'][:SHORT]}  {safe_line(task['name'])}", task, as_json=as_json)
 
 
+def tell_tasks(word: str, tasks: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Tell of each task; as JSON, several are an array."""
+    if as_json and len(tasks) > 1:
+        print_json(tasks)
+        return
+    for task in tasks:
+        _tell_task(word, task, as_json=as_json)
+
+
 # Which task is meant
 
 
@@ -294,11 +303,16 @@ def _fields(session: Session, draft: quick_add_syntax.Draft, home: TaskList | No
 _TOLD: Final = {"in_progress": "started"}
 
 
-def set_status(session: Session, reference: str, status: str, reason: str, *, as_json: bool) -> None:
-    """Set a task's status, and log the reason."""
-    task = find_task(session, reference)
-    made = request(session, "shell:status", uid=task.uid, status=status, reason=reason)
-    _tell_task(_TOLD.get(status, status), made, as_json=as_json)
+def set_status(session: Session, references: Sequence[str], status: str, reason: str, *, as_json: bool) -> None:
+    """Set the status of tasks, and log the reason, as one change."""
+    uids = _uids(session, references)
+    made = request(session, "shell:status", uids=uids, status=status, reason=reason)
+    tell_tasks(_TOLD.get(status, status), made, as_json=as_json)
+
+
+def _uids(session: Session, references: Sequence[str]) -> list[str]:
+    """The uids of the tasks that a person means, each once."""
+    return list(dict.fromkeys(find_task(session, reference).uid for reference in references))
 
 
 def log(session: Session, reference: str, message: str, *, as_json: bool) -> None:
@@ -338,10 +352,10 @@ def link(session: Session, reference: str, words: list[str], *, remove: bool, as
     _tell_task("unlinked" if remove else "linked", made, as_json=as_json)
 
 
-def delete(session: Session, reference: str, *, as_json: bool) -> None:
-    """Delete a task, which `undo` brings back."""
-    task = find_task(session, reference)
-    _tell_task("deleted", request(session, "shell:delete", uid=task.uid), as_json=as_json)
+def delete(session: Session, references: Sequence[str], *, as_json: bool) -> None:
+    """Delete tasks as one change, which `undo` takes back."""
+    deleted = request(session, "shell:delete", uids=_uids(session, references))
+    tell_tasks("deleted", deleted, as_json=as_json)
 
 
 def undo(session: Session, *, as_json: bool) -> None:
