@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,17 @@ def task(uid: str, name: str, description: str, status: str, tags: list[str]) ->
         *(1, uid, 1, "80", None, name, description, status, 3, tuple(tags), None, None, None, None, None, (), (), 1),
         *(at, "a", at, "a", ended, ended, False, False, 0, None, ()),
     )
+
+
+def test_tasks_of_another_program_that_wait_for_each_other_come_in_without_what_closes_the_circle(
+    store: Store, clock: Clock
+) -> None:
+    uids = [f"00000000-0000-4000-8000-00000000000{at}" for at in range(4)]
+    after = {0: [1], 1: [2], 2: [0, 3], 3: [3]}
+    tasks = [{"uuid": uids[at], "description": str(at), "depends": [uids[on] for on in after[at]]} for at in range(4)]
+    for round_ in range(2):
+        outcome = bring(store, "taskwarrior", json.dumps(tasks), clock())
+        assert counts(outcome) == ((4, 0, 0), (0, 0, 4))[round_]
+        assert outcome.lost["depends_on: left out, as the tasks would wait for each other"] == 2
+    waits = [queries.task(store.db, uid).depends_on for uid in uids]
+    assert waits == [(uids[1],), (uids[2],), (uids[3],), ()]

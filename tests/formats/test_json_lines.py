@@ -218,3 +218,14 @@ def test_a_key_that_another_task_has_is_told(empty: Store, clock: Clock) -> None
     bring(empty, json.dumps({"uid": "a", "name": "a", "key": "k"}), clock())
     outcome = bring(empty, json.dumps({"uid": "b", "name": "b", "key": "k"}), clock())
     assert outcome.lost == {"key: another task of the list has it": 1}
+
+
+def test_a_dependency_may_be_turned_around(empty: Store, clock: Clock) -> None:
+    def lines(of_a: list[str], of_b: list[str]) -> str:
+        tasks = [{"uid": "b", "name": "b", "depends_on": of_b}, {"uid": "a", "name": "a", "depends_on": of_a}]
+        return "\n".join(map(json.dumps, tasks))
+
+    bring(empty, lines(["b"], []), clock())
+    assert counts(bring(empty, lines([], ["a"]), clock())) == (0, 2, 0)
+    b, a = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
+    assert (b.depends_on, a.depends_on) == ((a.uid,), ())

@@ -7,13 +7,15 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.conftest import Clock
-from tests.formats.round_trips import bring, counts, filled, lost, out, read
+from tests.formats.round_trips import NOW, bring, counts, filled, lost, out, read
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
@@ -65,6 +67,15 @@ def test_what_was_changed_there_is_changed_here_and_the_rest_stays(store: Store,
     # `completed` is what a failed task is told as, so it says nothing new.
     assert (task.status, task.priority, task.description) == ("failed", 2, "newer here")
     assert queries.task(store.db, two).due is None
+
+
+def test_a_day_is_its_first_instant_there_by_the_clock_of_its_own_season(store: Store, clock: Clock) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+    store.commit(AddTask("x", home.uid, fields={"due": "2026-07-31"}), actor="claude", now=clock())
+    winter = NOW.astimezone(ZoneInfo("Europe/Berlin"))
+    text = "".join(TASKWARRIOR.write(exporting.rows(store.db, None, None), winter))
+    assert json.loads(text)[0]["due"] == "20260730T220000Z"
+    assert TASKWARRIOR.read(text, winter).records[0].fields["due"] == "2026-07-31"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
+from tui_tasks.formats import circles
 from tui_tasks.formats.records import ListRecord, Read, Record, plain, uid_of, with_foreign
 
 
@@ -51,6 +52,17 @@ class Importing:
         self._unchanged: set[str] = set()
         self._ids = {record.id: uid_of(format_, record.id) for record in read.records}
         self.outcome = Outcome(lost=Counter(read.lost))
+        self._left_out: set[tuple[str, str]] = set()
+        if not read.has_places:
+            after = {self._ids[record.id]: self._after(record) for record in read.records}
+            self._left_out.update(circles.closing(after))
+            if self._left_out:
+                self.outcome.lost["depends_on: left out, as the tasks would wait for each other"] = len(self._left_out)
+
+    def _after(self, record: Record) -> tuple[str, ...]:
+        """The uids of what the file says that a task waits for, each once."""
+        ids = record.fields.get("depends_on", ())
+        return tuple(sorted({self._ids.get(id_) or uid_of(self._format, id_) for id_ in ids}))
 
     def run(self, actor: str, now: int, progress: Progress | None = None, *, rehearsal: bool = False) -> Outcome:
         """Do it as one change, which one undo takes back; a rehearsal does it all and keeps nothing.
@@ -77,7 +89,7 @@ class Importing:
                 home = yield from self._home(record)
             yield from self._task(record, home, forward)
         for record, uid, depends_on in forward:
-            # What a task depends on may stand behind it in the file.
+            # What a task depends on may stand behind it in the file, or depend on it until later.
             found = self._there(depends_on)
             if lost := len(depends_on) - len(found):
                 self.outcome.lost["depends_on: no such task in the file or the database"] += lost
@@ -140,14 +152,14 @@ class Importing:
             self._unchanged.add(uid)
             return
         if "depends_on" in fields:
-            wanted = tuple(
-                sorted(self._ids.get(id_) or uid_of(self._format, id_) for id_ in dict.fromkeys(fields["depends_on"]))
-            )
-            fields["depends_on"] = self._there(wanted)
-            if len(fields["depends_on"]) != len(wanted):
+            wanted = tuple(on for on in self._after(record) if (uid, on) not in self._left_out)
+            first = self._there(wanted)
+            if before is not None:
+                # What is new waits until all that is gone is gone: a dependency may have been turned around.
+                first = tuple(on for on in before.depends_on if on in first)
+            fields["depends_on"] = first
+            if set(first) != set(wanted):
                 forward.append((record, uid, wanted))
-            if before is not None and set(fields["depends_on"]) == set(before.depends_on):
-                fields["depends_on"] = before.depends_on
         if fields.get("status") == "in_progress" and (before is None or before.status != "in_progress"):
             home = queries.list_by_id(self._db, home.id)
             if not home.takes_more:
