@@ -15,12 +15,14 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.past import moments
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.models import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.fleet.fleet_screen import Fleet
+from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.state.past_link import PastLink
 
 Look = Callable[..., TaskApp]
@@ -177,6 +179,7 @@ async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_
         states = {member.name: member.state for member in screen.listed.rows}
         assert states["claude-1"] in ("waiting", "working")
         assert "gone" not in states.values()
+        assert "who was connected is not recorded" in head(app)
         assert f"#{seq}" in lines(app)[-1], "the moment is told where the head is covered"
         await press(app, pilot, "greater_than_sign")
         assert {member.name: member.state for member in screen.listed.rows}["claude-1"] == "paused"
@@ -227,6 +230,37 @@ async def test_the_palette_and_the_foot_have_the_keys_where_the_past_is_shown(pl
         await write(pilot, "time b")
         await press(app, pilot, "enter")
         assert "#11 " in head(app)
+
+
+async def test_every_screen_stands_a_leap_to_the_beginning_and_back(plan: Plan, look: Look) -> None:
+    Jobs(with_agents(plan))
+    actions = (
+        "job_runs",
+        "asks",
+        "agents",
+        "stats",
+        "digest",
+        "pane_log",
+        "log_open",
+        "pane_board",
+        "pane_list",
+        "open",
+    )
+    async with opened(look(newest(plan), pane="schedule"), (80, 24)) as pilot:
+        app = pilot.app
+        seq = app.link.as_of.seq
+        for action in (*actions, FailedChecks(app.context)):
+            app.actions_here.do(action) if isinstance(action, str) else app.push_screen(action)
+            await pilot.pause()
+            for there in (0, seq):
+                assert await app.link.move(lambda db, moment, now, there=there: moments.after(db, there), silent)
+                await pilot.pause()
+                assert app.link.as_of.seq == there
+            app.navigation.close_overlays()
+
+
+def silent(done: int, total: int) -> None:
+    """Tell nobody how far a replay has come."""
 
 
 async def test_leaving_removes_the_private_database(plan: Plan, look: Look, scratch: Path) -> None:

@@ -168,5 +168,7 @@ class FleetHead(FrameLine):
         """What all have spent, and where they are."""
         members = self._fleet.listed.rows
         spent = fleet_text.spent_by_all(members)
-        told = "   ".join(part for part in (spent, fleet_text.places(members, self.context)) if part)
+        # What agents have open tells of them where the past is shown.
+        unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
+        told = "   ".join(part for part in (spent, fleet_text.places(members, self.context), unknown) if part)
         return [(told + " ", "$muted")]

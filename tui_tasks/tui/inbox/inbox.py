@@ -7,6 +7,7 @@ has withdrawn, stays under the cursor and says so until the human goes on.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -14,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import agents, views
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.pages import TaskLine
@@ -247,7 +249,9 @@ class Inbox(Overlay):
         rows = self._asks()
         under = self.ask
         if under is not None and all(ask.uid != under.uid for ask in rows):
-            rows.append(queries.ask(self.context.db, under.uid))
+            # Where the database was replaced, or the past is shown, it may not be there.
+            with contextlib.suppress(NotFound):
+                rows.append(queries.ask(self.context.db, under.uid))
         return self.listed.take(rows)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

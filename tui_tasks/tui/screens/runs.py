@@ -275,7 +275,9 @@ class RunView(Overlay):
         elif run.decision != "ran":
             told.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
         elif not told:
-            told.append("No output yet." if run.state != "final" else "No output.")
+            is_past = self.context.link.as_of is not None
+            yet = "What it had printed then is not recorded." if is_past else "No output yet."
+            told.append(yet if run.state != "final" else "No output.")
         if found.context:
             told.append(f"Input: {found.context}")
         return "\n\n".join(told)
