@@ -282,6 +282,13 @@ def test_codex_of_whose_failure_no_hook_tells_is_failed_soon(codex: Program) -> 
     assert codex.state()[0] == "working"
 
 
+def test_a_single_look_sees_all_that_is_there(codex: Program) -> None:
+    codex.tells("UserPromptSubmit", prompt="go")
+    codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
+    codex.watch.look(codex.clock.now, at_once=True)
+    assert codex.state()[0] == "failed"
+
+
 def test_two_turns_that_fail_alike_have_both_failed(codex: Program) -> None:
     for _ in range(2):
         codex.tells("UserPromptSubmit", prompt="go")

@@ -36,9 +36,13 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         if not options.read_only:
+            from tui_tasks.hooks import intake
             from tui_tasks.hooks.presence import departures
+            from tui_tasks.hooks.records.watching import RecordWatch
 
             departures.end_departed(store, clock.now())
+            records = RecordWatch(store, lambda: intake.take_in(store, clock.now()), intake.human_settings)
+            records.look(clock.now(), at_once=True)
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
     if options.json:
         print_json(found, indent=2)

@@ -25,15 +25,15 @@ class RecordWatch:
         self._settings = settings
         self._sizes: dict[str, int] = {}
 
-    def look(self, now: int) -> None:
-        """Take in what is new.
+    def look(self, now: int, *, at_once: bool = False) -> None:
+        """Take in what is new; `at_once`: there will be no further look.
 
         Raises:
             StorageFailed: it is done another time.
         """
         there = [seen for seen in sessions.there(self._store.db) if seen.session.program in reading.PROGRAMS]
         for seen in there:
-            if self._has_rested(seen):
+            if self._has_rested(seen) or at_once:
                 self._read(seen, now)
             if _was_interrupted(seen):
                 self._take_in()
