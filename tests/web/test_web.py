@@ -161,13 +161,14 @@ def test_a_closed_tab_ends_its_process_by_force_where_it_does_not_listen(tmp_pat
     assert began[0].returncode == -9
 
 
-def test_a_screen_that_cannot_begin_closes_the_page() -> None:
+def test_a_screen_that_cannot_begin_closes_the_page_and_its_reason_stands_in_the_log(capfd) -> None:
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws") as page:
             assert [message async for message in page] == []
         assert page.close_code is not None
 
-    serving([sys.executable, "-c", "raise SystemExit(1)"], story)
+    serving([sys.executable, "-c", "raise SystemExit('it cannot be read')"], story)
+    assert capfd.readouterr() == ("", "it cannot be read\n")
 
 
 def test_so_many_tabs_and_no_more(monkeypatch) -> None:

@@ -86,11 +86,13 @@ class Tab(AppService):
             *self._argv,
             stdin=PIPE,
             stdout=PIPE,
-            stderr=PIPE,
             env=self._build_environment(width=width, height=height),
             start_new_session=True,
         )
         self._stdin = process.stdin
+        # What it logs stands where the server's log does; AppService would hold it back and print it.
+        process.stderr = asyncio.StreamReader()
+        process.stderr.feed_eof()
         return process
 
     async def _close(self) -> None:
