@@ -25,8 +25,12 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 def _versioned(shape: dict[str, Any]) -> dict[str, Any]:
     """As a command prints it: with the version of the schema."""
-    properties = {"schema_version": {"const": SCHEMA_VERSION}, **shape["properties"]}
-    return {**shape, "properties": properties, "required": ["schema_version", *shape["required"]]}
+    return {"allOf": [_ref("version"), shape]}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    """A schema of `DEFINITIONS`, as the whole file has them."""
+    return {"$ref": f"#/$defs/{name}"}
 
 
 def _array(shape: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +54,6 @@ def _task() -> dict[str, Any]:
     return found
 
 
-_TASK: Final = _task()
 _LIST: Final = _object(
     handle=_TEXT,
     uid=_TEXT,
@@ -79,11 +82,6 @@ _JOB: Final = _object(uuid=_TEXT, name=_TEXT, type=_TEXT, state=_TEXT, prompt=_T
 _RUN: Final = _object(run_id=_TEXT, uuid=_TEXT, trigger=_TEXT, decision=_TEXT, outcome=_TEXT_OR_NULL)
 _ENTRY: Final = _object(at=_TEXT, agent=_TEXT, message=_TEXT)
 _AGENT: Final = _object(**{key: {} for key in agent_shapes.KEYS})
-_SHOWN: Final = {
-    **_TASK,
-    "properties": {**_TASK["properties"], "log": _array(_ENTRY)},
-    "required": [*_TASK["required"], "log"],
-}
 _DIGEST: Final = _object(
     since=_TEXT,
     until=_TEXT,
@@ -94,45 +92,40 @@ _DIGEST: Final = _object(
 )
 _CHECKED: Final = _object(uid=_TEXT, verified=_TEXT_OR_NULL, checks={"type": "array"})
 
-_OF_A_TASK: Final = (
-    *(
-        "add",
-        "start",
-        "status",
-        "done",
-        "fail",
-        "skip",
-        "edit",
-        "mv",
-        "rm",
-        "link",
-        "accept",
-        "decline",
-        "join",
-        "release",
-    ),
-)
+DEFINITIONS: Final = {
+    "version": _object(schema_version={"const": SCHEMA_VERSION}),
+    "task": _task(),
+    "list": _LIST,
+    "ask": _ASK,
+    "job": _JOB,
+    "run": _RUN,
+    "agent": _AGENT,
+}
+"""What several of `COMMANDS` refer to."""
+
+_TASK: Final = _ref("task")
+_OF_A_TASK: Final = ("add", "status", "fail", "skip", "edit", "mv", "link", "accept", "decline", "join", "release")
 COMMANDS: Final[dict[str, dict[str, Any]]] = {
     **{name: _versioned(_TASK) for name in _OF_A_TASK},
     # Of several tasks an array, whose members have no version.
     **{name: {"anyOf": [_versioned(_TASK), _array(_TASK)]} for name in ("start", "done", "rm")},
-    "show": _versioned(_SHOWN),
+    "show": {"allOf": [_ref("version"), _TASK, _object(log=_array(_ENTRY))]},
     "next": {"anyOf": [_versioned(_TASK), {"type": "null"}]},
     "ls": _array(_TASK),
     "log": _versioned(_object(timestamp=_TEXT, message=_TEXT)),
     "undo": _versioned(_object(undone=_NUMBER)),
     "redo": _versioned(_object(redone=_NUMBER)),
-    "lists": _versioned(_object(lists=_array(_LIST))),
-    **{f"lists {name}": _versioned(_LIST) for name in ("new", "rename", "archive", "unarchive", "rm")},
-    **{f"lists {name}": _versioned(_LIST) for name in ("one-in-progress", "review")},
-    "asks": _versioned(_object(asks=_array(_ASK))),
-    "asks answer": _versioned(_ASK),
-    "jobs": _versioned(_object(jobs=_array(_JOB))),
-    **{f"jobs {name}": _versioned(_JOB) for name in ("show", "new", "edit", "enable", "disable", "rm")},
+    "lists": _versioned(_object(lists=_array(_ref("list")))),
+    **{f"lists {name}": _versioned(_ref("list")) for name in ("new", "rename", "archive", "unarchive", "rm")},
+    **{f"lists {name}": _versioned(_ref("list")) for name in ("one-in-progress", "review")},
+    "asks": _versioned(_object(asks=_array(_ref("ask")))),
+    "asks answer": _versioned(_ref("ask")),
+    "jobs": _versioned(_object(jobs=_array(_ref("job")))),
+    **{f"jobs {name}": _versioned(_ref("job")) for name in ("show", "new", "edit", "enable", "disable", "rm")},
     "jobs run": _versioned(_object(uuid=_TEXT, run_id=_TEXT, state=_TEXT)),
-    "jobs stop": _versioned(_RUN),
-    "jobs runs": _versioned(_object(runs=_array(_RUN))),
-    "agents": _array(_AGENT),
+    "jobs stop": _versioned(_ref("run")),
+    "jobs runs": _versioned(_object(runs=_array(_ref("run")))),
+    "agents": _array(_ref("agent")),
     **{
         f"agents {name}": _versioned(_object(agent=_TEXT, action=_TEXT))
         for name in ("message", "stop", "pause", "resume")

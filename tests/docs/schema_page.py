@@ -32,6 +32,7 @@ def document() -> dict[str, Any]:
         "refusal": _refusal(),
         "event": _event(),
         "commands": command_schemas.COMMANDS,
+        "$defs": command_schemas.DEFINITIONS,
     }
 
 

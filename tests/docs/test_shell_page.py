@@ -128,7 +128,10 @@ def test_what_each_prints_is_as_its_schema_has_it(
         words = shlex.split(line)
         name = next(" ".join(words[:count]) for count in (2, 1) if " ".join(words[:count]) in command_schemas.COMMANDS)
         assert main(["--list", "work", *words, "--json"]) == 0, (line, capsys.readouterr())
-        jsonschema.validate(json.loads(capsys.readouterr().out), command_schemas.COMMANDS[name])
+        schema = {**command_schemas.COMMANDS[name], "$defs": command_schemas.DEFINITIONS}
+        jsonschema.validate(json.loads(capsys.readouterr().out), schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"schema_version": 1, "other": 1}, schema)
         seen.add(name)
     assert seen == set(command_schemas.COMMANDS)
 
