@@ -61,7 +61,8 @@ def wanted_event(kind: str, name: Any, new: Any) -> str | None:
     """The event that tells of a difference, where the protocol names one."""
     if kind == "task":
         special = {"made": "task.created", "deleted": "task.deleted" if new else "task.restored"}
-        return special.get(name) or {"moves": "task.moved", "node_ids": "task.linked"}.get(name, "task.updated")
+        named = {"moves": "task.moved", "node_ids": "task.linked", "held": "task.accepted"}
+        return special.get(name) or named.get(name, "task.updated")
     if kind == "log":
         return "task.logged"
     return "state.saved" if kind == "saved" else None

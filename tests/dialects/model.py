@@ -6,7 +6,7 @@ Ids are names such as `task-3`, given in order of making; whoever compares the m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,6 +143,12 @@ class Model:
         return home
 
     def make_task(self, home: Home, name: str, at: int | None = None, **fields: Any) -> Task:
+        held = home.review and self.actor not in (HUMAN, SYSTEM)
+        if held and fields.get("status", "pending") != "pending":
+            raise Refused("conflict", held=True)
+        if held and sum(task.held and task.maker == self.actor and not task.deleted for task in self.everyone()) >= 25:
+            raise Refused("conflict", held=True)
+        fields |= {"held": held, "maker": self.actor}
         if fields.get("status") == "in_progress":
             self.refuse_second(home)
         age = self.state.number("task")
@@ -157,7 +163,9 @@ class Model:
         task = self.task(uid)
         problems = self.unwritable(task)
         enters = changes.get("status") == "in_progress" and task.status != "in_progress"
-        if enters and not self.state.may_take_more(self.home_of(task)):
+        if self.waits_for_human(task, {name for name, value in changes.items() if getattr(task, name) != value}):
+            problems.append("conflict")
+        elif enters and not self.state.may_take_more(self.home_of(task)):
             if not problems:
                 self.refuse_second(self.home_of(task))
             problems.append("conflict")
@@ -165,6 +173,20 @@ class Model:
             raise Refused(*problems)
         self.set(task, **changes)
         return task
+
+    def everyone(self) -> Iterable[Task]:
+        """Every task there ever was."""
+        return self.state.tasks.values()
+
+    def waits_for_human(self, task: Task, names: set[str]) -> bool:
+        """Whether a held task keeps these fields: none takes it up, and its words are its maker's (section 11)."""
+        if not task.held or self.actor == HUMAN:
+            return False
+        return bool(names & {"status", "agent"}) or (bool(names) and self.actor not in (SYSTEM, task.maker))
+
+    def accept(self, uid: str) -> None:
+        """The human lets a task be taken up."""
+        self.set(self.task(uid), held=False)
 
     def set(self, task: Task, **changes: Any) -> None:
         changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
@@ -193,6 +215,8 @@ class Model:
 
     def delete(self, uid: str) -> Task:
         task = self.writable(uid)
+        if self.waits_for_human(task, {"deleted"}):
+            raise Refused("conflict", held=True)
         self.home_of(task).order.remove(uid)
         self.set(task, deleted=True)
         return task

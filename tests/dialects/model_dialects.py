@@ -73,7 +73,7 @@ def get_task_logs(call: Call, uid: str) -> Any:
 
 
 def clear(call: Call) -> Any:
-    tasks = call.own("tasklist")
+    tasks = [task for task in call.own("tasklist") if not call.model.waits_for_human(task, {"deleted"})]
     problems = [problem for task in tasks for problem in call.model.unwritable(task)]
     if problems:
         raise Refused(*problems)

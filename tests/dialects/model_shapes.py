@@ -95,7 +95,7 @@ def full(model: Model, task: Task) -> dict[str, Any]:
         **{name: getattr(task, name) for name in same + more},
         "list": model.home_of(task).handle,
         "blocked": model.state.blocked(task),
-        "held": False,
+        "held": task.held,
         "created_at": iso(task.created_at),
         "updated_at": iso(task.updated_at),
         # No configuration file names a check here.

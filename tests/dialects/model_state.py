@@ -34,6 +34,8 @@ class Home:
     agent: str | None = None
     order: list[str] = field(default_factory=list)
     gone: bool = False
+    # Whether what agents make here waits for the human.
+    review: bool = False
 
 
 @dataclass
@@ -63,6 +65,8 @@ class Task:
     log: dict[int, tuple[int, str]] = field(default_factory=dict)
     saved: dict[str, Any] | None = None
     deleted: bool = False
+    held: bool = False
+    maker: str = ""
     # How often it was given another place.
     moves: int = 0
 
@@ -121,7 +125,7 @@ class State:
 
     def blocked(self, task: Task) -> bool:
         found = [self.tasks[on] for on in task.depends_on]
-        return any(not on.deleted and on.status not in RELEASING for on in found)
+        return task.held or any(not on.deleted and on.status not in RELEASING for on in found)
 
     def ready(self, tasks: Iterable[Task]) -> Task | None:
         """What `suggest_next` suggests of some tasks."""
@@ -140,7 +144,7 @@ class State:
 
 FIELDS = (
     *("name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
-    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "links", "deleted", "moves"),
+    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "links", "deleted", "held", "moves"),
 )
 Key = tuple[str, Any, Any]
 Diff = dict[Key, tuple[Any, Any]]

@@ -12,9 +12,10 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from tests.dialects.conversations import Conversations
 from tests.dialects.model import HUMAN, Seen
-from tests.dialects.model_state import Change
+from tests.dialects.model_state import Change, Task, differences
 from tests.dialects.sent_requests import (
     AGENT,
+    AGENTS,
     AS_HOLDER,
     BOARD,
     CLAIMS,
@@ -32,9 +33,20 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask
 from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.table import TABLE
 
+FILING = st.sampled_from(
+    [
+        ("tasklist:add_task", {"name": "filed"}),
+        ("task", {"action": "create", "title": "filed", "priority": "urgent"}),
+        ("task", {"action": "create", "title": "filed", "status": "in_progress"}),
+        ("control:claim", {}),
+    ]
+)
+ASSIGN = st.sampled_from(AGENTS).map(lambda name: ("tasks", {"action": "update", "id": "?", "agent_id": name}))
 ordinary = settings.get_current_profile_name() == "ordinary"
 BOUNDED = settings(max_examples=60, stateful_step_count=30) if ordinary else settings()
 
@@ -159,3 +171,57 @@ class AllDialects(Conversations):
 
 TestAllDialects = AllDialects.TestCase
 TestAllDialects.settings = BOUNDED
+
+
+class AllDialectsUnderReview(AllDialects):
+    """The same, where the human holds what agents make in a list, and accepts some of it."""
+
+    @initialize(name=st.sampled_from(["tasklist", "task"]))
+    def review(self, name):
+        before = self.model.state.copy()
+        (home,) = self.store.commit(EnsureList(name, name), actor=HUMAN, now=self.clock())
+        self.store.commit(SetListReview(home.uid, True), actor=HUMAN, now=self.clock())
+        self.model.ensure(name, name).review = True
+        assert {event["event"] for event in self.new_events()} <= {"list.created", "list.updated"}
+        assert not differences(before, self.model.state)
+
+    def line(self, speaker, request, agent, **envelope):
+        """As above; what replaces a list leaves the held tasks of others somewhere in it, so it only merges there."""
+        line = super().line(speaker, request, agent, **envelope)
+        home = self.model.state.find(self.bound_of(speaker) or "todo")
+        if line["tool"] == "todo" and home is not None and home.review:
+            line["arguments"]["merge"] = True
+        return line
+
+    @rule(agent=AGENT, request=FILING)
+    def an_agent_files(self, agent, request):
+        (home,) = (home.handle for home in self.model.state.living() if home.review)
+        self.send(Speaker(agent, home), request)
+
+    @precondition(lambda self: self.held())
+    @rule(agent=AGENT, number=st.integers(0, 9), does=AS_HOLDER | ASSIGN)
+    def an_agent_writes_to_what_is_held(self, agent, number, does):
+        held = self.held()
+        uid = held[number % len(held)].uid
+        tool, arguments = does
+        named = {"uid": uid, "task_id": uid, "id": uid}
+        self.send(Speaker(agent), (tool, {name: named.get(name, value) for name, value in arguments.items()}))
+
+    @precondition(lambda self: self.held())
+    @rule(number=st.integers(0, 9))
+    def the_human_accepts(self, number):
+        held = self.held()
+        uid = held[number % len(held)].uid
+        before = self.model.state.copy()
+        self.store.commit(AcceptTask(self.names.write(uid)), actor=HUMAN, now=self.clock())
+        events = self.new_events()
+        work = (lambda: self.model.accept(uid)), Seen(ok=True, moved=set())
+        reply = {"ok": True, "result": None, "seq": self.heard[-1]["seq"]}
+        self.compare(before, [{"agent": HUMAN, "tool": "accept"}], [work], [reply], events)
+
+    def held(self) -> list[Task]:
+        return [task for task in self.model.state.everything() if task.held]
+
+
+TestAllDialectsUnderReview = AllDialectsUnderReview.TestCase
+TestAllDialectsUnderReview.settings = settings(BOUNDED, max_examples=12) if ordinary else BOUNDED
