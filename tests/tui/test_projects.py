@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import by_agent, lines, opened, press, said, shown, until, write
+from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
+from tui_tasks.core import connections
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.store import Store
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ async def test_agents_and_inbox_show_all_until_they_are_kept_to_the_project(thre
         assert all(name in shown(app) for name in ("web", "api", "infra"))
         assert len(app.screen.listed.rows) == 9
         await press(app, pilot, "p")
-        assert {app.state.projects.of_member(member) for member in app.screen.listed.rows} == {"api"}
+        assert {app.state.projects.of_member(member) for member in app.screen.listed.rows} == {("api",)}
         assert "api alone" in shown(app)
         await press(app, pilot, "escape", "a")
         assert [ask.agent for ask in app.screen.listed.rows] == ["claude-4"]
@@ -119,3 +124,21 @@ async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
     async with opened(app):
         assert app.state.current_list is None
         assert "Ship it" not in shown(app)
+
+
+async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_its_questions(three, make_app):
+    with Store(three.path) as store:
+        for number, project in enumerate(("web", "infra")):
+            process = Process("boot", "namespace", number, "born")
+            with store.db.transaction(write=True):
+                connections.begin(store.db, "builder", process, NOW, project)
+        store.commit(OpenAsk("Ship it?", project="infra"), actor="builder", now=NOW)
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "P")
+        assert "3 agents, 1 works" in row(app, "web")
+        assert "1 needs you" in row(app, "infra")
+        await press(app, pilot, "escape", "A")
+        assert any("builder" in line and "infra web" in line for line in lines(app))
+        await press(app, pilot, "escape", "a")
+        assert any("Ship it?" in line and "infra" in line for line in lines(app))

@@ -14,10 +14,11 @@ from tui_tasks.core.store import Store
 class Presence:
     """The agents' names used in one session, stored beside the journal."""
 
-    def __init__(self, store: Store, *, stays: bool) -> None:
-        """`stays`: whether more than one request comes this way; otherwise only a waiting question counts."""
+    def __init__(self, store: Store, *, stays: bool, project: str | None = None) -> None:
+        """`project`: that of the channel. `stays`: whether more than one request comes this way; otherwise only a waiting question counts."""
         self._store = store
         self._stays = stays
+        self._project = project
         self._names: set[str] = set()
 
     @cached_property
@@ -35,7 +36,7 @@ class Presence:
             return
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             for agent in sorted(new):
-                connections.begin(self._store.db, agent, self.process, now)
+                connections.begin(self._store.db, agent, self.process, now, self._project)
             self._names |= new
 
     def record_asker(self, ask: str) -> None:

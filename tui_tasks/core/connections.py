@@ -24,7 +24,9 @@ _IS: Any = (
     & (C.born == slot("born"))
 )
 _ALL = Statement(
-    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at).order_by(C.opened_at, C.agent)
+    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at, C.project).order_by(
+        C.opened_at, C.agent
+    )
 )
 _THERE = Statement(C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
 _PUT = Statement(
@@ -36,6 +38,7 @@ _PUT = Statement(
             C.pid: slot("pid"),
             C.born: slot("born"),
             C.opened_at: slot("opened_at"),
+            C.project: slot("project"),
         }
     )
 )
@@ -69,12 +72,13 @@ class Connection(msgspec.Struct, frozen=True, gc=False):
     process: Process
     opened_at: int
     closed_at: int | None
+    project: str | None = None
 
 
 def everyone(db: Database) -> list[Connection]:
     """Every connection that is there, and the last of each agent that has left, in the order in which they began."""
     rows = db.all(_ALL)
-    return [Connection(row[0], Process(*row[1:5]), row[5], row[6]) for row in rows]
+    return [Connection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
 
 
 def there(db: Database) -> list[str]:
@@ -82,11 +86,11 @@ def there(db: Database) -> list[str]:
     return [name for (name,) in db.all(_THERE)]
 
 
-def begin(db: Database, agent: str, process: Process, now: int) -> None:
-    """Note that an agent speaks through a process, within the write transaction that is open."""
+def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:
+    """Note that an agent speaks through a process, in a project, within the write transaction that is open."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_DROP, _by(agent, process))
-    db.run(_PUT, {**_by(agent, process), "opened_at": now})
+    db.run(_PUT, {**_by(agent, process), "opened_at": now, "project": project})
 
 
 def end(db: Database, agent: str, process: Process, now: int) -> None:

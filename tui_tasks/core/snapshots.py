@@ -173,6 +173,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     answered_at: int | None
     request: dict[str, Any] | None = None
     reason: str | None = None
+    project: str | None = None
 
 
 class AgentSession(msgspec.Struct, frozen=True, gc=False):

@@ -329,7 +329,8 @@ def ask(call: Call, given: _Ask) -> Wait:
     if call.resumes is not None:
         return _wait_for(call, queries.ask(call.db, call.resumes), given.wait)
     deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
-    return _wait_for(call, call.run(OpenAsk(given.question, tuple(given.options), given.task, deadline)), given.wait)
+    asked = OpenAsk(given.question, tuple(given.options), given.task, deadline, call.project)
+    return _wait_for(call, call.run(asked), given.wait)
 
 
 class _AnswerOf(Arguments):

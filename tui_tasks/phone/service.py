@@ -168,7 +168,7 @@ class PhoneService:
         kept = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
         phone_answers.offer(store.db, ask.uid, kept, now + settings.expires * _SECOND)
         session = sessions.find(store.db, ask.agent)
-        project = (session.project or "") if session is not None else ""
+        project = ask.project or (session.project if session is not None else None) or ""
         address = f"{self._client.server}/{settings.replies}"
         try:
             self._publish(messages.of_ask(ask, project, nonces, address, titles=settings.titles))

@@ -71,7 +71,9 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
 
     store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
-    session = Session(store, table, identity, clock.now, presence=Presence(store, stays=stays))
+    session = Session(
+        store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)
+    )
     if not identity.read_only and not identity.inside_run:
         from tui_tasks.runner.checks.check_keeper import CheckKeeper
         from tui_tasks.settings.checks import CheckSettings

@@ -14,6 +14,7 @@ class OpenAsk(Operation, frozen=True):
     options: tuple[str, ...] = ()
     task_uid: str | None = None
     expires_at: int | None = None
+    project: str | None = None
 
 
 class AnswerAsk(Operation, frozen=True):

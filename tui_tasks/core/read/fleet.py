@@ -54,7 +54,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     `state` is `waiting`, `failed`, `stuck`, `interrupted`, `paused`, `working`, `idle` or `gone`, and `since` when it
     is that, None where that is unknown. `session` is None for an agent on the channel. `ask` is what it waits for a
     person to answer; `task` the task in progress that it touched last; `last_seen` when it was heard last. `pulse`
-    counts what it told, by the minute up to that of `last_seen`, the oldest first.
+    counts what it told, by the minute up to that of `last_seen`, the oldest first. `projects` are those of its session,
+    or of its connections to the channel.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     stuck: Stuck | None
     pulse: tuple[int, ...]
     told: Told
+    projects: tuple[str, ...] = ()
 
     @property
     def word(self) -> Word | None:
@@ -115,7 +117,10 @@ class _Found:
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in sessions.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
+        self._projects: dict[str, set[str]] = {}
         for one in connections.everyone(db):
+            if one.project is not None:
+                self._projects.setdefault(one.agent, set()).add(one.project)
             is_open = one.closed_at is None or self._connected.get(one.agent, 0) is None
             self._connected[one.agent] = None if is_open else one.closed_at
         self._paused = paused(db)
@@ -153,7 +158,13 @@ class _Found:
             stuck=stuck,
             pulse=tuple(seen.activity.pulse) if seen is not None else told.pulse,
             told=told,
+            projects=self._projects_of(name, seen),
         )
+
+    def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
+        if seen is not None:
+            return (seen.session.project,) if seen.session.project else ()
+        return tuple(sorted(self._projects.get(name, ())))
 
     def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
         if self._knows_presence and self._connected.get(name, 0) is not None:

@@ -16,3 +16,5 @@ CREATE TABLE phone_answer (
 ) WITHOUT ROWID;
 CREATE INDEX phone_answer_of_ask ON phone_answer (ask);
 ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ask ADD COLUMN project TEXT;
+ALTER TABLE connection ADD COLUMN project TEXT;

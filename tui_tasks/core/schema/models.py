@@ -201,6 +201,7 @@ class AskRow(Model):
     answered_at = BigIntegerField(null=True)
     request = JsonField(null=True)  # of a hook: the tool and its input, or the questions, as the program gave them
     reason = TextField(null=True)  # why it ended without an answer
+    project = TextField(null=True)  # that of the channel on which it was asked
 
     class Meta:
         table_name = "ask"
@@ -516,6 +517,7 @@ class ConnectionRow(Model):
     born = TextField()
     opened_at = BigIntegerField()
     closed_at = BigIntegerField(null=True)
+    project = TextField(null=True)
 
     class Meta:
         table_name = "connection"

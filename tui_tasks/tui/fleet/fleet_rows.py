@@ -82,8 +82,8 @@ class FleetWindow(VirtualList[Member]):
                 (f"{since:>{sizes.state - 1}} ", shown.color),
                 (fit(matter or shown.word, sizes.matter), color),
             ]
-        if not sizes.where and (project := self.context.state.projects.of_member(row)):
-            matter = f"{project}: {matter}"
+        if not sizes.where and (projects := self.context.state.projects.of_member(row)):
+            matter = f"{' '.join(projects)}: {matter}"
         told = f"{shown.word} {since}".rstrip()
         task = f"#{context.numbers.number(row.task)} {row.task.name}" if row.task is not None else "-"
         if sizes.task <= 6 and row.task is not None:

@@ -87,8 +87,7 @@ class Fleet(Overlay):
         # What agents said last may be taken back where the past is shown.
         known = self.listed.rows if is_now else ()
         found = fleet.everyone(self.context.db, since, known, knows_presence=is_now)
-        projects = self.context.state.projects
-        return [member for member in found if projects.shows(projects.of_member(member))]
+        return [member for member in found if self.context.state.projects.shows_member(member)]
 
     def _order(self, member: Member) -> tuple[Any, ...]:
         since = member.since if member.state == "waiting" and member.since is not None else 0

@@ -55,11 +55,9 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
 
 
 def where(member: Member, context: Context) -> str:
-    """Where it works: its project, else the name of its folder."""
-    if member.session is not None:
-        return member.session.project or PurePath(member.session.cwd or "").name
-    home = context.state.lists.get(member.task.list_id) if member.task is not None else None
-    return (home.project if home is not None else None) or ""
+    """Where it works: its projects, else the name of its folder."""
+    folder = PurePath(member.session.cwd or "").name if member.session is not None else ""
+    return " ".join(context.state.projects.of_member(member)) or folder
 
 
 def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
@@ -109,5 +107,6 @@ def spent_by_all(members: Sequence[Member]) -> str:
 
 def places(members: Sequence[Member], context: Context) -> str:
     """The projects and folders in which agents are, by name."""
-    found = {safe_line(place, 16) for member in members if (place := where(member, context))}
-    return "  ".join(sorted(found))
+    found = {each for member in members for each in context.state.projects.of_member(member)}
+    found |= {where(member, context) for member in members if not context.state.projects.of_member(member)}
+    return "  ".join(sorted(safe_line(place, 16) for place in found if place))

@@ -97,13 +97,13 @@ def entries(context: Context, choose: Callable[[str | None], None]) -> list[Proj
     lists = [home for home in state.shelf if home.total or home.project]
     members = [one for one in fleet.everyone(context.db, context.clock.now() - DAY) if one.state != "gone"]
     of_lists = [(home.project or "", home) for home in lists]
-    of_members = [(projects.of_member(member), member) for member in members]
+    of_members = [(projects.of_member(member) or ("",), member) for member in members]
     needed = [projects.of_ask(ask) for ask in state.asks] + [projects.of_task(uid) for uid in state.unproven]
-    names = {name for name, _ in (*of_lists, *of_members)} | set(needed)
+    names = {name for name, _ in of_lists} | {name for of, _ in of_members for name in of} | set(needed)
 
     def entry(title: str, name: str | None) -> ProjectEntry:
         homes = [home for of, home in of_lists if name in (None, of)]
-        here = [member for of, member in of_members if name in (None, of)]
+        here = [member for of, member in of_members if name is None or name in of]
         return ProjectEntry(
             title,
             run=lambda: choose(name),

@@ -63,10 +63,14 @@ class Projects:
         return self._of_agents[agent]
 
     def of_ask(self, ask: Ask) -> str:
-        """Return the project of whoever asks, else of the task that it is about."""
-        return self.of_agent(ask.agent) or self.of_task(ask.task_uid)
+        """Return the project in which it was asked, else of whoever asks or of the task that it is about."""
+        return ask.project or self.of_agent(ask.agent) or self.of_task(ask.task_uid)
 
-    def of_member(self, member: Member) -> str:
-        """Return the project of an agent, else of the task that it works on."""
-        own = member.session.project if member.session is not None else None
-        return own or (self.of_list(member.task.list_id) if member.task is not None else "")
+    def of_member(self, member: Member) -> tuple[str, ...]:
+        """Return the projects of an agent, else that of the task that it works on; empty for none."""
+        of_task = self.of_list(member.task.list_id) if member.task is not None else ""
+        return member.projects or ((of_task,) if of_task else ())
+
+    def shows_member(self, member: Member) -> bool:
+        """Whether agents show it."""
+        return any(map(self.shows, self.of_member(member) or ("",)))

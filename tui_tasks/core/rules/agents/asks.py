@@ -88,6 +88,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
         state="open",
         answer=None,
         answered_at=None,
+        project=op.project,
     )
     if op.expires_at is not None:
         elapsed.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
