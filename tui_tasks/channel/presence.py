@@ -15,7 +15,10 @@ class Presence:
     """The agents' names used in one session, stored beside the journal."""
 
     def __init__(self, store: Store, *, stays: bool, project: str | None = None) -> None:
-        """`project`: that of the channel. `stays`: whether more than one request comes this way; otherwise only a waiting question counts."""
+        """`project`: that of the channel.
+
+        `stays`: whether more than one request comes this way; otherwise only a waiting question counts.
+        """
         self._store = store
         self._stays = stays
         self._project = project
