@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import payloads
+from tests.conftest import START
 from tests.contract.client import program
 from tests.web.browser import PROGRAM, Page, browser
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
@@ -62,6 +65,42 @@ def test_the_page_shows_the_panes_and_keys_and_clicks_work_and_text_of_agents_do
             assert await page.value("document.title") == "tui-tasks"
             assert len((await page.command("Target.getTargets"))["targetInfos"]) == 1
             assert not [line for line in page.log if re.search("violates|Uncaught|owned", line)]
+
+    asyncio.run(story())
+
+
+HTML = ("<img src=x onerror=alert(1)>", "</div><script>alert(1)</script>", "javascript:alert(1)", "&lt;b&gt; {{7*7}}")
+
+
+def test_sixty_payloads_and_some_of_the_webs_own_do_nothing_to_the_page(db, tmp_path) -> None:
+    with Store(str(db)) as store:
+        home = queries.find_list(store.db, "tasklist")
+        assert home is not None
+        texts = [payloads.text(number, "name", 2_000) for number in range(len(payloads.PAYLOADS))]
+        for text in (*texts, *HTML):
+            store.commit(AddTask(text, home.uid, text), actor=text[:40].strip() or "robin", now=START)
+
+    async def story() -> None:
+        async with looking(db, tmp_path) as page:
+            address = await page.value("location.href")
+            await page.value("document.copied = 0; document.addEventListener('copy', () => document.copied++)")
+            seen = await page.picture(tmp_path / "page.png")
+            for key in "1jGgjj2lll3kkk4A":
+                await page.key(key)
+                await asyncio.sleep(0.3)
+                seen = await page.picture(tmp_path / f"page-{key}.png")
+            for y in range(20, 620, 40):
+                for x in (40, 300, 900):
+                    await page.click(x, y)
+            assert seen
+            assert await page.value("[document.title, location.href, document.copied, document.scripts.length]") == [
+                "tui-tasks",
+                address,
+                0,
+                2,
+            ]
+            assert len((await page.command("Target.getTargets"))["targetInfos"]) == 1
+            assert not [line for line in page.log if re.search("violates|Uncaught|alert", line)]
 
     asyncio.run(story())
 
