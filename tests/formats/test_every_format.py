@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +15,13 @@ from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, o
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
+from tui_tasks.formats.importing import Importing
 from tui_tasks.formats.losses import losses
 from tui_tasks.formats.records import Rows
 from tui_tasks.formats.table import FORMATS, Format
@@ -109,6 +113,25 @@ def test_whatever_stands_in_a_text_stays_that_text(
         tell = coarse.get(field, lambda value: value)
         assert tell(told) == tell(getattr(one, field)), field
     assert found.records[1].fields["name"] == "two"
+
+
+@every_format
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+@pytest.mark.parametrize(
+    "due", ["9999-12-31", "9999-12-31T23:59:59.999+00:00", "0001-01-01", "0001-01-01T00:00:00.000+00:00"]
+)
+def test_the_ends_of_time_go_out_and_come_back(
+    store: Store, clock: Clock, format_: Format, zone: str, due: str
+) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+    store.commit(AddTask("x", home.uid, fields={"due": due}), actor="claude", now=clock())
+    rows, now = exporting.rows(store.db, None, None), NOW.astimezone(ZoneInfo(zone))
+    if format_.is_folder:
+        found = format_.read_folder(dict(format_.write_folder(rows, {}, now)), now)
+    else:
+        found = format_.read("".join(format_.write(rows, now)), now)
+    importing = Importing(store, format_.name, found, target=None, fallback="tasklist", project=None)
+    assert counts(importing.run("shell", clock())) == (0, 0, 1)
 
 
 def task(uid: str, name: str, description: str, status: str, tags: list[str]) -> Task:

@@ -164,6 +164,10 @@ def test_a_dependency_may_stand_later_in_the_file_and_one_that_is_nowhere_is_tol
         ('{"uid": "x", "name": "\\ud800"}', "line 2: a lone surrogate"),
         ('{"uid": "x", "name": "y", "status": "ready"}', "line 2: Invalid enum value 'ready'"),
         ('{"uid": "x", "name": "y", "created_at": "2026-01-01"}', "line 2: an instant needs an offset"),
+        (
+            '{"uid": "x", "name": "y", "created_at": "9999-12-31T23:00:00-02:00"}',
+            "line 2: 9999-12-31T23:00:00-02:00 is",
+        ),
         ('{"uid": "x", "name": "y", "log": [7]}', "line 2: Expected `object`"),
         ('{"uid": "x", "name": "y", "metadata": NaN}', "line 2: NaN is no JSON"),
     ],

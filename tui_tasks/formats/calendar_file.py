@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Final
 
 from icalendar import Calendar, Event, Todo
@@ -16,10 +16,10 @@ from icalendar import Calendar, Event, Todo
 from tui_tasks.core.schedule import due
 from tui_tasks.core.snapshots import Job, Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
+from tui_tasks.formats.dates import SECOND, is_day, since_epoch, utc
 from tui_tasks.formats.records import Rows, plain, plain_name
 
-_SECOND: Final = 1_000_000
-_AHEAD: Final = 30 * 86_400 * _SECOND
+_AHEAD: Final = 30 * 86_400 * SECOND
 _MOST_RUNS: Final = 50
 _STATUS: Final = {
     "pending": "NEEDS-ACTION",
@@ -42,7 +42,7 @@ def write(rows: Rows, now: datetime) -> Iterator[str]:
         for task in tasks:
             if task.due is not None:
                 calendar.add_component(_todo(task, task.due, home))
-    at = int(now.timestamp()) * _SECOND
+    at = since_epoch(now)
     for job in rows.jobs:
         if job.enabled:
             for run in due.due_between(job, at, at + _AHEAD, _MOST_RUNS):
@@ -50,38 +50,37 @@ def write(rows: Rows, now: datetime) -> Iterator[str]:
     yield calendar.to_ical().decode()
 
 
-def _todo(task: Task, day_or_instant: str, home: TaskList) -> Todo:
+def _todo(task: Task, at: str, home: TaskList) -> Todo:
     todo = Todo()
     todo.add("uid", task.uid)
     todo.add("summary", plain_name(task.name, one_line=True))
     if task.description:
         todo.add("description", plain(task.description))
-    is_date = len(day_or_instant) == 10
-    todo.add("due", date.fromisoformat(day_or_instant) if is_date else datetime.fromisoformat(day_or_instant))
+    todo.add("due", date.fromisoformat(at) if is_day(at) else datetime.fromisoformat(at))
     todo.add("status", _STATUS[task.status])
     todo.add("priority", _PRIORITY.get(task.priority, _LOWEST))
     todo.add("categories", [plain_name(each, one_line=True) for each in (home.name, *task.tags)])
     for uid in sorted(task.depends_on):
         todo.add("related-to", uid, parameters={"RELTYPE": "DEPENDS-ON"})
     if task.status == "done" and task.finished_at is not None:
-        todo.add("completed", _at(task.finished_at))
-    todo.add("created", _at(task.created_at))
-    todo.add("dtstamp", _at(task.updated_at))
+        todo.add("completed", _second(task.finished_at))
+    todo.add("created", _second(task.created_at))
+    todo.add("dtstamp", _second(task.updated_at))
     return todo
 
 
 def _event(job: Job, at: int) -> Event:
     event = Event()
-    event.add("uid", f"{job.uid}-{at // _SECOND}")
+    event.add("uid", f"{job.uid}-{at // SECOND}")
     event.add("summary", plain_name(job.name, one_line=True))
-    event.add("dtstart", _at(at))
-    event.add("dtstamp", _at(job.created_at))
+    event.add("dtstart", _second(at))
+    event.add("dtstamp", _second(job.created_at))
     event.add("transp", "TRANSPARENT")
     return event
 
 
-def _at(at: int) -> datetime:
-    return datetime.fromtimestamp(at // _SECOND, UTC)
+def _second(at: int) -> datetime:
+    return utc(at // SECOND * SECOND)
 
 
 def lost(rows: Rows) -> Counter[str]:

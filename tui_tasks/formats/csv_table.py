@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.formats.records import Rows, instant, plain
+from tui_tasks.formats.dates import instant
+from tui_tasks.formats.records import Rows, plain
 from tui_tasks.text import json_text
 
 _TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")

@@ -15,6 +15,7 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument, ParseError
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.dialects.requests import strict_json
+from tui_tasks.formats.dates import instant, microseconds
 from tui_tasks.formats.records import (
     ListRecord,
     Logged,
@@ -24,8 +25,6 @@ from tui_tasks.formats.records import (
     Step,
     checked,
     fitting_times,
-    instant,
-    microseconds,
     no_step,
 )
 from tui_tasks.text import json_text

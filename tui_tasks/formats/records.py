@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -24,7 +24,6 @@ _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 _Status = Literal["pending", "in_progress", "done", "failed", "skipped", "cancelled"]
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids of other programs become uids of this namespace, the same each time.
 _NAMESPACE: Final = uuid.UUID("8f1d6c52-0a5e-5b0e-9f53-6f0d5f3f7a11")
 
@@ -183,24 +182,3 @@ def is_uid(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
-
-
-def instant(at: int | None) -> str | None:
-    """Write microseconds since the epoch as ISO 8601 in UTC, whole."""
-    return None if at is None else (_EPOCH + timedelta(microseconds=at)).isoformat(timespec="microseconds")
-
-
-def microseconds(text: Any) -> int | None:
-    """Read an instant.
-
-    Raises:
-        ValueError: it is none, or has no offset.
-    """
-    if text is None:
-        return None
-    if not isinstance(text, str):
-        raise ValueError("an instant is a text in ISO 8601")
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError("an instant needs an offset, such as Z")
-    return (at - _EPOCH) // timedelta(microseconds=1)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
-from datetime import time as time_of_day
+from datetime import date, datetime
 from typing import Any, Final
 
 import pytodotxt
@@ -18,6 +17,7 @@ import pytodotxt
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
+from tui_tasks.formats.dates import begin, day_of, day_of_due, since_epoch
 from tui_tasks.formats.records import (
     ListRecord,
     Read,
@@ -35,7 +35,6 @@ _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SPACE: Final = re.compile(r"\s+")
 _OURS: Final = re.compile(r"(.*) uid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?: \S+)*)")
 _MARK: Final = re.compile(r"(?:[+@]\S+|due:\d{4}-\d\d-\d\d|pri:[A-Z])")
-_SECOND: Final = 1_000_000
 
 
 def write(rows: Rows, now: datetime) -> Iterator[str]:
@@ -48,15 +47,15 @@ def write(rows: Rows, now: datetime) -> Iterator[str]:
 def _line(task: Task, home: TaskList, now: datetime) -> str:
     line = pytodotxt.Task()
     line.is_completed = task.status in CLOSED
-    line.creation_date = _day(task.created_at, now)
+    line.creation_date = day_of(task.created_at, now)
     if line.is_completed:
-        line.completion_date = _day(task.finished_at or task.updated_at, now)
+        line.completion_date = day_of(task.finished_at or task.updated_at, now)
     letter = _letter(task.priority)
     line.priority = letter
     words = {
         "uid": task.uid,
         "pri": letter if line.is_completed else None,
-        "due": None if task.due is None else _due(task.due, now),
+        "due": None if task.due is None else day_of_due(task.due, now),
         "status": None if task.status in ("pending", "done") else task.status,
         "est": task.estimate,
         "agent": task.agent and _word(task.agent),
@@ -87,15 +86,6 @@ def _letter(priority: int) -> str | None:
     return None if priority == MEDIUM else _LETTERS[min(priority, len(_LETTERS)) - 1]
 
 
-def _day(at: int, now: datetime) -> date:
-    return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(now.tzinfo).date()
-
-
-def _due(due: str, now: datetime) -> str:
-    """A day is all that there is."""
-    return due if len(due) == 10 else datetime.fromisoformat(due).astimezone(now.tzinfo).date().isoformat()
-
-
 def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """Read each line that is not empty.
 
@@ -104,7 +94,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     """
 
     def day(at: int | None) -> date | None:
-        return None if at is None else _day(at, now)
+        return None if at is None else day_of(at, now)
 
     found = Read(
         coarse={
@@ -114,7 +104,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
             "tags": lambda tags: tuple(map(_word, tags)),
             "domain": lambda domain: domain and _word(domain),
             "agent": lambda agent: agent and _word(agent),
-            "due": lambda due: due and _due(due, now),
+            "due": lambda due: due and day_of_due(due, now),
             "links": _links,
             **dict.fromkeys(("created_at", "finished_at"), day),
         }
@@ -149,14 +139,15 @@ def _record(found: Read, where: str, text: str, seen: Counter[str], now: datetim
         id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
     if line.priority is not None:
         fields["priority"] = _priority(found, line.priority)
-    times = {"created_at": _begin(line.creation_date, now), "finished_at": _begin(line.completion_date, now)}
+    days = {"created_at": line.creation_date, "finished_at": line.completion_date}
+    times: dict[str, int | None] = {name: since_epoch(begin(day, now)) for name, day in days.items() if day is not None}
     fields["name"] = name
     return Record(
         where,
         id_,
         checked(where, fields, found, now),
         home=home,
-        times=fitting_times(fields["status"], {name: at for name, at in times.items() if at is not None}),
+        times=fitting_times(fields["status"], times),
     )
 
 
@@ -209,11 +200,3 @@ def _priority(found: Read, letter: str) -> int:
         return _LETTERS.index(letter) + 1
     found.lost[f"priority: {letter} is no letter"] += 1
     return MEDIUM
-
-
-def _begin(day: date | None, now: datetime) -> int | None:
-    """The first instant of a day."""
-    if day is None:
-        return None
-    begun = datetime.combine(day, time_of_day(), now.tzinfo)
-    return (begun - datetime.fromtimestamp(0, UTC)) // timedelta(seconds=1) * _SECOND

@@ -20,6 +20,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
+from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.records import (
     ListRecord,
     Logged,
@@ -239,7 +240,7 @@ def _priority(priority: int) -> str | None:
 
 
 def _date(at: int) -> str:
-    return datetime.fromtimestamp(at // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")
+    return utc(at).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
 
 
 def _comments(log: list[LogEntry]) -> str:
@@ -403,4 +404,4 @@ def _foreign(found: Read, file: _File) -> dict[str, Any]:
 def _microseconds(text: str) -> int:
     """Dates are in UTC, with or without a time."""
     at = datetime.fromisoformat(text.strip())
-    return int(at.replace(tzinfo=at.tzinfo or UTC).timestamp()) * 1_000_000
+    return since_epoch(at.replace(tzinfo=at.tzinfo or UTC))

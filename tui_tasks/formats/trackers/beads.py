@@ -16,6 +16,7 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
+from tui_tasks.formats.dates import instant, is_day, microseconds, moved
 from tui_tasks.formats.records import (
     ListRecord,
     Logged,
@@ -26,8 +27,6 @@ from tui_tasks.formats.records import (
     checked,
     fitting_times,
     foreign_of,
-    instant,
-    microseconds,
     no_step,
     plain,
     plain_name,
@@ -147,7 +146,7 @@ def _labels(tags: tuple[str, ...]) -> list[str]:
 
 def _due(due: str, now: datetime) -> str:
     """An issue knows instants alone: a date is its last minute here, as it is over when the day is."""
-    if len(due) == 10:
+    if is_day(due):
         return datetime.combine(datetime.fromisoformat(due).date(), _LAST_MINUTE, now.tzinfo).isoformat()
     return due
 
@@ -271,5 +270,5 @@ def _read_due(text: str, now: datetime) -> str:
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError("due_at: an instant needs an offset, such as Z")
-    local = at.astimezone(now.tzinfo)
+    local = moved(at, now.tzinfo)
     return local.date().isoformat() if local.time() == _LAST_MINUTE else text

@@ -13,7 +13,8 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.vocab import OPEN
-from tui_tasks.formats.records import Logged, Read, Record, Step, checked, fitting_times, microseconds, no_step
+from tui_tasks.formats.dates import microseconds
+from tui_tasks.formats.records import Logged, Read, Record, Step, checked, fitting_times, no_step
 from tui_tasks.formats.trackers.json_values import json_values
 
 NAME: Final = "github"

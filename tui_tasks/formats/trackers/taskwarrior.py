@@ -18,6 +18,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
+from tui_tasks.formats.dates import SECOND, begin, is_day, moved, since_epoch, utc
 from tui_tasks.formats.records import (
     ListRecord,
     Logged,
@@ -36,7 +37,6 @@ from tui_tasks.formats.trackers.json_values import json_values
 from tui_tasks.text import json_text
 
 NAME: Final = "taskwarrior"
-_SECOND: Final = 1_000_000
 _INSTANT: Final = "%Y%m%dT%H%M%SZ"
 _STATUS: Final = {
     "pending": "pending",
@@ -126,7 +126,12 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
 
 
 def _instant(at: int | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at // _SECOND, UTC).strftime(_INSTANT)
+    return None if at is None else _written(utc(at))
+
+
+def _written(at: datetime) -> str:
+    """Years have four digits, which `strftime` does not write of the first ones."""
+    return re.sub("[-:]", "", at.replace(tzinfo=None, microsecond=0).isoformat()) + "Z"
 
 
 def _text(text: str | None) -> str | None:
@@ -135,11 +140,8 @@ def _text(text: str | None) -> str | None:
 
 def _due(due: str, *, now: datetime) -> str:
     """Taskwarrior knows instants alone: a date is its first one here, as `due:tomorrow` is there."""
-    if len(due) == 10:
-        at = datetime.combine(date.fromisoformat(due), time_of_day(), now.tzinfo)
-    else:
-        at = datetime.fromisoformat(due)
-    return at.astimezone(UTC).strftime(_INSTANT)
+    at = begin(date.fromisoformat(due), now) if is_day(due) else datetime.fromisoformat(due)
+    return _written(moved(at, UTC))
 
 
 def _priority(priority: int) -> str | None:
@@ -155,8 +157,8 @@ def _annotations(log: list[LogEntry]) -> list[dict[str, str | None]]:
     """Annotations have an instant each, to the second: those of one second are moved on."""
     told, last = [], 0
     for entry in sorted(log, key=lambda entry: (entry.at, entry.uid)):
-        last = max(entry.at // _SECOND, last + 1)
-        told.append({"entry": _instant(last * _SECOND), "description": plain(entry.message)})
+        last = max(entry.at // SECOND, last + 1)
+        told.append({"entry": _instant(last * SECOND), "description": plain(entry.message)})
     return [each for each in told if each["description"]]
 
 
@@ -187,7 +189,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
 
 
 def _to_the_second(at: int | None) -> int | None:
-    return None if at is None else at // _SECOND
+    return None if at is None else at // SECOND
 
 
 def _take(found: Read, where: str, value: Any, now: datetime) -> None:
@@ -257,12 +259,13 @@ def _at(text: str) -> datetime:
 
 
 def _microseconds(text: str) -> int:
-    return int(_at(text).timestamp()) * _SECOND
+    return since_epoch(_at(text))
 
 
 def _read_due(at: datetime, now: datetime) -> str:
-    local = at.astimezone(now.tzinfo)
-    return local.date().isoformat() if local.time() == time_of_day() else at.isoformat()
+    local = moved(at, now.tzinfo)
+    is_midnight = local.tzinfo == now.tzinfo and local.time() == time_of_day()
+    return local.date().isoformat() if is_midnight else at.isoformat()
 
 
 def _minutes(estimate: str | float | None) -> int | None:
