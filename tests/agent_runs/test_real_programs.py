@@ -15,6 +15,7 @@ from tests.runner.hosting import Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
 
 
 @pytest.fixture
@@ -23,6 +24,16 @@ def programs(request: pytest.FixtureRequest) -> Path:
     if folder is None:
         pytest.skip("not run: give --agents FOLDER, in which npm has installed the programs")
     return Path(folder).resolve() / "node_modules" / ".bin"
+
+
+def allow_then_deny(store: Store, agent: str, first: str, second: str) -> None:
+    """Allow what an agent asks for first and deny the second, each after a message."""
+    for part, answer in ((first, "Allow"), (second, "Deny: not that one")):
+        (ask,) = until(lambda: queries.open_asks(store.db), f"the question about {part}")
+        assert part in ask.question
+        store.commit(SendMessage(agent, f"after {part}"), actor="human", now=clock.now())
+        store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
+        until(lambda: not queries.open_asks(store.db), "its end")
 
 
 def test_claude_code_is_started_asked_and_written_to(programs, store, path, tmp_path):
@@ -36,12 +47,7 @@ def test_claude_code_is_started_asked_and_written_to(programs, store, path, tmp_
         table = runners(kind="claude", cwd=str(folder), environment=environment, args=["--permission-mode", "default"])
         with hosted(str(path), table):
             run = host.start("agent")
-            for part, answer in (("touch one", "Allow"), ("touch two", "Deny: not that one")):
-                (ask,) = until(lambda: queries.open_asks(store.db), f"the question about {part}")
-                assert part in ask.question
-                store.commit(SendMessage("claude-1", f"after {part}"), actor="human", now=clock.now())
-                store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
-                until(lambda: not queries.open_asks(store.db), "its end")
+            allow_then_deny(store, "claude-1", "touch one", "touch two")
             ended = host.ended(run)
         assert (ended.outcome, ended.result) == ("success", "Done.")
         assert ended.cost_usd is not None
@@ -123,12 +129,7 @@ def test_codex_is_started_asked_and_written_to(programs, store, path, tmp_path):
         environment = [f"HOME={tmp_path}", f"CODEX_HOME={home}", f"PATH={programs}:/usr/bin:/bin"]
         with hosted(str(path), runners(kind="codex", cwd=str(folder), environment=environment)):
             run = host.start("agent")
-            for part, answer in (("outside/one", "Allow"), ("outside/two", "Deny: not that one")):
-                (ask,) = until(lambda: queries.open_asks(store.db), f"the question about {part}")
-                assert part in ask.question
-                store.commit(SendMessage("codex-1", f"after {part}"), actor="human", now=clock.now())
-                store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
-                until(lambda: not queries.open_asks(store.db), "its end")
+            allow_then_deny(store, "codex-1", "outside/one", "outside/two")
             ended = host.ended(run)
         assert (ended.outcome, ended.result, ended.turns, ended.tokens) == ("success", "Done.", 3, 45)
         assert [(outside / name).exists() for name in ("one", "two")] == [True, False]
