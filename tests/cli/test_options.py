@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 
@@ -77,6 +78,24 @@ def test_a_later_option_wins_over_an_earlier_one(tmp_path, capsys) -> None:
 )
 def test_the_command_is_found_behind_the_options_before_it(line: str, command: str | None) -> None:
     assert command_of(line.split()) == command
+
+
+def test_words_may_stand_on_both_sides_of_the_options(tmp_path, capsys) -> None:
+    db = ["--db", str(tmp_path / "x.db")]
+    for name in ("one #a", "two #a", "three"):
+        assert main(["add", name, *db]) == 0
+    assert main(["done", "1", *db, "3"]) == 0
+    assert main(["edit", "2", "Two", "--untag", "a", *db, "anew"]) == 0
+    capsys.readouterr()
+    assert main(["ls", "status:open", *db, "anew"]) == 0
+    assert "2  Two anew  " in capsys.readouterr().out
+    assert main(["status", "2", "failed", "no", *db, "time"]) == 0
+    assert main(["log", "2", "one", "more", *db, "1"]) == 0
+    assert main(["show", "2", *db, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [entry["message"] for entry in shown["log"]] == ["no time", "one more 1"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["show", "1", *db, "2"])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # A path may be any bytes.
 _PATHS: Final = frozenset({"db", "file"})
+# The arguments of which a command takes any number, or some more.
+_REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "tasks")
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -122,9 +124,10 @@ def tell_refused(refused: Exception, what: str = "tui-tasks") -> None:
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
     options, more = parser.parse_known_args(arguments)
-    # The words of `call` may stand on both sides of its options.
-    if more and hasattr(options, "arguments") and not any(word.startswith("-") for word in more):
-        options.arguments += more
+    # Words of which any number is taken may stand on both sides of the options.
+    rest = next((given for name in _REST if isinstance(given := getattr(options, name, None), list)), None)
+    if more and rest is not None and not any(word.startswith("-") for word in more):
+        rest += more
         more = []
     if more:
         from tui_tasks.text.safe import safe_line

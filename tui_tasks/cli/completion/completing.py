@@ -118,6 +118,7 @@ def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
 
 _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str]]]] = {
     "task": _tasks,
+    "tasks": _tasks,
     "into": _tasks,
     "not_after": _tasks,
     "check words": _tasks,

@@ -26,7 +26,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     command.set_defaults(speaks_as=SHELL)
     command.add_argument("task", metavar="TASK", help="its number in its list, its uid, or the beginning of that")
     if name == "decline":
-        command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why not; its agents read it")
+        command.add_argument("reason", metavar="REASON", nargs="*", help="why not; its agents read it")
     if name == "join":
         command.add_argument("into", metavar="OTHER", help="the task that says the same, which takes its words")
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -57,5 +57,5 @@ def _operation(name: str, task: Task, other: Task | None, options: argparse.Name
     if name == "accept":
         return AcceptTask(task.uid, version=task.version)
     if name == "decline":
-        return DeclineTask(task.uid, options.reason.strip())
+        return DeclineTask(task.uid, " ".join(options.reason).strip())
     return EditTask(task.uid, {"status": "pending", "agent": None})

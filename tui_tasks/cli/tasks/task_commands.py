@@ -63,21 +63,16 @@ def _task(command: argparse.ArgumentParser) -> None:
 
 def _tasks(command: argparse.ArgumentParser) -> None:
     told = "their numbers in their list, their uids, or the beginnings of those"
-    command.add_argument("task", metavar="TASK", nargs="+", help=f"one or more: {told}")
+    command.add_argument("tasks", metavar="TASK", nargs="+", help=f"one or more: {told}")
 
 
 def _task_and_reason(command: argparse.ArgumentParser) -> None:
-    _single_task(command)
+    _task(command)
     _reason(command)
 
 
-def _single_task(command: argparse.ArgumentParser) -> None:
-    """Declare a task as `_tasks` does: a list, of one."""
-    command.add_argument("task", metavar="TASK", nargs=1, help=_REFERENCE)
-
-
 def _reason(command: argparse.ArgumentParser) -> None:
-    command.add_argument("reason", metavar="REASON", nargs="?", default="", help="why; it is logged")
+    command.add_argument("reason", metavar="REASON", nargs="*", help="why; it is logged")
 
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
@@ -108,14 +103,14 @@ def _declare_ls(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_status(command: argparse.ArgumentParser) -> None:
-    _single_task(command)
+    _task(command)
     command.add_argument("status", metavar="STATUS", choices=STATUSES, help=f"one of {', '.join(STATUSES)}")
     _reason(command)
 
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
     _task(command)
-    command.add_argument("message", metavar="MESSAGE", help="what is to be logged")
+    command.add_argument("message", metavar="MESSAGE", nargs="+", help="what is to be logged")
 
 
 def _declare_mv(command: argparse.ArgumentParser) -> None:
@@ -196,14 +191,16 @@ def _next(options: argparse.Namespace, session: Session) -> None:
 def _log(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
-    tasks.log(session, options.task, options.message, as_json=options.json)
+    tasks.log(session, options.task, " ".join(options.message), as_json=options.json)
 
 
 def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
     def run(options: argparse.Namespace, session: Session) -> None:
         from tui_tasks.cli.tasks import tasks
 
-        tasks.set_status(session, options.task, status, getattr(options, "reason", ""), as_json=options.json)
+        references = options.tasks if hasattr(options, "tasks") else [options.task]
+        reason = " ".join(getattr(options, "reason", ()))
+        tasks.set_status(session, references, status, reason, as_json=options.json)
 
     return run
 
@@ -236,7 +233,7 @@ def _link(options: argparse.Namespace, session: Session) -> None:
 def _rm(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import tasks
 
-    tasks.delete(session, options.task, as_json=options.json)
+    tasks.delete(session, options.tasks, as_json=options.json)
 
 
 def _undo(options: argparse.Namespace, session: Session) -> None:
