@@ -89,6 +89,7 @@ def test_the_past_has_the_rows_and_the_hash_that_were(
         known = [seq for seq in sorted(seen.tables) if seq >= earliest]
         with Store(store.path, read_only=True) as source, PastState(source.db, window=window, snapshot_every=3) as past:
             reader = PastReader(past.path, store.path)
+            past.build(known[moves[0] % len(known)])
             for move in moves:
                 seq = known[move % len(known)]
                 past.move_to(seq)
@@ -220,6 +221,7 @@ def test_the_reader_sees_no_later_entry_whatever_is_written_meanwhile(store: Sto
         assert log_pages.edges(reader) == (1, 4)
         assert overview.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
         past.move_to(journal.newest(store.db))
+        reader.open_again()
         assert journal.newest(reader) == journal.newest(store.db) > 6
         reader.close()
 
@@ -245,17 +247,26 @@ def test_a_damaged_entry_is_named(store: Store) -> None:
         past.move_to(4)
 
 
-def test_a_replay_that_is_broken_off_goes_on_from_where_it_was(store: Store) -> None:
+@pytest.mark.parametrize(("begin", "end"), [(2, 6), (6, 2)])
+def test_a_move_that_is_broken_off_leaves_the_state_as_it_was(store: Store, begin: int, end: int) -> None:
     fill(store, 3)
 
     def leave(done: int, total: int) -> None:
+        assert tables(reader) == was, "nothing between is seen"
         raise KeyboardInterrupt
 
-    with PastState(store.db) as past:
+    with Store(store.path, read_only=True) as source, PastState(source.db, window=0) as past:
+        past.build(begin)
+        reader = PastReader(past.path, store.path)
+        was = tables(reader)
         with pytest.raises(KeyboardInterrupt):
-            past.move_to(5, leave)
+            past.move_to(end, leave)
+        assert (past.seq, tables(reader)) == (begin, was)
+        past.move_to(end)
+        assert past.seq == end
         past.move_to(6)
-        assert tables(past._db) == tables(store.db)
+        assert tables(reader) == tables(store.db)
+        reader.close()
 
 
 def test_the_private_folder_is_its_users_alone_and_goes_with_its_process(store: Store, scratch: Path) -> None:

@@ -354,14 +354,6 @@ class Database:
         finally:
             copy.close()
 
-    def copy_from(self, path: str) -> None:
-        """Replace all that the database holds by a copy that `copy_to` has made, in one transaction."""
-        copy = connect(path)
-        try:
-            copy.backup(self._connection)
-        finally:
-            copy.close()
-
     def close(self) -> None:
         """Close the connection."""
         if self._is_file and self._files.state() is State.OVERWRITTEN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +17,7 @@ from tui_tasks.core.journal import compaction
 from tui_tasks.core.past import before_images
 from tui_tasks.core.past.scratch_folder import ScratchFolder
 from tui_tasks.core.schema import migrations
+from tui_tasks.core.schema.models import STATE
 
 WINDOW: Final = 20_000
 """Entries that can be gone back over without a replay."""
@@ -79,22 +80,45 @@ class PastState:
         """The last entry that the tables hold."""
         return before_images.seq(self._db)
 
-    def move_to(self, seq: int, report: Report = lambda done, total: None) -> None:
-        """Show the state after an entry that can be shown (`moments`).
+    def build(self, seq: int, report: Report = lambda done, total: None) -> None:
+        """Replay up to the first state that is to be shown, with snapshots on the way; others see all that is between.
 
-        What `report` raises ends it; the state is then one between.
+        What `report` raises ends it.
+
+        Raises:
+            StorageFailed: the journal cannot be read, or there is no room.
+            Conflict: an entry is damaged.
+        """
+        unrecorded = seq - self._window
+        while self.seq < unrecorded:
+            at = self.seq
+            with self._db.transaction(write=True):
+                self._replay_unrecorded(at, min(unrecorded, at + min(_AT_ONCE, self._spacing)))
+            if self.seq - self._snapshots[-1].seq >= self._spacing:
+                self._take_snapshot()
+            report(self.seq, seq)
+        self.move_to(seq, lambda done, total: report(unrecorded + done if unrecorded > 0 else done, seq))
+
+    def move_to(self, seq: int, report: Report = lambda done, total: None) -> None:
+        """Show the state after an entry that can be shown (`moments`): others see it once it is there, and none before.
+
+        What `report` raises ends it, and leaves the state as it was.
 
         Raises:
             StorageFailed: the journal cannot be read, the database was replaced, or there is no room.
             Conflict: the entries in between are damaged, or were compacted away meanwhile.
         """
         self._refuse_replaced()
-        if seq < self.seq and seq < before_images.since(self._db):
-            self._return_to_snapshot(seq)
-        if seq < self.seq:
+        if self.seq > seq >= before_images.since(self._db):
             with self._db.transaction(write=True):
                 before_images.go_back(self._db, seq)
-        else:
+            return
+        if self.seq > seq:
+            with self._snapshot_at_hand(seq), self._db.transaction(write=True):
+                self._return_to_snapshot()
+                self._replay_to(seq, report)
+            return
+        with self._db.transaction(write=True):
             self._replay_to(seq, report)
 
     def _refuse_replaced(self) -> None:
@@ -103,37 +127,36 @@ class PastState:
             raise StorageFailed(f"{self._source.path} was replaced: leave, and look at its past anew", retryable=False)
 
     def _replay_to(self, seq: int, report: Report) -> None:
-        begin = self.seq
-        recorded_from = seq - self._window
-        if recorded_from > begin:
-            with self._db.transaction(write=True):
-                before_images.stop(self._db)
-        while (at := self.seq) < seq:
-            is_recorded = at >= recorded_from
-            upto = min(seq, at + _AT_ONCE) if is_recorded else min(recorded_from, at + _AT_ONCE)
-            self._replay_some(at, upto, is_recorded=is_recorded)
-            report(upto - begin, seq - begin)
-        if recorded_from > before_images.since(self._db):
-            with self._db.transaction(write=True):
-                before_images.forget(self._db, recorded_from)
-
-    def _replay_some(self, after: int, upto: int, *, is_recorded: bool) -> None:
-        with self._db.transaction(write=True):
-            if is_recorded:
+        begin = at = self.seq
+        unrecorded = seq - self._window
+        if begin < unrecorded:
+            before_images.stop(self._db)
+        while at < seq:
+            if at < unrecorded:
+                upto = min(unrecorded, at + _AT_ONCE)
+                self._replay_unrecorded(at, upto)
+            else:
+                upto = min(seq, at + _AT_ONCE)
                 before_images.record(self._db)
-            last = after
-            try:
-                for last in apply_entries(self._source, self._db, after, upto):
-                    if is_recorded:
-                        before_images.begin_entry(self._db, last)
-            except msgspec.DecodeError as error:
-                raise Conflict(f"entry {last:,} of the journal is damaged: see tui-tasks doctor") from error
-            if last != upto:
-                raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and look anew")
-            if not is_recorded:
-                before_images.skip_to(self._db, upto)
-        if not is_recorded and upto - self._snapshots[-1].seq >= self._spacing:
-            self._take_snapshot()
+                self._replay(at, upto, lambda entry: before_images.begin_entry(self._db, entry))
+            at = upto
+            report(at - begin, seq - begin)
+        if unrecorded > before_images.since(self._db):
+            before_images.forget(self._db, unrecorded)
+
+    def _replay_unrecorded(self, after: int, upto: int) -> None:
+        self._replay(after, upto, lambda entry: None)
+        before_images.skip_to(self._db, upto)
+
+    def _replay(self, after: int, upto: int, begin_entry: Callable[[int], None]) -> None:
+        last = after
+        try:
+            for last in apply_entries(self._source, self._db, after, upto):
+                begin_entry(last)
+        except msgspec.DecodeError as error:
+            raise Conflict(f"entry {last:,} of the journal is damaged: see tui-tasks doctor") from error
+        if last != upto:
+            raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and look anew")
 
     def _take_snapshot(self) -> None:
         snapshot = _Snapshot(self.seq, self._folder.path / f"snapshot-{self.seq}.db")
@@ -146,12 +169,24 @@ class PastState:
             del self._snapshots[1::2]
             self._spacing *= 2
 
-    def _return_to_snapshot(self, seq: int) -> None:
-        """Take the tables from the nearest copy before an entry."""
-        while self._snapshots[-1].seq > seq:
-            self._snapshots.pop().path.unlink()
+    @contextlib.contextmanager
+    def _snapshot_at_hand(self, seq: int) -> Iterator[None]:
+        """Attach the nearest snapshot before an entry while a block runs, as `snapshot`."""
+        nearest = max(snapshot for snapshot in self._snapshots if snapshot.seq <= seq)
         with storage_errors(self.path):
-            self._db.copy_from(str(self._snapshots[-1].path))
+            self._db.sql("ATTACH ? AS snapshot", (str(nearest.path),))
+        try:
+            yield
+        finally:
+            self._db.sql("DETACH snapshot")
+
+    def _return_to_snapshot(self) -> None:
+        """Take the tables from the snapshot that is attached, within the write transaction."""
+        before_images.stop(self._db)
+        for table in STATE:
+            self._db.sql(f"DELETE FROM main.{table}")
+            self._db.sql(f"INSERT INTO main.{table} SELECT * FROM snapshot.{table}")
+        before_images.skip_to(self._db, self._db.scalar("SELECT seq FROM snapshot.position"))
 
     def close(self) -> None:
         """Remove the database and all beside it."""

@@ -70,7 +70,7 @@ class PastLink(DatabaseLink):
         self._moment = moments.parse(self._source, at, self._now(), zone)
         self._past = PastState(self._source)
         self._to_close.append(self._past)
-        self._past.move_to(self._moment.seq, self._unless_left(report))
+        self._past.build(self._moment.seq, self._unless_left(report))
 
     def _unless_left(self, report: Report) -> Report:
         def told(done: int, total: int) -> None:
@@ -117,12 +117,8 @@ class PastLink(DatabaseLink):
         if found is None:
             return False
         self._progress = (0, 0)
-        try:
-            self._past.move_to(found.seq, self._unless_left(self._note_progress))
-            self._moment = found
-        finally:
-            if self._past.seq != self._moment.seq:
-                self._moment = moments.after(self._source, self._past.seq)
+        self._past.move_to(found.seq, self._unless_left(self._note_progress))
+        self._moment = found
         return True
 
     def _note_progress(self, done: int, total: int) -> None:
