@@ -19,8 +19,9 @@ from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importing, Outcome
+from tui_tasks.formats.standards import json_lines
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 

@@ -1,1 +1,1 @@
-"""Tasks as files that other programs read and write: pure functions between rows and text, a file a format."""
+"""Tasks as files that other programs read and write: pure functions between rows and text."""

@@ -23,9 +23,10 @@ from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests.identity import Identity, own_list
-from tui_tasks.formats import exporting, json_lines
+from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importing
 from tui_tasks.formats.losses import losses
+from tui_tasks.formats.standards import json_lines
 from tui_tasks.formats.table import FORMATS
 from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
