@@ -9,6 +9,7 @@ from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
@@ -142,3 +143,15 @@ async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_i
         assert any("builder" in line and "infra web" in line for line in lines(app))
         await press(app, pilot, "escape", "a")
         assert any("Ship it?" in line and "infra" in line for line in lines(app))
+
+
+async def test_the_cursor_stays_on_its_project_when_another_comes_before_it(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "P", "down", "down")
+        assert row(app, "infra").startswith(" >")
+        by_agent(three, "codex-3", EnsureList("beta/tasklist", "tasklist", "beta"))
+        await until(pilot, lambda: any("beta" in line for line in lines(app)))
+        assert row(app, "infra").startswith(" >")
+        await press(app, pilot, "enter")
+        assert app.state.projects.chosen == "infra"

@@ -50,7 +50,7 @@ _MARKS: Final[dict[str, Sign]] = {
 }
 _WORDS_OF_FIELDS: Final = {
     "depends_on": "what it waits for",
-    "node_ids": "links",
+    "node_ids": "graph nodes",
     "dedicated_context": "where it runs",
     "system_prompt": "system prompt",
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,42 +83,53 @@ class ProjectPicker(Picker):
 
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
-        super().__init__(context, "P", entries(context, choose))
+        self._members: list[Member] = []
+        super().__init__(context, "P", self._counted(context))
+
+    def _counted(self, context: Context) -> list[ProjectEntry]:
+        # Of the agents that are known already only what is new is read.
+        self._members = fleet.everyone(context.db, context.clock.now() - DAY, self._members)
+        return entries(context, self._members, self._choose)
 
     def changed(self, changes: StateChanges) -> None:
-        """Count again; what was typed and the cursor stay."""
+        """Count again; what was typed stays, and the cursor on its project."""
         window = self.query_one(ProjectList)
-        self._entries = entries(self.context, self._choose)
-        window.show(EntriesFound(self._entries, self.query_one(Input).value), window.cursor)
+        title = window.row.entry.title if window.row is not None else None
+        self._entries = self._counted(self.context)
+        found = EntriesFound(self._entries, self.query_one(Input).value)
+        rows = found.first(len(self._entries))
+        window.show(found, next((found.key(row) for row in rows if row.entry.title == title), None))
 
 
-def entries(context: Context, choose: Callable[[str | None], None]) -> list[ProjectEntry]:
+class _Counts:
+    """What belongs to one project, or to all."""
+
+    def __init__(self) -> None:
+        self.unfinished = self.failed = self.agents = self.working = self.needed = 0
+
+
+def entries(context: Context, members: Iterable[Member], choose: Callable[[str | None], None]) -> list[ProjectEntry]:
     """Return all projects by name, after an entry for all of them and before what belongs to none."""
-    projects, state = context.state.projects, context.state
-    lists = [home for home in state.shelf if home.total or home.project]
-    members = [one for one in fleet.everyone(context.db, context.clock.now() - DAY) if one.state != "gone"]
-    of_lists = [(home.project or "", home) for home in lists]
-    of_members = [(projects.of_member(member) or ("",), member) for member in members]
-    needed = [projects.of_ask(ask) for ask in state.asks] + [projects.of_task(uid) for uid in state.unproven]
-    names = {name for name, _ in of_lists} | {name for of, _ in of_members for name in of} | set(needed)
+    state = context.state
+    projects = state.projects
+    total, of = _Counts(), defaultdict[str, _Counts](_Counts)
+    for home in state.shelf:
+        if home.total or home.project:
+            for counts in (total, of[home.project or ""]):
+                counts.unfinished += home.pending + home.in_progress
+                counts.failed += home.failed
+    for member in members:
+        if member.state != "gone":
+            for counts in (total, *(of[name] for name in projects.of_member(member) or ("",))):
+                counts.agents += 1
+                counts.working += member.state == "working"
+    for name in (*map(projects.of_ask, state.asks), *map(projects.of_task, state.unproven)):
+        for counts in (total, of[name]):
+            counts.needed += 1
 
-    def entry(title: str, name: str | None) -> ProjectEntry:
-        homes = [home for of, home in of_lists if name in (None, of)]
-        here = [member for of, member in of_members if name is None or name in of]
-        return ProjectEntry(
-            title,
-            run=lambda: choose(name),
-            is_chosen=projects.chosen == name,
-            unfinished=sum(home.pending + home.in_progress for home in homes),
-            failed=sum(home.failed for home in homes),
-            agents=len(here),
-            working=sum(map(_works, here)),
-            needed=sum(name in (None, of) for of in needed),
-        )
+    def entry(title: str, name: str | None, counts: _Counts) -> ProjectEntry:
+        return ProjectEntry(title, run=lambda: choose(name), is_chosen=projects.chosen == name, **vars(counts))
 
-    found = [entry(ALL, None), *(entry(safe_line(name, 80), name) for name in sorted(names - {""}))]
-    return [*found, entry(NO_PROJECT, "")] if "" in names else found
-
-
-def _works(member: Member) -> bool:
-    return member.state == "working"
+    named = [entry(safe_line(name, 80), name, of[name]) for name in sorted(of.keys() - {""})]
+    without = [entry(NO_PROJECT, "", of[""])] if "" in of else []
+    return [entry(ALL, None, total), *named, *without]

@@ -24,6 +24,7 @@ class Projects:
         self._db = db
         self._lists = lists
         self._of_agents: dict[str, str] = {}
+        self._of_asks: dict[str, str] = {}
         self.chosen: str | None = None
         self.is_alone = False
 
@@ -31,6 +32,9 @@ class Projects:
         """Forget what changes may have changed."""
         if changes.touches("session"):
             self._of_agents.clear()
+        # A task may go to another list; what is asked is asked once.
+        if changes.touches("session", "list", "task"):
+            self._of_asks.clear()
 
     def has(self, project: str | None) -> bool:
         """Whether what belongs to a project is of the one that is chosen."""
@@ -64,7 +68,9 @@ class Projects:
 
     def of_ask(self, ask: Ask) -> str:
         """Return the project in which it was asked, else of whoever asks or of the task that it is about."""
-        return ask.project or self.of_agent(ask.agent) or self.of_task(ask.task_uid)
+        if ask.uid not in self._of_asks:
+            self._of_asks[ask.uid] = ask.project or self.of_agent(ask.agent) or self.of_task(ask.task_uid)
+        return self._of_asks[ask.uid]
 
     def of_member(self, member: Member) -> tuple[str, ...]:
         """Return the projects of an agent, else that of the task that it works on; empty for none."""
