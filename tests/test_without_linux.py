@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.client import ROOT, Agent, environment
+from tests.contract.client import ROOT, Agent, environment, program
 
 pytestmark = pytest.mark.linux
 
@@ -47,7 +48,7 @@ def test_what_is_hidden_is_hidden_and_nothing_else_is(names: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("names", CASES[1:])
-def test_agents_hear_of_one_another_and_jobs_run(names: str, tmp_path: Path) -> None:
+def test_agents_hear_of_one_another_jobs_run_and_hooks_are_taken_in(names: str, tmp_path: Path) -> None:
     settings = tmp_path / "config.toml"
     settings.write_text('[runner]\ncommand = ["cat"]\n')
     environ = {**hiding(names, tmp_path), "TUI_TASKS_CONFIG": str(settings)}
@@ -58,9 +59,15 @@ def test_agents_hear_of_one_another_and_jobs_run(names: str, tmp_path: Path) -> 
         assert one.event()["task"]["uid"] == made["uid"]
         for agent in (one, other):
             agent.ok("tasklist:add_task", name="written by both")
+        payload = {"session_id": "a", "hook_event_name": "SessionStart", "cwd": str(tmp_path), "source": "startup"}
+        hook = program("hook", "claude", "--db", str(db))
+        told = environment(tmp_path, **environ)
+        subprocess.run(hook, input=json.dumps(payload).encode(), env=told, check=True, capture_output=True)
         job = {"name": "x", "system_prompt": "", "prompt": "hello", "dedicated_context": True}
         uuid = one.ok("scheduler:create_adhoc_task", **job)["uuid"]
         one.ok("scheduler:run_task", uuid=uuid)
         ended = one.ok("scheduler:wait_for_task", uuid=uuid, timeout=25)
         assert (ended["outcome"], ended["result"]) == ("success", "hello")
+        while one.event()["event"] != "session.started":
+            pass
         assert one.errors.read_text() == other.errors.read_text() == ""
