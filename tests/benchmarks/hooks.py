@@ -27,6 +27,8 @@ EACH: Final = 20
 """Events of a session in a second."""
 SECONDS: Final = 10
 SAMPLES: Final = 300
+_AT_REST: Final = 3.0
+"""Seconds after which records to which nothing is added have been read."""
 PROGRAM: Final = Path(sys.executable).with_name("tui-tasks")
 
 
@@ -39,7 +41,7 @@ def measure(place: Place) -> Iterator[Figure]:
 def _process(place: Place) -> Figure:
     """Run in turn, so that both have the machine's mood."""
     db = place.folder / "hooks.db"
-    payload = json.dumps(_event("s-1", 1)).encode()
+    payload = json.dumps(_event("s-1", 1, db.parent)).encode()
     hook = [str(PROGRAM), "hook", "claude", "--db", str(db)]
     bare = [sys.executable, "-c", "pass"]
     taken: dict[bool, list[float]] = {True: [], False: []}
@@ -68,14 +70,22 @@ def _many(place: Place) -> Iterator[Figure]:
             while spool.pending():
                 screen.drain(0.05)
         rate = put / (time.time() - began)
+        screen.drain(_AT_REST)
     what = f"events of {SESSIONS} sessions taken in beside a screen"
     yield Figure(what, "those that came", rate, SESSIONS * EACH, "1/s", 0.9, "higher")
     with Store(str(db)) as store:
         told = [seen.session.last_prompt for seen in sessions.everyone(store.db)]
+        spent = sum(seen.session.tokens or 0 for seen in sessions.everyone(store.db))
     last = [f"prompt {int(put) // SESSIONS - 1}"] * SESSIONS
     yield Figure("their last words of which none is lost", "sessions", told.count(last[0]), SESSIONS, "", 1.0, "higher")
+    yield Figure("their tokens, of which none is missed", "their records", spent, _recorded(db), "", 1.0, "higher")
     middle = statistics.median
     yield Figure("a key meanwhile, p50", "with no events", middle(busy), middle(quiet), "ms", 1.5, "lower")
+
+
+def _recorded(db: Path) -> int:
+    """How many messages, of a token each, stand in the records of all sessions."""
+    return sum(len(file.read_text().splitlines()) for file in Path(f"{db}-records").iterdir())
 
 
 @contextlib.contextmanager
@@ -85,24 +95,37 @@ def _feeding(db: Path, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
         yield feeder
 
 
-def _event(session: str, number: int) -> dict[str, object]:
+def _event(session: str, number: int, records: Path) -> dict[str, object]:
     """A prompt, then tools, then the next prompt."""
     told: dict[str, object] = {"session_id": session, "cwd": "/somewhere", "permission_mode": "default"}
+    told["transcript_path"] = str(records / f"{session}.jsonl")
     if number % EACH in (0, EACH - 1):
         return {**told, "hook_event_name": "UserPromptSubmit", "prompt": f"prompt {number}"}
     event = "PreToolUse" if number % 2 else "PostToolUse"
     return {**told, "hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": "make"}}
 
 
+def _record(path: Path, number: int) -> None:
+    """What the program itself writes of a message, which is read for its tokens."""
+    message = {"id": f"m-{number}", "usage": {"input_tokens": 1}, "content": [{"type": "text", "text": "x" * 2_000}]}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "assistant", "message": message}) + "\n")
+
+
 def feed(arguments: Sequence[str]) -> None:
     """Leave payloads at the rate that is measured; print when that began and how many they were."""
     db, seconds = arguments
+    records = Path(f"{db}-records")
+    records.mkdir()
     began, put = time.time(), 0
     with Spool(db, make=True) as spool:
         for number in range(int(float(seconds)) * EACH):
             for session in range(SESSIONS):
                 head = {"program": "claude", "at": time.time_ns() // 1000, "cwd": "/", "pid": 0}
-                spool.put(head, json.dumps(_event(f"s-{session}", number)).encode())
+                event = _event(f"s-{session}", number, records)
+                if "prompt" in event:
+                    _record(Path(str(event["transcript_path"])), number)
+                spool.put(head, json.dumps(event).encode())
                 put += 1
             time.sleep(max(0.0, began + (number + 1) / EACH - time.time()))
     print(began, put)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted
+from tui_tasks.core.operations.sessions import Heard, Interrupted
 from tui_tasks.core.read import sessions
 from tui_tasks.core.read.sessions import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import discretion
+from tui_tasks.hooks import discretion, intake
 from tui_tasks.hooks.records import claude_status, reading
 from tui_tasks.settings.sessions import SessionSettings
 
@@ -32,14 +32,13 @@ class RecordWatch:
             StorageFailed: it is done another time.
         """
         there = [seen for seen in sessions.there(self._store.db) if seen.session.program in reading.PROGRAMS]
-        for seen in there:
-            if self._has_rested(seen) or at_once:
-                self._read(seen, now)
-            if _was_interrupted(seen):
-                self._take_in()
-                again = sessions.seen(self._store.db, seen.session.uid)
-                if again is not None and _was_interrupted(again):
-                    self._hear(again, msgspec.structs.replace(_found_of(again), facts=(Interrupted(),)), now)
+        found = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
+        if any(map(_was_interrupted, there)):
+            self._take_in()
+            still = filter(_was_interrupted, sessions.there(self._store.db))
+            found += [msgspec.structs.replace(_found_of(seen), facts=(Interrupted(),)) for seen in still]
+        if heard := [one for one in found if one is not None]:
+            self._hear(heard, now)
         self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
 
     def _has_rested(self, seen: Seen) -> bool:
@@ -52,19 +51,22 @@ class RecordWatch:
         had, self._sizes[uid] = self._sizes.get(uid), size
         return size == had and size != sum(part.read for part in record.parts.values())
 
-    def _read(self, seen: Seen, now: int) -> None:
-        record = reading.of(seen.activity)
-        before = msgspec.to_builtins(record)
-        facts = reading.read_on(seen.session.program, record)
-        if (read := msgspec.to_builtins(record)) != before:
-            heard = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
-            self._hear(seen, msgspec.structs.replace(heard, facts=tuple(facts)), now)
-
-    def _hear(self, seen: Seen, heard: Heard, now: int) -> None:
+    def _hear(self, found: list[Heard], now: int) -> None:
         settings = self._settings()
-        with self._store.transaction(now) as transaction, transaction.change():
-            transaction.speak(seen.session.uid)
-            transaction.run(HearSession(discretion.discreet(heard, settings), tasks=settings.tasks))
+        with self._store.transaction(now) as transaction:
+            for heard in found:
+                intake.take_one(transaction, "", discretion.discreet(heard, settings), tasks=settings.tasks)
+
+
+def _read_of(seen: Seen) -> Heard | None:
+    """What is new in the record of a session; None where nothing is."""
+    record = reading.of(seen.activity)
+    before = msgspec.to_builtins(record)
+    facts = reading.read_on(seen.session.program, record)
+    if (read := msgspec.to_builtins(record)) == before:
+        return None
+    heard = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
+    return msgspec.structs.replace(heard, facts=tuple(facts))
 
 
 def _found_of(seen: Seen) -> Heard:
