@@ -63,7 +63,7 @@ def _who_else(options: argparse.Namespace, store: Store) -> str | None:
     for pid in processes.ancestors(os.getpid()) if agents else ():
         if (agent := agents.get(processes.identity(pid))) is not None:
             return f"this was started by {agent}"
-    return None if _has_terminal() else "standard input is none"
+    return None if _has_terminal() else "standard input is no terminal"
 
 
 def _has_terminal() -> bool:
