@@ -39,6 +39,7 @@ def measure(place: Place) -> Iterator[Figure]:
 
 
 def fill(store: Store, entries: int) -> None:
+    """Put so many entries, or some more, into the journal: agents add tasks, log, and report them done or failed."""
     home = store.commit(CreatePlan("Plan"), actor="human", now=START)[0]
     while (begin := journal.newest(store.db)) < entries:
         with store.transaction(START + begin) as transaction:

@@ -66,7 +66,7 @@ def test_the_program_shows_the_past_and_leaves_nothing_behind(
 ) -> None:
     hashed = journal.entry(written.db, 2).hash.hex()
     terminal.wait_for(lambda: terminal.shows("task number 2"))
-    assert terminal.shows(f"#2 {hashed[:8]}")
+    assert terminal.shows(f"entry 2 {hashed[:8]}")
     assert not terminal.shows("task number 3")
     terminal.type(">")
     terminal.wait_for(lambda: terminal.shows("task number 3"))

@@ -68,7 +68,7 @@ async def test_the_panes_show_what_was_with_its_instant_seq_and_hash(plan: Plan,
     by_agent(plan, "claude-1", EditTask(plan[5], {"status": "failed", "name": "Sink auth flow"}))
     by_agent(plan, "claude-1", AddTask("Written later", plan.list_uid))
     async with opened(look(seq)) as pilot:
-        assert f"as it was Sat 21 Nov 20:15:02  #{seq} {hashed[:8]}" in head(pilot.app)
+        assert f"as it was Sat 21 Nov 20:15:02  entry {seq} {hashed[:8]}" in head(pilot.app)
         assert rows(pilot.app.link.db) == was
         for pane in "1234":
             await press(pilot.app, pilot, pane)
@@ -94,13 +94,13 @@ async def test_less_and_greater_go_back_and_on_by_a_change_and_say_which(plan: P
         app = pilot.app
         assert "◐  8  Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
-        assert f"#{before} " in head(app)
+        assert f"entry {before} " in head(app)
         assert "○  8  Backup restore drill" in shown(app)
         await press(app, pilot, "less_than_sign")
         earlier = app.link.as_of.seq
         assert earlier < before
         await press(app, pilot, "greater_than_sign", "greater_than_sign")
-        assert f"#{before + 2} " in head(app)
+        assert f"entry {before + 2} " in head(app)
         assert rows(app.link.db) == now
         assert "claude-1  log  Backup restore drill: begun  (and 1 more)" in said(app)
         await press(app, pilot, "greater_than_sign")
@@ -180,7 +180,7 @@ async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_
         assert states["claude-1"] in ("waiting", "working")
         assert "gone" not in states.values()
         assert "who was connected is not recorded" in head(app)
-        assert f"#{seq}" in lines(app)[-1], "the moment is told where the head is covered"
+        assert f"entry {seq}" in lines(app)[-1], "the moment is told where the head is covered"
         await press(app, pilot, "greater_than_sign")
         assert {member.name: member.state for member in screen.listed.rows}["claude-1"] == "paused"
 
@@ -188,7 +188,7 @@ async def test_who_was_there_is_told_by_what_each_had_open_and_by_no_process_of_
 async def test_a_small_screen_tells_the_moment_in_its_first_line(plan: Plan, look: Look) -> None:
     seq = newest(plan)
     async with opened(look(seq), (40, 12)) as pilot:
-        assert head(pilot.app).startswith(f" 20:15 #{seq} ")
+        assert head(pilot.app).startswith(f" 20:15 entry {seq} ")
 
 
 async def test_the_log_that_is_exported_ends_with_what_is_shown(
@@ -229,7 +229,7 @@ async def test_the_palette_and_the_foot_have_the_keys_where_the_past_is_shown(pl
         await press(app, pilot, "colon")
         await write(pilot, "time b")
         await press(app, pilot, "enter")
-        assert "#11 " in head(app)
+        assert "entry 11 " in head(app)
 
 
 async def test_every_screen_stands_a_leap_to_the_beginning_and_back(plan: Plan, look: Look) -> None:

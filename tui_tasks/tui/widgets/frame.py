@@ -123,9 +123,8 @@ class TopLine(FrameLine):
         """`auth.db  live  2 agents`; of the past its moment, as far as there is room."""
         context = self.context
         if context.link.as_of is not None:
-            room = width - sum(cell_len(text) for text, _ in self.left(width)) - 2
-            words = as_of_words(context, context.link.as_of)
-            return [(f"{next((one for one in words if cell_len(one) <= room), words[-1])} ", "$state-overdue")]
+            room = width - sum(cell_len(text) for text, _ in self.left(width)) - 3
+            return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
         here = _agents_here(context)
         mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
         name = safe_line(Path(context.link.path).name, 24)
@@ -141,21 +140,23 @@ class TopLine(FrameLine):
             self.context.navigation.show_pane(list(PANES)[at])
 
 
-def as_of_words(context: Context, as_of: Moment) -> list[str]:
-    """When the past that is shown was, the seq of its last entry, and the hash of the journal up to that.
+def as_of_words(context: Context, as_of: Moment, room: int) -> str:
+    """When the past that is shown was, its last entry, and the hash of the journal up to that, as far as there is room.
 
-    The longest words come first: `auth.db  as it was Sun 22 Nov 18:00:03  #114 a3f9c2d1`.
+    `auth.db  as it was Sun 22 Nov 18:00:03  entry 114 a3f9c2d1` down to `18:00 entry 114`.
     """
-    when, entry = moment(as_of.instant, context.clock.zone), f"#{as_of.seq}"
-    seconds, hashed = f"{when}:{as_of.instant // SECOND % 60:02}", as_of.hash.hex()[:8]
-    name = safe_line(Path(context.link.path).name, 24)
-    return [
-        f"{name}  as it was {seconds}  {entry} {hashed}",
+    when, entry, hashed = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq}", as_of.hash.hex()[:8]
+    seconds = f"{when}:{as_of.instant // SECOND % 60:02}"
+    words = [
+        f"{safe_line(Path(context.link.path).name, 24)}  as it was {seconds}  {entry} {hashed}",
         f"as it was {seconds}  {entry} {hashed}",
         f"was {seconds} {entry} {hashed}",
+        f"was {when} {entry} {hashed}",
+        f"was {when.partition(' ')[2]} {entry} {hashed}",
         f"was {when} {entry}",
         f"{when.rpartition(' ')[2]} {entry}",
     ]
+    return next((one for one in words if cell_len(one) <= room), words[-1])
 
 
 # The last of the steps in which the Now line says less: 1 leaves out what was logged, 2 the times, 3 who it is, 4 half
@@ -196,7 +197,7 @@ class NowLine(FrameLine):
         groups = [("active", self._active(step))]
         if self.context.link.as_of is not None and is_compact(self.app.size):
             # The line of the panes, which tells it otherwise, is not shown.
-            groups.insert(0, ("", [(as_of_words(self.context, self.context.link.as_of)[-1], "$state-overdue")]))
+            groups.insert(0, ("", [(as_of_words(self.context, self.context.link.as_of, 0), "$state-overdue")]))
         waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
             words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
@@ -347,8 +348,7 @@ class FootLine(FrameLine):
         as_of = self.context.link.as_of
         if as_of is None or self.said or self.screen is self.app.screen_stack[0]:
             return ()
-        words = as_of_words(self.context, as_of)
-        return [(f" {words[2 if width >= WIDE else 3 if width >= NARROW else 4]} ", "$state-overdue")]
+        return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
         """What it tells of: nothing that would do nothing, and read only nothing that writes."""
