@@ -11,8 +11,10 @@ from tests.tui.evening import with_agents
 from tests.tui.plan import NOW, Plan, at
 from tests.tui.stories.conftest import Draw
 from tui_tasks.core.operations.asks import NoteStuck
+from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
@@ -72,3 +74,17 @@ def test_an_agent_that_gets_nowhere_is_told_with_why(
     evening: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     draw(make_app(evening.path), press=["A"], run_before=settled)
+
+
+@at_each_size("review-job")
+def test_a_job_that_an_agent_has_made_waits_with_what_it_does_and_when(
+    plan: Plan, make_app: MakeApp, draw: Draw, picture: str
+) -> None:
+    with Store(plan.path) as store:
+        store.review = lambda: ReviewPolicy(jobs=True)
+        every_night = {"minute": "30", "hour": "2", "day": "*", "month": "*", "weekday": "*"}
+        prompt = "Back up the database to /srv/backups, and tell how long it took."
+        job = CreateJob("Nightly backup", "scheduled", "", prompt, "Europe/Berlin", schedule=every_night)
+        thoughts = {"thoughts": "Nothing backs it up."}
+        store.commit(job, actor="codex-1", now=NOW - 4 * MINUTE, why=thoughts)
+    draw(make_app(plan.path), press=["a", "tab"], run_before=settled)
