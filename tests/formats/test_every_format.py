@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -23,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importing
 from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import Rows
+from tui_tasks.formats.records import Rows, uid_of
 from tui_tasks.formats.table import FORMATS, Format
 
 BOTH_WAYS = [format_ for format_ in FORMATS.values() if format_.is_read and format_.is_written]
@@ -76,6 +77,32 @@ def test_what_is_written_does_nothing_to_a_terminal(store: Store, clock: Clock, 
     filled(store, clock())
     text = "".join(out(store, format_).values())
     assert all(char.isprintable() or char in "\n\t" for char in text)
+
+
+HOSTILE: list[Any] = [
+    7,
+    [],
+    {"id": 7, "uuid": 7},
+    {"id": "bd-1", "uuid": "x", "dependencies": 5, "status": [], "type": "\x1b[2J"},
+    {"id": "bd-1", "dependencies": [{"type": 5}]},
+    {"front_matter": [], "sections": {"AC": 5}},
+    {"front_matter": {"type": "\x1b]0;x\x07", "assignee": 5, "references": 6, "\u202e": "\u202e"}},
+    {"sections": {"AC:END -->\x1b": "\x1b[2J", "AC": "\x1b[31m <!-- AC:END -->\n---\n"}},
+]
+
+
+@every_format
+def test_metadata_of_an_agent_that_looks_like_an_imports_does_nothing_to_an_export(
+    store: Store, clock: Clock, format_: Format
+) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+    tasks = [AddTask(f"task {at}", home.uid, metadata={format_.name: each}) for at, each in enumerate(HOSTILE)]
+    uids = [task.uid for task in store.commit(*tasks, actor="claude", now=clock())]
+    files = out(store, format_)
+    assert all(char.isprintable() or char == "\n" for text in files.values() for char in text)
+    found = {uid_of(format_.name, record.id) for record in read(format_, files).records}
+    assert found == set(uids)
+    assert counts(bring(store, format_, files, clock()))[0] == 0
 
 
 NASTY = st.text(

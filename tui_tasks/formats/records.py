@@ -166,7 +166,10 @@ def with_foreign(metadata: Any, format_: str, foreign: dict[str, Any]) -> Any:
 
 
 def foreign_of(task: Task, format_: str) -> dict[str, Any]:
-    """Return what an import has kept of a task for the program that it came from."""
+    """Return what an import has kept of a task for the program that it came from.
+
+    Agents write metadata, too: whatever looks like it may be there, of any type.
+    """
     kept = task.metadata.get(format_) if isinstance(task.metadata, dict) else None
     return kept if isinstance(kept, dict) else {}
 

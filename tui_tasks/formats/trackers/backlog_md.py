@@ -82,6 +82,15 @@ class _Fields(msgspec.Struct):
     references: list[str] | str | None = None
 
 
+class _Kept(msgspec.Struct):
+    """What an import has kept of a file in the task's metadata."""
+
+    id: str | None = None
+    status: str | None = None
+    front_matter: dict[str, Any] = {}
+    sections: dict[str, str] = {}
+
+
 class _File(msgspec.Struct):
     """A file that is read: `own` are the words of ours among its references, by name."""
 
@@ -124,12 +133,34 @@ def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> Itera
     for _, tasks in rows.lists:
         for task in tasks:
             if task.uid not in ids:
-                ids[task.uid] = numbers.take(foreign_of(task, NAME).get("id"))
+                ids[task.uid] = numbers.take(_kept(task).id)
     for at, (home, task) in enumerate(((home, task) for home, tasks in rows.lists for task in tasks), 1):
         file = there.get(task.uid)
         id_ = ids[task.uid]
         path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
         yield path, _text_of(task, home, rows.logs.get(task.uid, []), file, ids, at, now)
+
+
+def _kept(task: Task) -> _Kept:
+    """Return what an import has kept of a task, cleaned as texts of agents are: one may have made it up."""
+    try:
+        kept = msgspec.convert(foreign_of(task, NAME), _Kept)
+        _refuse_many(kept.front_matter)
+    except ValueError:
+        return _Kept()
+    if kept.id is not None and uid_of(NAME, kept.id.upper()) != task.uid:
+        return _Kept()
+    kept.front_matter = _cleaned(kept.front_matter)
+    kept.sections = {mark: _text(text) for mark, text in kept.sections.items() if mark in _HEADINGS}
+    return kept
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {plain(str(name)): _cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 class _Numbers:
@@ -143,7 +174,7 @@ class _Numbers:
 
     def take(self, wanted: str | None) -> str:
         """Return the id that is wanted where it is free, else the next one."""
-        id_ = str(wanted or "").upper()
+        id_ = (wanted or "").upper()
         if not re.fullmatch(r"[A-Z]+-\d+(\.\d+)*", id_) or id_ in self._taken:
             self._last += 1
             id_ = f"{self._prefix}-{self._last}"
@@ -166,23 +197,22 @@ def _text_of(
     at: int,
     now: datetime,
 ) -> str:
-    foreign = foreign_of(task, NAME)
-    front = dict(file.front) if file else {**foreign.get("front_matter", {}), "status": foreign.get("status")}
-    sections = dict(file.sections) if file else dict(foreign.get("sections", {}))
+    kept = _kept(task)
+    front = dict(file.front) if file else {**kept.front_matter, "status": kept.status and plain(kept.status)}
+    sections = dict(file.sections if file else kept.sections)
     others = _texts(front.get("assignee"))[1:]
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
     own["links"] = work_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
-    is_ours = "id" not in foreign
     references = [each for each in _texts(front.get("references")) if not each.startswith(_OURS)]
-    if is_ours:
+    if kept.id is None:
         references.append(_OURS + task.uid)
         references += [f"{_OURS}{name}={_line(str(value))}" for name, value in own.items() if value is not None]
-    kept = str(front.get("status") or "")
+    status = str(front.get("status") or "")
     given = {
         "id": ids[task.uid],
         "title": plain_name(task.name, one_line=True),
-        "status": kept if kept and _status_of(kept) == _told(task.status) else _status(task.status),
+        "status": status if status and _status_of(status) == _told(task.status) else _status(task.status),
         "assignee": [*([f"@{_line(task.agent)}"] if task.agent else []), *others],
         "created_date": _date(task.created_at),
         "due_date": task.due[:10] if task.due else None,
@@ -333,7 +363,9 @@ def _refuse_many(value: Any) -> None:
 
 
 def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) and value else [str(each) for each in value or [] if each is not None]
+    if isinstance(value, list):
+        return [str(each) for each in value if each is not None]
+    return [] if value in (None, "") else [str(value)]
 
 
 def _record(found: Read, file: _File, keys: Mapping[str, str], now: datetime) -> Record:

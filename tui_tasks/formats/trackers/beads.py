@@ -30,6 +30,7 @@ from tui_tasks.formats.records import (
     no_step,
     plain,
     plain_name,
+    uid_of,
 )
 from tui_tasks.formats.trackers.json_values import json_values
 from tui_tasks.text import json_text
@@ -81,19 +82,36 @@ class _Issue(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
+class _Kept(msgspec.Struct):
+    """What is looked at of what an import has kept of an issue."""
+
+    id: str | None = None
+    status: str | None = None
+    dependencies: list[dict[str, str]] = []
+
+
+def _kept(task: Task) -> tuple[dict[str, Any], _Kept]:
+    """Return what an import has kept, and what is looked at of it; nothing where an agent made it up."""
+    foreign = foreign_of(task, NAME)
+    try:
+        kept = msgspec.convert(foreign, _Kept)
+    except msgspec.ValidationError:
+        return {}, _Kept()
+    return (foreign, kept) if kept.id is not None and uid_of(NAME, kept.id) == task.uid else ({}, _Kept())
+
+
 def write(rows: Rows, now: datetime) -> Iterator[str]:
     """Write the issues in the order of their lists."""
-    ids = {task.uid: foreign_of(task, NAME).get("id", task.uid) for _, tasks in rows.lists for task in tasks}
+    ids = {task.uid: _kept(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
     for home, tasks in rows.lists:
         for task in tasks:
             yield json_text.shown(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
 
 
 def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:
-    foreign = foreign_of(task, NAME)
+    foreign, kept = _kept(task)
     id_ = ids[task.uid]
     status = _status(task.status)
-    kept = foreign.get("status")
     is_closed = status == "closed"
     issue = {name: value for name, value in foreign.items() if name not in _Issue.__struct_fields__}
     issue |= {
@@ -101,7 +119,7 @@ def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str],
         "id": id_,
         "title": _title(task.name),
         "description": plain(task.description),
-        "status": kept if _STATUS_READ.get(kept or "") == task.status else status,
+        "status": kept.status if _STATUS_READ.get(kept.status or "") == task.status else status,
         "assignee": task.agent and plain(task.agent),
         "estimated_minutes": task.estimate,
         "created_at": instant(task.created_at),
@@ -113,7 +131,7 @@ def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str],
         "labels": _labels(task.tags),
         "dependencies": [
             *({"issue_id": id_, "depends_on_id": ids.get(on, on), "type": "blocks"} for on in sorted(task.depends_on)),
-            *({"issue_id": id_, **each} for each in foreign.get("dependencies", [])),
+            *({"issue_id": id_, **each} for each in kept.dependencies),
         ],
         "comments": [
             {"id": at, "issue_id": id_, "author": plain(entry.agent), "text": plain(entry.message)}
