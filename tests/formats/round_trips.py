@@ -34,11 +34,13 @@ def filled(store: Store, now: int) -> list[str]:
 
     (home,) = run(EnsureList("tasklist", "tasklist"))
     (plan,) = run(CreatePlan("Ship it", "all of it", "claude"))
-    (one,) = run(AddTask("first \u202e\x1b[31m\nline", home.uid, "about", tags=("a", "b"), metadata={"x": [1, None]}))
+    (one,) = run(
+        AddTask("first \u202e\x1b[31m\nline", home.uid, "about", tags=("a", "b"), metadata={"x": [1, None, "\x9b"]})
+    )
     (two,) = run(
         AddTask("second", home.uid, priority=1, depends_on=(one.uid,), fields={"due": "2026-02-01", "links": LINKS})
     )
-    (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why", fields={"estimate": 90}))
+    (three,) = run(AddTask("third", plan.uid, key="k", agent="codex", intent="why\x1b", fields={"estimate": 90}))
     (four,) = run(AddTask("fourth", home.uid, "- [ ] no task\n\n# no heading", domain="web", depends_on=(two.uid,)))
     run(MoveTask(two.uid, before=one.uid), LogTask(one.uid, "begun"), LogTask(one.uid, "x\x1b[1m\n---\ny"))
     run(LinkNodes(one.uid, ("n1",)), EditTask(one.uid, {"status": "in_progress"}))

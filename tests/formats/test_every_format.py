@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -27,6 +28,7 @@ from tui_tasks.formats.losses import losses
 from tui_tasks.formats.records import Rows, uid_of
 from tui_tasks.formats.table import FORMATS, Format
 
+ESCAPED = re.compile(r"\\u(?:00[0189]|202)|\\x1b")
 BOTH_WAYS = [format_ for format_ in FORMATS.values() if format_.is_read and format_.is_written]
 every_format = pytest.mark.parametrize("format_", BOTH_WAYS, ids=lambda format_: format_.name)
 
@@ -77,6 +79,8 @@ def test_what_is_written_does_nothing_to_a_terminal(store: Store, clock: Clock, 
     filled(store, clock())
     text = "".join(out(store, format_).values())
     assert all(char.isprintable() or char in "\n\t" for char in text)
+    # Nor does it by way of the program that reads it; what comes back whole goes to us alone.
+    assert format_.is_whole or not ESCAPED.search(text)
 
 
 HOSTILE: list[Any] = [
@@ -100,6 +104,7 @@ def test_metadata_of_an_agent_that_looks_like_an_imports_does_nothing_to_an_expo
     uids = [task.uid for task in store.commit(*tasks, actor="claude", now=clock())]
     files = out(store, format_)
     assert all(char.isprintable() or char == "\n" for text in files.values() for char in text)
+    assert format_.is_whole or not any(map(ESCAPED.search, files.values()))
     found = {uid_of(format_.name, record.id) for record in read(format_, files).records}
     assert found == set(uids)
     assert counts(bring(store, format_, files, clock()))[0] == 0

@@ -37,7 +37,7 @@ def test_a_task_is_a_row_with_everything_but_its_log(store: Store, clock: Clock)
     assert (first["name"], first["tags"], first["metadata"]) == (
         "first \ufffd\u241b[31m\nline",
         "a, b",
-        '{"x": [1, null]}',
+        '{"x": [1, null, "\\u009b"]}',
     )
     assert (third["key"], third["estimate"], third["result"]) == ("k", "90", '{"ok": true}')
     assert (fourth["status"], fourth["due"], fourth["list"]) == ("failed", "2026-03-01T10:00:00.500+00:00", "tasklist")

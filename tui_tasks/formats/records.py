@@ -153,6 +153,15 @@ def plain(text: str) -> str:
     return safe_copy(text)
 
 
+def plain_json(value: Any) -> Any:
+    """Return a value with every text in it as `plain` does."""
+    if isinstance(value, dict):
+        return {plain(str(name)): plain_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(each) for each in value]
+    return plain(value) if isinstance(value, str) else value
+
+
 def plain_name(name: str, *, one_line: bool = False) -> str:
     """Return a task's name as `plain` does; one of which nothing is left is the replacement character."""
     return safe_copy(name, one_line=one_line).strip() or "\ufffd"
@@ -171,7 +180,7 @@ def foreign_of(task: Task, format_: str) -> dict[str, Any]:
     Agents write metadata, too: whatever looks like it may be there, of any type.
     """
     kept = task.metadata.get(format_) if isinstance(task.metadata, dict) else None
-    return kept if isinstance(kept, dict) else {}
+    return plain_json(kept) if isinstance(kept, dict) else {}
 
 
 def uid_of(format_: str, id_: str) -> str:

@@ -150,17 +150,8 @@ def _kept(task: Task) -> _Kept:
         return _Kept()
     if kept.id is not None and uid_of(NAME, kept.id.upper()) != task.uid:
         return _Kept()
-    kept.front_matter = _cleaned(kept.front_matter)
     kept.sections = {mark: _text(text) for mark, text in kept.sections.items() if mark in _HEADINGS}
     return kept
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {plain(str(name)): _cleaned(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_cleaned(each) for each in value]
-    return plain(value) if isinstance(value, str) else value
 
 
 class _Numbers:
@@ -198,7 +189,7 @@ def _text_of(
     now: datetime,
 ) -> str:
     kept = _kept(task)
-    front = dict(file.front) if file else {**kept.front_matter, "status": kept.status and plain(kept.status)}
+    front = dict(file.front) if file else {**kept.front_matter, "status": kept.status}
     sections = dict(file.sections if file else kept.sections)
     others = _texts(front.get("assignee"))[1:]
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}

@@ -29,6 +29,7 @@ from tui_tasks.formats.records import (
     foreign_of,
     no_step,
     plain,
+    plain_json,
     plain_name,
     uid_of,
 )
@@ -174,7 +175,7 @@ _LAST_MINUTE: Final = time_of_day(23, 59)
 
 def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, Any]:
     """The task's own metadata, and what the issue has no field for."""
-    metadata = dict(task.metadata) if isinstance(task.metadata, dict) else {}
+    metadata = plain_json(task.metadata) if isinstance(task.metadata, dict) else {}
     metadata.pop(NAME, None)
     if foreign:
         return metadata
@@ -188,7 +189,7 @@ def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, 
         own["result"] = task.result
     if task.metadata is not None and not metadata:
         own["metadata"] = task.metadata
-    return {**metadata, _OURS: own}
+    return {**metadata, _OURS: plain_json(own)}
 
 
 def read(text: str, now: datetime, step: Step = no_step) -> Read:
@@ -206,7 +207,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
             "tags": lambda tags: _labels(tuple(tags)),
             "agent": lambda agent: agent and plain(agent),
             "due": lambda due: due and datetime.fromisoformat(_due(due, now)),
-            "result": lambda result: plain(result) if isinstance(result, str) else result,
+            **dict.fromkeys(("result", "metadata", "domain", "intent", "node_ids"), plain_json),
         }
     )
     for where, value in json_values(text):
