@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core.read.tasks import held
 from tui_tasks.core.read.tasks.held import HeldTask
@@ -20,6 +18,7 @@ from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.inbox.held_detail import HeldDetail
+from tui_tasks.tui.inbox.part_screen import PartScreen
 from tui_tasks.tui.inbox.review_actions import ReviewActions
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
@@ -28,10 +27,8 @@ from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
-from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Divider
 
 
 class HeldWindow(VirtualList[HeldTask]):
@@ -94,28 +91,25 @@ class ReviewHead(FrameLine):
         return parts.others(self.context, "review", width)
 
 
-class Review(Overlay):
+class Review(PartScreen[HeldTask]):
     """The screen. `listed` are the held tasks that the filter lets through."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "review", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    DEFAULT_CSS = """
-    Review #both { height: 1fr; layout: vertical; }
-    Review #held { height: 45%; min-height: 3; }
-    Review #held-scroll { height: 1fr; width: 1fr; }
-    Review Divider { display: none; }
-    Review.-wide.-tall #both { layout: horizontal; }
-    Review.-wide.-tall #held { width: 12fr; height: 1fr; }
-    Review.-wide.-tall #held-scroll { width: 8fr; }
-    Review.-wide.-tall #under-held { display: none; }
-    Review.-wide.-tall Divider { display: block; }
-    Review.-narrow #under-head, Review.-short #under-head { display: none; }
-    """
+    PART = "review"
+    OPEN = "review_open"
+    FOOT = (
+        *("review_accept", "review_edit", "review_decline", "review_join", "review_mark", "review_filter"),
+        "back",
+    )
+    FOOT_SMALL = ("review_accept", "review_decline", "review_edit", "back")
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.window = HeldWindow(context, self, id="held")
-        self.listed: InMemorySource[HeldTask] = InMemorySource(lambda row: row.uid, lambda row: (row.is_job, row.id))
+        self.window = HeldWindow(context, self, id="rows")
+        self.listed = InMemorySource(lambda row: row.uid, lambda row: (row.is_job, row.id))
+        self.head = ReviewHead(context, self, id="review-head")
+        self.detail = self._detail = HeldDetail(context, id="held-detail")
         self.filter = ""
         self.total = 0
         self.controllers = (
@@ -123,30 +117,6 @@ class Review(Overlay):
             AgentActions(context, self._agent_here),
             RowMoves(lambda: self.window),
         )
-
-    def compose(self) -> ComposeResult:
-        """Head, tasks, the one under the cursor."""
-        yield ReviewHead(self.context, self, id="review-head")
-        yield Rule(self.context, id="under-head")
-        with Container(id="both"):
-            yield self.window
-            yield Rule(self.context, id="under-held")
-            yield Divider(self.context)
-            with VerticalScroll(id="held-scroll", can_focus=False):
-                yield HeldDetail(self.context, id="held-detail")
-        yield FootLine(self.context, id="foot")
-
-    def on_mount(self) -> None:
-        """Read what waits; the cursor is on the oldest."""
-        self._read()
-        self.window.show(self.listed)
-        self.window.focus()
-        self._show()
-
-    @property
-    def row(self) -> HeldTask | None:
-        """The task under the cursor."""
-        return self.listed.get(self.window.cursor)
 
     @property
     def chosen(self) -> list[HeldTask]:
@@ -165,11 +135,12 @@ class Review(Overlay):
     def filter_by(self, text: str) -> None:
         """Show the tasks that say each of these words, in title, list or agent."""
         self.filter = text.strip()
-        self._read()
+        self.read()
         self.window.refilter(self.listed, self.window.cursor)
-        self._show()
+        self.show()
 
-    def _read(self) -> set[str]:
+    def read(self) -> set[str]:
+        """As `PartScreen.read`."""
         rows = [*held.everything(self.context.db), *held.jobs(self.context.db)]
         self.total = len(rows)
         words = self.filter.casefold().split()
@@ -178,47 +149,18 @@ class Review(Overlay):
     def changed(self, changes: StateChanges) -> None:
         """Take in what was filed, changed, accepted elsewhere."""
         if changes.all or changes.touches("task", "list", "job"):
-            self.window.change(self._read())
-            self._show()
+            self.window.change(self.read())
+            self.show()
         elif changes.touches("ask", "check_run", "task_check"):
-            self.query_one(ReviewHead).again()
+            self.head.again()
 
-    def on_virtual_list_moved(self) -> None:
-        """Show another task."""
-        self.query_one("#held-scroll").scroll_home(animate=False, immediate=True)
-        self._show()
-
-    def on_virtual_list_opened(self) -> None:
-        """As Enter does."""
-        self.action_act("review_open")
-
-    def on_resize(self) -> None:
-        """Lay it out anew."""
-        self.window.again()
-        self._show()
+    def put(self, row: HeldTask | None) -> None:
+        """As `PartScreen.put`."""
+        self._detail.put(row)
 
     def marks_changed(self) -> None:
         """Tell how many are marked."""
-        self.query_one(ReviewHead).again()
-
-    def _show(self) -> None:
-        self.query_one(HeldDetail).put(self.row)
-        self.query_one(ReviewHead).again()
-        if self.row is None:
-            self.hint(self.hint_of("inbox_part"), self.hint_of("back"))
-        elif self.small:
-            self.hint(*map(self.hint_of, ("review_accept", "review_decline", "review_edit", "back")))
-        else:
-            keys = ("review_accept", "review_edit", "review_decline", "review_join", "review_mark", "review_filter")
-            self.hint(*map(self.hint_of, (*keys, "back")))
-
-    def do_page_down(self) -> None:
-        """Scroll the task."""
-        self.query_one("#held-scroll").scroll_page_down(animate=False)
-
-    def do_page_up(self) -> None:
-        """Scroll the task."""
-        self.query_one("#held-scroll").scroll_page_up(animate=False)
+        self.head.again()
 
     def do_back(self) -> None:
         """Take filter and marks away first, then go back to the pane."""
@@ -229,11 +171,6 @@ class Review(Overlay):
             self.marks_changed()
         else:
             super().do_back()
-
-    def do_inbox_part(self) -> None:
-        """Go to the next part."""
-        self.dismiss()
-        parts.go_on(self.context, "review")
 
 
 def _says(row: HeldTask) -> str:

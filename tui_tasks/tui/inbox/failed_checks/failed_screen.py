@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import failed_checks
@@ -19,6 +17,7 @@ from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.inbox.failed_checks.failed_actions import FailedActions
 from tui_tasks.tui.inbox.failed_checks.failed_detail import FailedDetail
+from tui_tasks.tui.inbox.part_screen import PartScreen
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -26,10 +25,8 @@ from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
-from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Divider
 
 
 class FailedWindow(VirtualList[FailedTask]):
@@ -86,106 +83,43 @@ class FailedHead(FrameLine):
         return parts.others(self.context, "failed_checks", width)
 
 
-class FailedChecks(Overlay):
+class FailedChecks(PartScreen[FailedTask]):
     """The screen."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "failed", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    DEFAULT_CSS = """
-    FailedChecks #both { height: 1fr; layout: vertical; }
-    FailedChecks #failed { height: 35%; min-height: 3; }
-    FailedChecks #failed-scroll { height: 1fr; width: 1fr; }
-    FailedChecks Divider { display: none; }
-    FailedChecks.-wide.-tall #both { layout: horizontal; }
-    FailedChecks.-wide.-tall #failed { width: 12fr; height: 1fr; }
-    FailedChecks.-wide.-tall #failed-scroll { width: 10fr; }
-    FailedChecks.-wide.-tall #under-failed { display: none; }
-    FailedChecks.-wide.-tall Divider { display: block; }
-    FailedChecks.-narrow #under-head, FailedChecks.-short #under-head { display: none; }
-    """
+    PART = "failed_checks"
+    OPEN = "failed_open"
+    FOOT = ("failed_open", "failed_run", "agent_message", "failed_done", "inbox_part", "back")
+    FOOT_SMALL = ("failed_run", "agent_message", "failed_done", "back")
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.window = FailedWindow(context, id="failed")
-        self.listed: InMemorySource[FailedTask] = InMemorySource(lambda row: row.uid, lambda row: (row.at, row.uid))
+        self.window = FailedWindow(context, id="rows")
+        self.listed = InMemorySource(lambda row: row.uid, lambda row: (row.at, row.uid))
+        self.head = FailedHead(context, self, id="failed-head")
+        self.detail = self._detail = FailedDetail(context, id="failed-detail")
         self.controllers = (
             FailedActions(context, self),
             AgentActions(context, self._agent_here),
             RowMoves(lambda: self.window),
         )
 
-    def compose(self) -> ComposeResult:
-        """Head, tasks, the one under the cursor."""
-        yield FailedHead(self.context, self, id="failed-head")
-        yield Rule(self.context, id="under-head")
-        with Container(id="both"):
-            yield self.window
-            yield Rule(self.context, id="under-failed")
-            yield Divider(self.context)
-            with VerticalScroll(id="failed-scroll", can_focus=False):
-                yield FailedDetail(self.context, id="failed-detail")
-        yield FootLine(self.context, id="foot")
-
-    def on_mount(self) -> None:
-        """Read what there is; the cursor is on the oldest."""
-        self._read()
-        self.window.show(self.listed)
-        self.window.focus()
-        self._show()
-
-    @property
-    def row(self) -> FailedTask | None:
-        """The task under the cursor."""
-        return self.listed.get(self.window.cursor)
-
     def _agent_here(self) -> str | None:
         return self.row.who if self.row is not None and self.row.who not in vocab.RESERVED_AGENTS else None
 
-    def _read(self) -> set[str]:
+    def read(self) -> set[str]:
+        """As `PartScreen.read`."""
         return self.listed.take(failed_checks.everything(self.context.db))
+
+    def put(self, row: FailedTask | None) -> None:
+        """As `PartScreen.put`."""
+        self._detail.put(row)
 
     def changed(self, changes: StateChanges) -> None:
         """Take in what was checked, changed, set done."""
         if changes.all or changes.touches("task", "list", "check_run", "task_check", "check_definition"):
-            self.window.change(self._read())
-            self._show()
-        elif changes.touches("ask"):
-            self.query_one(FailedHead).again()
-
-    def on_virtual_list_moved(self) -> None:
-        """Show another task."""
-        self.query_one("#failed-scroll").scroll_home(animate=False, immediate=True)
-        self._show()
-
-    def on_virtual_list_opened(self) -> None:
-        """As Enter does."""
-        self.action_act("failed_open")
-
-    def on_resize(self) -> None:
-        """Lay it out anew."""
-        self.window.again()
-        self._show()
-
-    def _show(self) -> None:
-        self.query_one(FailedDetail).put(self.row)
-        self.query_one(FailedHead).again()
-        if self.row is None:
-            self.hint(self.hint_of("inbox_part"), self.hint_of("back"))
-        elif self.small:
-            self.hint(*map(self.hint_of, ("failed_run", "agent_message", "failed_done", "back")))
-        else:
-            keys = ("failed_open", "failed_run", "agent_message", "failed_done", "inbox_part", "back")
-            self.hint(*map(self.hint_of, keys))
-
-    def do_page_down(self) -> None:
-        """Scroll the task."""
-        self.query_one("#failed-scroll").scroll_page_down(animate=False)
-
-    def do_page_up(self) -> None:
-        """Scroll the task."""
-        self.query_one("#failed-scroll").scroll_page_up(animate=False)
-
-    def do_inbox_part(self) -> None:
-        """Go to the next part."""
-        self.dismiss()
-        parts.go_on(self.context, "failed_checks")
+            self.window.change(self.read())
+            self.show()
+        elif changes.touches("ask", "job"):
+            self.head.again()
