@@ -1,1 +1,1 @@
-"""What the screen knows of the state and how it changes it: the link to the database, and what is shared."""
+"""The screen's state: the link to the database, and what panes share."""

@@ -1,4 +1,4 @@
-"""What every pane shows beside its rows: lists, questions, failures, agents, what is new to the human."""
+"""The state that panes share: lists, open questions, failures, agents, and what is new to the human."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ from tui_tasks.tui.state.projects import Projects
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
-# More tasks than this are not told apart as new.
+# At most so many tasks are marked as new.
 MOST_NEW: Final = 10_000
-# Nor are more than these told of that have failed a check.
+# At most so many tasks with a failed check are listed.
 MOST_UNPROVEN: Final = 1_000
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
 class AppState:
-    """Read once at the start, and then only what a batch of changes touches.
+    """State read once at the start; each batch of changes rereads only what it touches.
 
-    `list_id` is the list that the list and the board show; `numbers`, the numbers of tasks.
-    `lists` by their numbers; `projects`, which of them is chosen; `asks` that are open, oldest first, and `asking`, the
-    uids of the tasks they are about;
-    `held`, how many tasks and jobs wait for the human to accept them; `stuck`, the agents that get nowhere, and why;
-    `paused`, those that the human has paused;
-    `unproven`, the uids of the tasks that need the human as a check of theirs has failed;
-    `active`, the task in progress that was touched last, with `active_log`, its newest log entry; `next_job`, its name
-    and when it runs; `failing`, the names of the jobs that have failed last; `spoke`, when each agent wrote last;
-    `new`, the list of each task that agents have changed since the human `looked`, and `deleted` of each that they have
-    deleted, those apart that they have made since.
+    - `list_id`: the list that the list and the board show. `numbers`: the numbers of tasks.
+    - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
+    - `asks`: the open questions, oldest first. `asking`: the uids of the tasks that they are about.
+    - `held`: how many tasks and jobs wait for the human to accept them.
+    - `stuck`: the agents that make no progress, each with the reason. `paused`: the agents that the human has paused.
+    - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
+    - `active`: the task in progress that was changed last. `active_log`: its newest log entry.
+    - `next_job`: the next job's name and its instant. `failing`: the names of the jobs whose last run failed.
+    - `spoke`: the instant at which each agent last wrote.
+    - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
+      that they have deleted, except those that they had created since.
     """
 
     def __init__(self, db: Database, now: int, *, marks_new: bool = True) -> None:
-        """`marks_new`: whether what agents change is new to the human."""
+        """Read the state; `marks_new`: whether tasks that agents change are marked as new to the human."""
         self._db = db
         self._marks_new = marks_new
         self.numbers = TaskNumbers(db)
@@ -71,7 +72,7 @@ class AppState:
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
 
     def take(self, changes: StateChanges) -> None:
-        """Take in what changed."""
+        """Update the state with a batch of changes."""
         self.projects.take(changes)
         if changes.all:
             self.numbers.forget()
@@ -101,7 +102,7 @@ class AppState:
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
 
     def all_seen(self, now: int) -> Looked:
-        """Nothing is new any more; return what to remember."""
+        """Mark everything as seen; return what to remember."""
         self.looked = Looked(journal.newest(self._db), now)
         for noted in (self.new, self.deleted, self._made):
             noted.clear()
@@ -119,7 +120,7 @@ class AppState:
 
     @property
     def failed(self) -> int:
-        """How many tasks of all lists have failed."""
+        """The number of failed tasks in all lists that are not archived."""
         return sum(found.failed for found in self.shelf)
 
     @property
@@ -129,32 +130,32 @@ class AppState:
 
     @property
     def of_project(self) -> Iterator[TaskList]:
-        """The lists of the project that is chosen, or of all, that are not archived."""
+        """The lists of the chosen project (or of all projects) that are not archived."""
         return (found for found in self.shelf if self.projects.has(found.project))
 
     def others(self, list_id: int, most: int) -> int:
-        """How many lists of the project beside one have tasks, counted up to `most`."""
+        """Return how many other lists of the project have tasks, counted up to `most`."""
         others = (found for found in self.of_project if found.id != list_id and found.total)
         return sum(1 for _ in islice(others, most))
 
     def new_in(self, list_id: int) -> int:
-        """How many tasks of a list are new to the human."""
+        """Return how many tasks of a list are new to the human."""
         return sum(1 for home in self.new.values() if home == list_id)
 
     def deleted_in(self, list_id: int) -> int:
-        """How many tasks of a list agents have deleted that the human may have seen."""
+        """Return how many tasks of a list agents have deleted that the human may have seen."""
         return sum(1 for home in self.deleted.values() if home == list_id)
 
     def there(self, now: int) -> int:
-        """How many agents are there: sessions that have not ended, and those that are connected to the channel."""
-        # Who comes and goes on the channel leaves no entry of the journal, which would be told.
+        """Return how many agents are present: sessions that have not ended, and agents connected to the channel."""
+        # Connections to the channel leave no journal entries, so they are counted anew each second.
         if abs(now - self._counted_at) >= _SECOND:
             self._counted_at = now
             self._there = len({session.uid for session in sessions.live(self._db)} | set(connections.there(self._db)))
         return self._there
 
     def status_of(self, task: TaskLine) -> str:
-        """The state to show (`format.look`): the task's own, or `needs_you`, or `blocked`."""
+        """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
         if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven:
             return "needs_you"
         if task.held:
@@ -176,7 +177,7 @@ class AppState:
         self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
-        """Read the lists again that have tasks come, go or change their status."""
+        """Reread the lists whose tasks were added, removed or changed."""
         if any(entry.entity == "list" for entry in entries):
             self.lists = {found.id: found for found in queries.lists(self._db)}
             return
@@ -185,7 +186,7 @@ class AppState:
         for number in touched - {None}:
             assert number is not None
             found = queries.list_by_id(self._db, number)
-            # A claim in a list that was deleted may run out.
+            # A claim may expire in a list that was deleted.
             if not found.deleted:
                 self.lists[number] = found
 

@@ -1,4 +1,4 @@
-"""What panes, screens and widgets are given: all that they need of the program around them, and no App."""
+"""Context: what panes, screens and widgets need of the program around them, without the App."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Hint = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One for each App, made before anything that is given it. A test may make one of its own."""
+    """What is shared by the parts of one App; made before them. A test may make its own."""
 
     link: DatabaseLink
     """The database: `link.commit` writes, `link.read_only` tells whether it may."""
@@ -70,5 +70,5 @@ class Context:
 
     @property
     def ascii_only(self) -> bool:
-        """Whether letters take the place of glyphs."""
+        """Whether letters are drawn instead of glyphs."""
         return self.config.ascii

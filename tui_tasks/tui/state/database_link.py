@@ -1,7 +1,7 @@
-"""Between the state and the screen: what changed comes in as one message, what the human does goes out by one thread.
+"""The link between the database and the screen: it announces changes in batches, and writes in a thread.
 
-Reads are made on the screen's loop with a connection of its own, where the write-ahead log lets no writer stop them.
-Writes wait for a lock for up to five seconds, so they are made by a thread with another connection.
+Reads are made on the screen's event loop with a connection of its own; in WAL mode no writer blocks them. Writes wait
+up to five seconds for a lock, so a thread makes them with another connection.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from tui_tasks.core.past.moments import Moment
     from tui_tasks.core.store import Store, Transaction
 
-# Between two looks at a database that others write to all the time: the screen is drawn no more often.
+# Seconds at least between two reads of changes while others write without a pause; limits how often it is drawn.
 PACE: Final = 0.03
-# Between two looks at a database that cannot be read.
+# Seconds between two tries to read a database that cannot be read.
 LOOK_AGAIN: Final = 1.0
-# With more entries than this to catch up with, what is on screen is read anew instead.
+# With more new entries than this, everything on screen is reread instead.
 MOST_ENTRIES: Final = 500
 
-# Seconds after which a human wonders whether a key was heard; and between two words about how far a write has come.
+# Seconds after which a human notices a wait; and seconds between two reports of a write's progress.
 NOTICED: Final = 0.7
 TOLD_EVERY: Final = 0.25
 
@@ -50,7 +50,7 @@ _Work = Callable[["Store"], Any]
 
 
 class StateChanges(msgspec.Struct, frozen=True):
-    """What was written after `since`, up to `seq`. `all`: too much to tell, everything may have changed."""
+    """The changes written after entry `since`, up to entry `seq`. With `all`, anything may have changed."""
 
     since: int
     seq: int
@@ -64,17 +64,19 @@ class StateChanges(msgspec.Struct, frozen=True):
         return self.all or any(entry.entity in entities for entry in self.entries)
 
     def tasks(self) -> set[str]:
-        """The uids of the tasks that the entries are about, and of those that wait for them."""
+        """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
         return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
 
     @property
     def places(self) -> list[tuple[int, str]]:
-        """Where tasks have come, gone or moved: the numbers of those behind may be others now."""
+        """The places where tasks were added, removed or moved; the numbers of the tasks after them may have changed."""
         return [place for entry in self.entries for place in entry.places()]
 
 
 class Writing:
-    """How far a write has come; the writer's thread says so, the screen's reads it. Without `begin` it waits."""
+    """The progress of a write. The writer's thread sets it, the screen's thread reads it. Until `begin`, the write
+    waits.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -82,26 +84,26 @@ class Writing:
         self._transaction: Transaction | None = None
 
     def begin(self, transaction: Transaction) -> None:
-        """It waits for nobody any more."""
+        """Note that the write holds the database's lock."""
         self._transaction = transaction
 
     def step(self) -> None:
-        """One more operation is done."""
+        """Count an operation as done."""
         self.done += 1
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has the database to itself."""
+        """Whether the write holds the database's lock."""
         return self._transaction is not None
 
     @property
     def entries(self) -> int:
-        """How many changes it has made so far."""
+        """How many journal entries it has written so far."""
         return self._transaction.entries if self._transaction is not None else 0
 
 
 class DatabaseLink:
-    """One database for one screen. Everything here is for the screen's thread; the writer is its own."""
+    """A screen's link to one database. It is used from the screen's thread only; the writer has its own thread."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class DatabaseLink:
         clock: Callable[[], int],
         open_reader: Callable[[], Database] | None = None,
     ) -> None:
-        """Open the database; `open_reader` connects to it for reading, by its path where that is None.
+        """Open the database; `open_reader` opens connections for reading, None: by the path.
 
         Raises:
             DatabaseRefused: it cannot be used, and was left as it is.
@@ -123,18 +125,18 @@ class DatabaseLink:
         self.clock = clock
         self.seq = journal.newest(self.db)
         self._file = self.db.file
-        # Told of each batch of changes, of this screen's own from the first commit, of others' once it watches.
+        # Called with each batch of changes: this screen's from the first commit on, others' after `watch`.
         self.told: Callable[[StateChanges], None] = lambda changes: None
-        # Called where others have committed something that the journal does not have.
+        # Called when others have committed something that has no journal entry.
         self.beside: Callable[[], None] = lambda: None
         self._listener: _Listener | None = None
         self._writer = _Writer(path, uptime_beside(clock)) if not read_only else None
         self._newest: asyncio.Future[Any] | None = None
-        # Called now and then while a write takes long enough to be noticed, and with None once it is over.
+        # Called repeatedly while a write takes longer than `NOTICED`, and with None when it has ended.
         self.writing: Callable[[Writing | None], None] = lambda writing: None
-        # Called after a commit: the screen takes in at once what it was told.
+        # Called after a commit: the screen applies the announced changes at once.
         self.settle: Callable[[], None] = lambda: None
-        # Why the database cannot be read, empty where it can; and what is called once that has changed.
+        # Why the database cannot be read, empty when it can; and what is called when that changes.
         self.unread = ""
         self.unread_changed: Callable[[], None] = lambda: None
         self._looking_again: asyncio.TimerHandle | None = None
@@ -142,27 +144,29 @@ class DatabaseLink:
 
     @property
     def as_of(self) -> Moment | None:
-        """The moment of the past that is shown; None where it is the present."""
+        """The moment of the past that is shown; None: the present."""
         return None
 
     def watch(self) -> None:
-        """Tell of what others commit from now on, by calls on the running loop."""
-        # What a first screen needs none of is imported once it stands.
+        """Announce what others commit from now on, by calls on the running event loop."""
+        # Not needed for the first screen, so it is imported after that.
         from tui_tasks.core.engine.watch import Watch
 
         self._listener = _Listener(Watch(self.db), self.catch_up)
-        # What was committed since the panes first read, before the watch began.
+        # Changes committed between the panes' first read and the start of the watch.
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Look at once, and tell what there is."""
+        """Read new changes now, and announce them."""
         try:
             self._catch_up()
         except READ_ERRORS as error:
             self.cannot_read(error)
 
     def cannot_read(self, error: Exception) -> None:
-        """A read has failed, with one of `READ_ERRORS`: look each second whether all can be read anew."""
+        """Handle a read that failed with one of `READ_ERRORS`: try each second until the database can be read, then
+        reread all.
+        """
         if self._is_stopped:
             return
         if self._looking_again is None:
@@ -185,7 +189,7 @@ class DatabaseLink:
         self.settle()
 
     def check(self) -> None:
-        """Look whether the database can be read, before something is made that shows what is in it.
+        """Check that the database can be read, before a screen is made that shows its content.
 
         Raises:
             READ_ERRORS: it cannot.
@@ -202,15 +206,14 @@ class DatabaseLink:
             self.beside()
 
     def _changes(self) -> StateChanges | None:
-        """What was written since the last time; None where nothing was."""
+        """Return the changes since the last call; None when there are none."""
         since, is_other = self.seq, self.db.file != self._file
         entries = overview.changes(self.db, since, MOST_ENTRIES + 1)
         if not entries and not is_other:
             return None
-        # In another file anything may be other, and of entries that were dropped nothing can be told.
+        # Another file may differ in anything, and dropped entries cannot be read.
         is_too_much = is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1
-        # Pages of a list are read by rank, and those that are held have the old ones.
-        # What a list's tasks are checked by is said of all of them at once.
+        # Rebalancing changes the ranks by which pages are cached; a check's definition concerns all tasks of a list.
         if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
             return StateChanges(since, journal.newest(self.db), (), all=True)
         changed = {entry.uid for entry in entries if entry.entity == "task"}
@@ -221,7 +224,7 @@ class DatabaseLink:
         return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:
-        """Write, as one change of the human's; return the operations' results once it is durable and was told.
+        """Write as one change of the human's; return the operations' results once it is durable and announced.
 
         Raises:
             Refusal: nothing was written.
@@ -258,18 +261,18 @@ class DatabaseLink:
             return None
 
         try:
-            # Between the steps, others' writes and the human's own have their turn.
+            # Other writes can run between the steps.
             while (count := await self._write(step, Writing(1))) is None:
                 pass
         finally:
             if steps is not None:
-                # On its own thread, as all that has to do with its database.
+                # In the writer's thread, like all use of its connection.
                 self._writer.put(lambda _: cast(Any, steps).close())
         self.catch_up()
         return int(count)
 
     async def remember(self, key: str, value: Any) -> None:
-        """Keep a JSON value for the next time, where the database may be written to.
+        """Store a JSON value for the next start, unless the database is read-only.
 
         Raises:
             StorageFailed: nothing was written.
@@ -278,7 +281,7 @@ class DatabaseLink:
             await self._write(lambda store: views.put(store.db, key, value), Writing(1))
 
     async def written(self) -> bool:
-        """Wait for the newest write, once and no longer than a human would not notice; False where there is none."""
+        """Wait for the newest write, once and at most `NOTICED` seconds; return False when there is none."""
         newest, self._newest = self._newest, None
         if newest is None or newest.done():
             return False
@@ -298,7 +301,7 @@ class DatabaseLink:
         return await written
 
     def stop(self) -> None:
-        """Stop telling, let what was begun be written, and close."""
+        """Stop announcing changes, finish pending writes, and close the connections."""
         self._is_stopped = True
         if self._looking_again is not None:
             self._looking_again.cancel()
@@ -310,7 +313,7 @@ class DatabaseLink:
 
 
 class _Listener:
-    """Hosts a watch on the running loop: it looks soon after a commit, no more often than `PACE`."""
+    """Runs a watch on the running event loop: it calls `look` soon after a commit, and not before `PACE` has passed."""
 
     def __init__(self, watch: Watch, look: Callable[[], None]) -> None:
         self._watch = watch
@@ -341,7 +344,7 @@ class _Listener:
         now = time.monotonic()
         rest = self._looked_at + PACE - now
         if rest > 0:
-            # Deaf until then: the kernel keeps its word, and each would cost a turn of the loop.
+            # Not listening until then: the kernel queues the events, and each would cost a turn of the loop.
             self._unlisten()
             self._later(rest)
             return
@@ -366,7 +369,7 @@ class _Listener:
 
 
 class _Writer:
-    """The thread that writes, begun at the first write: what is put is done in order."""
+    """The thread that writes, in order. It is started at the first write."""
 
     def __init__(self, path: str, uptime: Callable[[], Uptime]) -> None:
         self._path = path
@@ -375,7 +378,7 @@ class _Writer:
         self._thread: threading.Thread | None = None
 
     def put(self, work: _Work) -> Future[Any]:
-        """Have something written; the future ends with its result or what it raised."""
+        """Queue some work; return a future of its result or exception."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
             self._thread.start()
@@ -384,7 +387,7 @@ class _Writer:
         return future
 
     def stop(self, patience: float = 6.0) -> None:
-        """End the thread after what was put."""
+        """End the thread after the work that is queued; wait at most `patience` seconds."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(patience)
@@ -401,7 +404,7 @@ class _Writer:
                     store = Store(self._path)
                     store.elapsed = Elapsed(self._uptime)
                 result = work(store)
-            except BaseException as error:  # it is the caller's, who waits for the future
+            except BaseException as error:  # raised where the future is awaited
                 _settle(future, error=error)
             else:
                 _settle(future, result)
@@ -410,7 +413,7 @@ class _Writer:
 
 
 def _settle(future: Future[Any], result: Any = None, error: BaseException | None = None) -> None:
-    # Whoever waited may be gone with the screen.
+    # The loop that awaits the future may have been closed with the screen.
     with contextlib.suppress(Exception):
         if error is not None:
             future.set_exception(error)

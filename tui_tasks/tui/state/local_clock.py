@@ -1,4 +1,4 @@
-"""The time of day where the human is."""
+"""The local time of day of the human."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tui_tasks.text.times import SECOND, clock, moment
 
 
 class LocalClock:
-    """Tells instants (microseconds since 1970, UTC) in one zone. `now` is the instant of the moment."""
+    """Formats instants (microseconds since 1970, UTC) in one time zone. `now` returns the current instant."""
 
     def __init__(self, now: Callable[[], int], zone: tzinfo | None = None) -> None:
-        """`zone`: where times of day are told; None: where the system is."""
+        """`zone`: the time zone to use; None: the system's."""
         self.now = now
         self._zone = zone
 
     @cached_property
     def zone(self) -> tzinfo | None:
-        """The zone in which times of day are told."""
+        """The time zone in which times of day are shown."""
         return self._zone or _system_zone()
 
     def time_of(self, instant: int) -> str:
-        """Return `19:58`; with the day where that is not today."""
-        # Without the system's zone by its name, which would have to be looked up first.
+        """Return an instant as `19:58`, with the day when that is not today."""
+        # Uses the system's offset, since looking the zone up by its name would take time.
         today = moment(self.now(), self._zone)[:-5]
         told = moment(instant, self._zone)
         return clock(instant, self._zone) if told.startswith(today) else told
@@ -36,8 +36,8 @@ class LocalClock:
 
 
 def _system_zone() -> tzinfo | None:
-    """Return the system's zone with its changes of clocks, where it has a name; else its offset of the moment."""
-    # Where there is no time of day to tell, the screen starts sooner without.
+    """Return the system's zone by name, which knows changes of offset; without a name, its current offset."""
+    # Imported here: the screen starts sooner when no time of day is shown.
     from tui_tasks.core.schedule.schedule import system_zone, zone_of
 
     now = datetime.now().astimezone()

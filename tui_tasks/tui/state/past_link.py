@@ -1,4 +1,4 @@
-"""Between the past of a database and the screen: what is shown is as it was, and changes as the human moves in time."""
+"""The link between a database's past and the screen: it shows one moment, and moves through time as the human asks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Step = Callable[[Database, Moment, int], Moment | None]
 
 
 class _Left(Exception):
-    """The human has left while the journal was replayed."""
+    """The human left while the journal was replayed."""
 
 
 class PastLink(DatabaseLink):
-    """A link to a database as it was at a moment. Its clock stands still there, and nothing can be written.
+    """A link to a database as it was at one moment. Its clock stands still at that moment, and it refuses writes.
 
-    A thread has the private database in which the past is made.
+    A thread owns the private database into which the past is replayed.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class PastLink(DatabaseLink):
         zone: tzinfo | None = None,
         report: Report = lambda done, total: None,
     ) -> None:
-        """Open the database at `path` as it was at the moment that `at` means (`moments.parse`).
+        """Open the database at `path` as it was at the moment that `at` names (`moments.parse`).
 
-        `report` is called in another thread while the journal is replayed. KeyboardInterrupt ends that.
+        `report` is called in another thread while the journal is replayed; KeyboardInterrupt stops the replay.
 
         Raises:
             DatabaseRefused: it cannot be used.
@@ -81,7 +81,7 @@ class PastLink(DatabaseLink):
         return told
 
     def _wait_for(self, work: Callable[[], T]) -> T:
-        """Do something in the thread, and wait for it in this one."""
+        """Run work in the thread, and block until it has ended."""
         return self._worker.submit(work).result()
 
     @property
@@ -90,12 +90,12 @@ class PastLink(DatabaseLink):
         return self._moment
 
     def watch(self) -> None:
-        """As `DatabaseLink.watch`: nothing is written here but by `move`, which tells of it."""
+        """Do nothing: the past changes only by `move`, which announces it."""
 
     async def move(self, step: Step, told: Report) -> bool:
-        """Go to the moment that a step leads to; return False where it leads nowhere.
+        """Move to the moment that a step leads to; return False when there is none.
 
-        `told` hears how far a replay has come, where one takes long enough to be noticed.
+        `told` is called with the progress of a replay that takes long enough to be noticed.
 
         Raises:
             StorageFailed: the journal cannot be read, or there is no room.
@@ -107,7 +107,7 @@ class PastLink(DatabaseLink):
         has_moved = await moving
         if has_moved:
             self.seq = self._moment.seq
-            # Ages are others now, also of what has not changed.
+            # Ages differ at another moment, even of rows that have not changed.
             self.told(StateChanges(self.seq, self.seq, (), all=True))
             self.settle()
         return has_moved
@@ -125,7 +125,7 @@ class PastLink(DatabaseLink):
         self._progress = (done, total)
 
     def stop(self) -> None:
-        """As `DatabaseLink.stop`; the private database is removed."""
+        """Stop as `DatabaseLink.stop` does, and remove the private database."""
         super().stop()
         self._end()
 

@@ -1,4 +1,4 @@
-"""Which project things belong to, and the one that the human has chosen (docs: protocol, section 5)."""
+"""The project of lists, tasks, agents and questions, and the human's choice of one (docs: protocol, section 5)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tui_tasks.tui.state.database_link import StateChanges
 
 
 class Projects:
-    """A project is its name, and empty for what belongs to none.
+    """Looks up projects by name; the empty name stands for no project.
 
-    List and board go through the lists of the one that is `chosen`; None: through all. Agents, inbox and log show
-    everything unless `is_alone`.
+    The list and the board go through the lists of the project that is `chosen`; None: of all. Agents, inbox and log
+    show all projects unless `is_alone`.
     """
 
     def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]]) -> None:
@@ -29,23 +29,23 @@ class Projects:
         self.is_alone = False
 
     def take(self, changes: StateChanges) -> None:
-        """Forget what changes may have changed."""
+        """Drop the cached answers that a batch of changes may have changed."""
         if changes.touches("session"):
             self._of_agents.clear()
-        # A task may go to another list; what is asked is asked once.
+        # A task may move to another list, which changes the project of questions about it.
         if changes.touches("session", "list", "task"):
             self._of_asks.clear()
 
     def has(self, project: str | None) -> bool:
-        """Whether what belongs to a project is of the one that is chosen."""
+        """Return whether something of this project belongs to the chosen one."""
         return self.chosen is None or (project or "") == self.chosen
 
     def shows(self, project: str) -> bool:
-        """Whether agents, inbox and log show what belongs to a project."""
+        """Return whether agents, inbox and log show what belongs to a project."""
         return not self.is_alone or self.has(project)
 
     def told_alone(self) -> list[tuple[str, str]]:
-        """Return what a screen says that is kept to the project."""
+        """Return the text and style by which a screen says that it shows one project alone; empty when it shows all."""
         name = safe_line(self.chosen or "no project", 20)
         return [(f"   {name} alone", "$changed bold")] if self.is_alone else []
 
@@ -60,23 +60,23 @@ class Projects:
         return self.of_list(task.list_id) if task is not None else ""
 
     def of_agent(self, agent: str) -> str:
-        """Return the project of an agent program's session; agents on the channel have that of their tasks."""
+        """Return the project of an agent program's session; empty for an agent on the channel."""
         if agent not in self._of_agents:
             found = sessions.find(self._db, agent)
             self._of_agents[agent] = (found.project or "") if found is not None else ""
         return self._of_agents[agent]
 
     def of_ask(self, ask: Ask) -> str:
-        """Return the project in which it was asked, else of whoever asks or of the task that it is about."""
+        """Return the project of a question: its own, else that of its agent, else that of its task."""
         if ask.uid not in self._of_asks:
             self._of_asks[ask.uid] = ask.project or self.of_agent(ask.agent) or self.of_task(ask.task_uid)
         return self._of_asks[ask.uid]
 
     def of_member(self, member: Member) -> tuple[str, ...]:
-        """Return the projects of an agent, else that of the task that it works on; empty for none."""
+        """Return the projects of an agent, else that of the task it works on; empty when there is none."""
         of_task = self.of_list(member.task.list_id) if member.task is not None else ""
         return member.projects or ((of_task,) if of_task else ())
 
     def shows_member(self, member: Member) -> bool:
-        """Whether agents show it."""
+        """Return whether the agents' screen shows an agent."""
         return any(map(self.shows, self.of_member(member) or ("",)))

@@ -1,4 +1,4 @@
-"""Takes back changes of anybody, as the human: told before it is done, and undone by redo's key."""
+"""Takes back changes of anybody in the human's name: it asks first, and redo's key restores them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def take_back(context: Context, changes: Sequence[int], what: str = "") -> None:
-    """Ask, and take changes back, the newest first; say what could not be.
+    """Ask the human, then take changes back, the newest first; say which could not be taken back.
 
     Args:
         changes: their numbers, the newest first.
@@ -42,14 +42,14 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
 
 
 def told(found: Summary) -> str:
-    """Return what changes did, in a few words: `24 deleted: Ship it, Fix it and more`."""
+    """Return a summary of what changes did: `24 deleted: Ship it, Fix it and more`."""
     many = f"{found.deleted:,} deleted" if found.deleted == found.entries else count(found.entries, "change")
     names = ", ".join(safe_line(name, 24) for name in found.names)
     return f"{many}: {names}" if names else many
 
 
 async def take_back_entry(context: Context, seq: int) -> None:
-    """Take back the change that an entry of the log belongs to."""
+    """Take back the change that a log entry belongs to."""
     await take_back(context, [journal.entry(context.db, seq).change])
 
 
