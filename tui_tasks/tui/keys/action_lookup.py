@@ -1,4 +1,4 @@
-"""Who does an action now: what has the focus, what that stands in, the pane, the App."""
+"""Finds what performs an action now: the focused widget, its ancestors, the pane, the App."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tui_tasks.tui.widgets.overlay import Overlay
 
 
 class ActionLookup:
-    """Given Textual's App, whose screen has the focus."""
+    """Looks actions up from the focused widget of the App's screen."""
 
     def __init__(self, app: App[Any], navigation: Navigation) -> None:
         self._app = app
         self._navigation = navigation
 
     def actors(self) -> Iterator[Actor]:
-        """Yield who does actions now, the nearest to the focus first."""
+        """Yield the objects that perform actions now, nearest to the focus first."""
         seen: list[Actor] = []
         screen = next(each for each in reversed(self._app.screen_stack) if not each.is_modal)
         nodes = screen.focused.ancestors_with_self if screen.focused is not None else [screen]
         if not screen.is_mounted:
-            # It has no parts yet that could do anything.
+            # The screen is not composed yet.
             nodes = []
         for node in (*nodes, *([] if isinstance(screen, Overlay) else [self._navigation.pane]), self._app):
             if isinstance(node, Actor) and node not in seen:
@@ -33,11 +33,11 @@ class ActionLookup:
                 yield node
 
     def actor_of(self, action: Action) -> Actor | None:
-        """Return who does an action now, None where nobody offers it."""
+        """Return the object that performs an action now; None when none offers it."""
         return next((actor for actor in self.actors() if action in actor.offers()), None)
 
     def do(self, id: str) -> None:
-        """Do an action by its id, as its key would."""
+        """Perform an action by its id, as its key would."""
         actor = self.actor_of(ACTIONS[id])
         if actor is not None:
             actor.action_act(id)

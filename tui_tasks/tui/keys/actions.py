@@ -1,7 +1,7 @@
-"""Everything that can be done, in one table: keys, footer, palette and help all come from it.
+"""The table of all actions, from which keys, footer, palette and help are made.
 
-An action belongs to one scope or more. Whatever has the focus, and what it stands in, up to the App, offers the actions
-of its `SCOPES` (class `Actor`) and does each by its method `do_<id>`. Keys can be remapped by id in the configuration.
+An action belongs to one or more scopes. The focused widget and its ancestors up to the App offer the actions of their
+`SCOPES` (class `Actor`), each performed by a method `do_<id>`. The configuration can remap keys by id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READ_ONLY: Final = "read only"
 
 
 class Action(msgspec.Struct, frozen=True):
-    """One thing to do. `needs` is what must be there: `task` (under the cursor or marked)."""
+    """One action. `needs` is what must be present: `task` (under the cursor or marked)."""
 
     id: str
     scopes: frozenset[str]
@@ -36,7 +36,7 @@ class Action(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """Its first key as a person would write it."""
+        """Its first key in the form shown to people."""
         return show_key(self.keys.split(",")[0])
 
 
@@ -70,7 +70,7 @@ _SHOWN: Final = {
 
 
 def show_key(key: str) -> str:
-    """Return a key as a person would write it: `ctrl+p` is `^p`."""
+    """Return a key in the form shown to people: `ctrl+p` is `^p`."""
     return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
 
 
@@ -88,8 +88,8 @@ def _a(
     return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs)
 
 
-# Scopes: `app` everywhere; `past` the same while the past is shown; `rows` what has a cursor over rows; `tasks` what
-# has a current task; then each pane's own.
+# Scopes: `app` everywhere; `past` everywhere while the past is shown; `rows` for widgets with a cursor over rows;
+# `tasks` for panes with a current task; then one for each pane.
 ACTIONS: Final[dict[str, Action]] = {
     action.id: action
     for action in (
@@ -309,30 +309,30 @@ def bindings(*scopes: str) -> list[Binding]:
 
 
 class Dialog(ResilientMessages):
-    """Mixed into screens that are opened over others and left once."""
+    """Mixin for screens that open over others and close once."""
 
     context: Context
 
     def dismiss(self, result: Any = None) -> AwaitComplete:
-        """Leave it. What comes too late, a second click or key, leaves nothing: Textual would leave what is below."""
+        """Close it. A second click or key that comes too late is ignored; Textual would close the screen below."""
         if not self.is_active:  # type: ignore[attr-defined]  # every screen has it
             return AwaitComplete()
         return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
 class Controller:
-    """Does some of the actions of a pane or a screen that it is given, each by its method `do_<id>`."""
+    """Performs some actions of the pane or screen that it is given, each by its method `do_<id>`."""
 
     def why_not(self, action: Action) -> str | None:
-        """Return what keeps an action of its own from being done now, for people, or None."""
+        """Return the reason for which one of its actions cannot be performed now, for people; None when it can."""
         return None
 
 
 class Actor(ResilientMessages):
-    """Mixed into widgets, screens and the App: offers the actions of its scopes.
+    """Mixin for widgets, screens and the App that offer the actions of their scopes.
 
-    An action is done by the actor's own method `do_<id>`, else by the first of its `controllers` that has one.
-    A class that names `SCOPES` gives `BINDINGS = bindings(*SCOPES)` too.
+    An action is performed by the actor's own method `do_<id>`, else by the first of its `controllers` that has one. A
+    class that sets `SCOPES` also sets `BINDINGS = bindings(*SCOPES)`.
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ()
@@ -340,7 +340,7 @@ class Actor(ResilientMessages):
     controllers: Sequence[Controller] = ()
 
     def offers(self) -> list[Action]:
-        """Its actions, in the order of the table."""
+        """Return the actions that it offers, in the order of the table."""
         return [
             action
             for action in ACTIONS.values()
@@ -348,14 +348,14 @@ class Actor(ResilientMessages):
         ]
 
     def why_not(self, action: Action) -> str | None:
-        """Return what keeps the action from being done now, for people, or None."""
+        """Return the reason for which an action cannot be performed now, for people; None when it can."""
         if action.writes and self.context.link.read_only:
             return READ_ONLY
         doer = self._doer(action.id)
         return doer.why_not(action) if isinstance(doer, Controller) else None
 
     def action_act(self, id: str) -> None:
-        """Do an action by its id, or say why it cannot be done."""
+        """Perform an action by its id, or show why it cannot be performed."""
         action = ACTIONS[id]
         why = self.why_not(action)
         if why is not None:
@@ -366,5 +366,5 @@ class Actor(ResilientMessages):
             self.context.run(done)
 
     def _doer(self, id: str) -> Any:
-        """Who does an action here: the actor itself, one of its controllers, or None."""
+        """Return the object with the method of an action: the actor itself, one of its controllers, or None."""
         return next((each for each in (self, *self.controllers) if hasattr(each, f"do_{id}")), None)

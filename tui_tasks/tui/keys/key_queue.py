@@ -1,10 +1,11 @@
-"""Keys that are typed faster than the screen follows do what they would have done slowly.
+"""Handles keys one after the other, so that fast typing has the same effect as slow typing.
 
-Textual hands a key to what has the focus at that moment, looks for its binding once it has bubbled up to the App, and
-meanwhile goes on to the next key. With `s` and `d` typed at once, `d` would still reach the list, where it deletes, and
-not the menu that `s` opens; with `2` and `1`, the board would come to stand once the list has been asked for. Here a
-letter has been written, an action has begun, what it opens is there, and so is what it writes unless that takes long,
-before the next key is looked at.
+Textual hands a key to the focused widget, looks for its binding once the key has bubbled up to the App, and meanwhile
+handles the next key. With `s` and `d` typed quickly, `d` would still reach the list, where it deletes, and not the menu
+that `s` opens; with `2` and `1`, the board would appear after the list was asked for.
+
+Here the next key is handled only when the letter before it is inserted, or the action before it has started, the screen
+it opens is shown, and its write has ended (unless that takes long).
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left
 
-# Turns of the loop after which an action that was begun has pushed the screen that it pushes first.
+# Turns of the event loop after which a started action has pushed its first screen.
 _TURNS = 3
 _ACTION_SECONDS = 10.0
 
 
 class KeyQueue:
-    """Looks at bindings when a key comes in, and runs what keys begin.
+    """Looks bindings up when a key arrives, and runs the actions that keys start.
 
-    A screen may have `take_key`, to be asked first; a line of text `does`, which says what a key does beside writing.
+    A screen may have `take_key`, which is asked first; an input may have `does`, which returns the function of a key
+    that does not insert text.
     """
 
     def __init__(self, app: App[Any], link: DatabaseLink, say: Callable[[str], None]) -> None:
-        """`app`: Textual's, for its focus, bindings and workers."""
+        """`app` is used for its focus, bindings and workers; `say` shows a message to the human."""
         self._app = app
         self._link = link
         self._say = say
@@ -46,21 +48,23 @@ class KeyQueue:
         self._newest_opening: Worker[None] | None = None
 
     def run(self, action: Coroutine[Any, Any, None]) -> None:
-        """Run an action that waits (for a write, for an answer); a refusal is told."""
+        """Run an action that awaits something (a write, an answer); show its refusal, if any."""
         self._app.run_worker(self._run(action), exit_on_error=True)
 
     def open_in_turn(self, opening: Coroutine[Any, Any, None]) -> None:
-        """Run what makes widgets and shows them: one after another, and the next key is looked at once it is done."""
+        """Run a coroutine that makes and shows widgets; they run in turn, and the next key is handled when the newest
+        has ended.
+        """
         self._newest_opening = self._app.run_worker(self._open_in_turn(opening), exit_on_error=True)
 
     async def take_key(self, event: events.Key) -> None:
-        """Do what a key is bound to at once; what is written goes to the line that takes it."""
+        """Perform what a key is bound to at once; pass text to the input that takes it."""
         await self._catch_up()
         await self._take(event)
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:
-        """Hold the next key back until a paste is written: it may ask something, and the next key is the answer."""
+        """Hold the next key back until a paste is inserted: it may open a question, which that key answers."""
         await self._catch_up()
         yield
         if self._app.focused is not None:
@@ -80,7 +84,7 @@ class KeyQueue:
             await self._run(opening)
 
     async def _catch_up(self) -> None:
-        """Let what was begun be written, be opened, be made, and give the focus away."""
+        """Wait until the newest write has ended, and what was being opened is shown and has set the focus."""
         if await self._link.written():
             await self._begun()
         while (opening := self._newest_opening) is not None:
@@ -109,12 +113,14 @@ class KeyQueue:
             await self._take_beside_writing(line, event)
 
     async def _take_beside_writing(self, line: Any, event: events.Key) -> None:
-        """Do what a key does in a line of text, once all that was typed before is written and known around it."""
+        """Perform a key in an input once all that was typed before it is inserted, and the nodes around have handled
+        it.
+        """
         around = [node for node in line.ancestors if node is not self._app]
         for node in (line, *around):
             await _caught_up(node)
         if has_left(line) or line.screen is not self._app.screen:
-            # A click has closed what the line is in.
+            # A click has closed the screen of the input.
             await self._take(event)
             return
         does = line.does(event.key) if hasattr(line, "does") else None
@@ -134,7 +140,7 @@ class KeyQueue:
 
 
 async def _caught_up(node: MessagePump) -> None:
-    """Wait until a node has done all that it was told before."""
+    """Wait until a node has handled the messages in its queue."""
     done = asyncio.Event()
     if node.call_later(done.set):
         with contextlib.suppress(TimeoutError):

@@ -1,9 +1,9 @@
-"""What comes in from a terminal: keys, pastes, and the signals that stop the program and let it go on.
+"""Input of a terminal: keys, pastes, and the signals that stop the program and continue it.
 
-Most terminals send Alt with a key as Esc and that key. Nothing here has a use for Alt, so what Textual would make one
-key of (Esc and `1` is `¡` to it, Esc and `?` is `?` alone) is two, typed quickly or read late.
+Most terminals send Alt with a key as Esc followed by the key. No action here uses Alt, so Esc and a key are always read
+as two keys, where Textual would make one of them (Esc and `1` is `¡`, Esc and `?` is `?` alone).
 
-A paste is text, whatever stands in it: text of others that is pasted must not press keys.
+A paste is text, whatever it contains: pasted text of others must not press keys.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from textual.message import Message
 _ESC: Final = "\x1b"
 _PASTE_BEGINS: Final = "\x1b[200~"
 _PASTE_ENDS: Final = "\x1b[201~"
-# What follows Esc at the beginning of a longer sequence.
+# Characters after Esc that begin a longer sequence.
 _INTRODUCERS: Final = "[O"
 _LOOK_EVERY: Final = 0.05
-# So long after the last byte it may turn out that no more of a sequence comes.
+# Seconds after the last byte by which the parser has decided that a sequence is incomplete.
 _UNSETTLED: Final = ESCAPE_DELAY + 2 * _LOOK_EVERY
-# A paste has ended once nothing has followed its end for so long, or when so long has gone by since.
+# Seconds without input after the end of a paste, or seconds in all since that end, after which the paste is complete.
 _QUIET: Final = 0.04
 _HELD: Final = 0.3
 
 
 class KeyParser(XTermParser):
-    """Takes Esc for itself where no sequence begins with it. Those for words (Esc `b`, `f`, backspace) stay.
+    """Reads Esc as a key where it begins no sequence. Sequences for words (Esc `b`, `f`, backspace) keep their meaning.
 
-    Everything in a paste is text. One whose text holds the sequence that ends pastes, which not every terminal takes
-    out, is known by a second end that comes right behind: what follows an end is held until it is clear that none does.
+    Everything in a paste is text. Not every terminal removes the sequence that ends pastes from pasted text; such a
+    paste has a second end close behind the first. So what follows an end is held back until no second one comes.
     """
 
     def __init__(self, debug: bool = False) -> None:
@@ -52,7 +52,7 @@ class KeyParser(XTermParser):
         self._ended_at = self._fed_at = 0.0
 
     def feed(self, data: str) -> Iterable[Message]:
-        """Yield what the text of a terminal means."""
+        """Yield the messages of a terminal's text."""
         self._fed_at = time.monotonic()
         if self._behind is not None:
             self._take_behind(self._behind + data)
@@ -62,13 +62,13 @@ class KeyParser(XTermParser):
             yield from self._feed_keys(data)
 
     def tick(self) -> Iterable[Message]:
-        """Yield what has become clear because nothing more has come."""
+        """Yield the messages that are decided because no more input has come."""
         yield from super().tick()
         now = time.monotonic()
         if self._behind is not None and (now - self._fed_at >= _QUIET or now - self._ended_at >= _HELD):
             text, behind = "".join(self._pasted or ()), self._behind
             self._pasted = self._behind = None
-            # The base class has seen the beginning. It makes an empty paste of the end.
+            # The base class has read the beginning of the paste, and makes an empty paste at this end.
             for _ in super().feed(_PASTE_ENDS):
                 pass
             yield events.Paste(text.replace("\0", ""))
@@ -88,7 +88,7 @@ class KeyParser(XTermParser):
 
     def _take_pasted(self, data: str) -> None:
         pasted = self._pasted = self._pasted or []
-        # The end may have come in two parts.
+        # The end sequence may arrive in two parts.
         last = pasted.pop() if pasted else ""
         text, end, behind = (last + data).partition(_PASTE_ENDS)
         if end:
@@ -113,36 +113,36 @@ class KeyParser(XTermParser):
 
 
 class Leaving(threading.Event):
-    """An event that can be waited for together with a terminal: `fd` can be read while it is set."""
+    """An event that can be polled together with a terminal: `fd` is readable while it is set."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fd, self._in = os.pipe()
 
     def set(self) -> None:
-        """Set it, which it is not."""
+        """Set the event. It must not be set already."""
         super().set()
         os.write(self._in, b".")
 
     def clear(self) -> None:
-        """Take it back, which has been set."""
+        """Clear the event. It must be set."""
         super().clear()
         os.read(self.fd, 1)
 
     def close(self) -> None:
-        """Give the descriptors back."""
-        # Forgotten before they are closed: a late `set` must not write into whatever has its number by then.
+        """Close the file descriptors."""
+        # Dropped before they are closed: a late `set` must not write to a file that has got the same number.
         ends, self.fd, self._in = (self.fd, self._in), -1, -1
         for end in ends:
             os.close(end)
 
 
 class Keyboard(LinuxDriver):
-    """Reads keys with `KeyParser`, asleep until there are any; bytes that are no text do not end the screen.
+    """Reads keys with `KeyParser`, blocking until there are any; invalid UTF-8 does not end the screen.
 
-    The screen can step aside and come back: for a program that is run on the terminal, and where the shell stops this
-    one (SIGTSTP) and lets it go on (SIGCONT). What the signals ask for is done by the loop: a handler that writes to
-    the terminal could wait for the very write that it has interrupted.
+    The screen can give the terminal back and take it again: for a program that runs on it, and when the shell stops
+    this program (SIGTSTP) and continues it (SIGCONT). The event loop does what the signals ask for: a handler that
+    writes to the terminal could wait for the write that it has interrupted.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -152,7 +152,7 @@ class Keyboard(LinuxDriver):
         self._is_aside = False
 
     def start_application_mode(self) -> None:
-        """Take the terminal; where the program is in the background, it is stopped once more instead."""
+        """Take the terminal; a program in the background is stopped again instead."""
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._is_on = self._writer_thread is not None and self._writer_thread.is_alive()
         self._is_aside = not self._is_on
@@ -163,14 +163,14 @@ class Keyboard(LinuxDriver):
         self._is_on = False
 
     def suspend_application_mode(self) -> None:
-        """Give the terminal back for a while."""
+        """Give the terminal back for some time."""
         self.stop_application_mode()
-        # Not `close`, which is for the end.
+        # `close` would end it for good.
         super().close()
         self._is_aside = True
 
     def close(self) -> None:
-        """Clean up, once it is stopped for good."""
+        """Release what the driver holds, after it has stopped."""
         super().close()
         self.exit_event.close()
         for number in (signal.SIGTSTP, signal.SIGCONT):
@@ -180,7 +180,7 @@ class Keyboard(LinuxDriver):
         if self._auto_restart:
             self._loop.call_soon_threadsafe(self._stop_process)
         else:
-            # Another program has the terminal, and is stopped beside this one.
+            # Another program has the terminal, and is stopped together with this one.
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def _sigcont_application(self, *_: object) -> None:
@@ -194,7 +194,7 @@ class Keyboard(LinuxDriver):
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _come_back(self) -> None:
-        """Take the terminal again after a stop: by SIGTSTP, or by SIGSTOP, of which the terminal was not told."""
+        """Take the terminal again after a stop by SIGTSTP, or by SIGSTOP, before which it was not restored."""
         if self._is_on:
             self.suspend_application_mode()
         if self._is_aside:
@@ -202,7 +202,7 @@ class Keyboard(LinuxDriver):
             self._app.refresh(layout=True)
 
     def run_input_thread(self) -> None:
-        """Read until the screen is left, or the terminal has gone: a signal tells of that."""
+        """Read until the screen closes, or the terminal is gone, which a signal announces."""
         parser = KeyParser(self._debug)
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         settled_at = 0.0
@@ -220,12 +220,12 @@ class Keyboard(LinuxDriver):
                         break
                     text = decode(data)
                     settled_at = time.monotonic() + _UNSETTLED
-                # An empty text would end the parser.
+                # An empty text would end the parser for good.
                 for message in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(message)
 
     def _read(self) -> bytes:
-        """What has been typed; nothing where the terminal has gone."""
+        """Return what was typed; empty when the terminal is gone."""
         try:
             return os.read(self.fileno, 4096)
         except OSError:

@@ -1,4 +1,4 @@
-"""The human's own keys: what they wrote in the configuration, as Textual names keys, and what is wrong with it."""
+"""The human's own keys: those of the configuration, in Textual's names, and the mistakes in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.keys import _character_to_key
 from tui_tasks.settings.config import SettingsProblem, line_of
 from tui_tasks.tui.keys.actions import ACTIONS, Action, show_key
 
-# The scopes that are at hand together, by what has the focus. Screens over the panes have keys before the App's.
+# Scopes whose keys are active together, by focus. The keys of screens over the panes come before the App's.
 TOGETHER: Final = (
     frozenset({"app", "past", "rows", "tasks", "list"}),
     frozenset({"app", "past", "rows", "tasks", "board"}),
@@ -29,7 +29,7 @@ TOGETHER: Final = (
 
 
 def as_textual(keys: str) -> str:
-    """Return keys as Textual names them: `?, ^p` is `question_mark,ctrl+p`."""
+    """Return keys in Textual's names: `?, ^p` is `question_mark,ctrl+p`."""
     return ",".join(_one(key.strip()) for key in keys.replace(",,", ",comma").split(",") if key.strip())
 
 
@@ -40,12 +40,12 @@ def _one(key: str) -> str:
 
 
 def remapped(keys: Mapping[str, str]) -> dict[str, str]:
-    """The keys of the configuration's that can be used, by the ids of actions."""
+    """Return the usable keys of the configuration, by the ids of actions."""
     return {name: named for name, text in keys.items() if name in ACTIONS and (named := as_textual(text))}
 
 
 def wrong(keys: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with the configuration's keys, for people, by the ids as they were written."""
+    """Return the mistakes in the configuration's keys, for people, by the ids as written there."""
     problems: dict[str, str] = {}
     mine = remapped(keys)
     for name, text in keys.items():
@@ -61,20 +61,20 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def problems(file: Path, keys: Mapping[str, str]) -> list[SettingsProblem]:
-    """The same, each with its line in the file of settings."""
+    """Return the mistakes, each with its line in the settings file."""
     text = file.read_text(encoding="utf-8") if keys else ""
     return [SettingsProblem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
 
 
 class Keymap:
-    """The keys of each action: the human's own, else the action's."""
+    """The keys of each action: the human's own, else the default."""
 
     def __init__(self, keys: Mapping[str, str]) -> None:
-        """`keys`: those of the configuration, by the ids of actions."""
+        """`keys`: the keys of the configuration, by the ids of actions."""
         self.own = remapped(keys)
 
     def key_of(self, id: str) -> str:
-        """Return the first key of an action as a person would write it."""
+        """Return the first key of an action in the form shown to people."""
         return show_key(self._keys(id)[0])
 
     def keys_of(self, id: str) -> str:
@@ -86,7 +86,9 @@ class Keymap:
 
 
 def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None:
-    """Another action that can be at hand together with this one and has a key of it, though not by default."""
+    """Return a shared key and another action that is active together with this one; None where they share none, or only
+    by default.
+    """
     keys = set(mine[action.id].split(","))
     usual = set(action.keys.split(","))
     for other in ACTIONS.values():

@@ -1,4 +1,4 @@
-"""The panes by their names, in the order of their keys 1 to 4. Imports nothing: commands use it, too."""
+"""The names of the panes, in the order of their keys 1 to 4. Imports nothing, as commands use it too."""
 
 from __future__ import annotations
 
