@@ -1,1 +1,1 @@
-"""Reads for people and agents: pages, searches, statistics, exports. They write nothing of the state."""
+"""Reads for people and agents: pages, searches, statistics, exports. They do not write the state."""

@@ -1,4 +1,4 @@
-"""What agents were seen to do, as `stuck` judges it. Reads, bounded: only those that are at work are looked at."""
+"""What agents did, for `stuck` to judge. The reads are bounded: only agents that have work or wait are looked at."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import AgentRow, EdgeRow, JournalRow, StuckRow, TaskRow
 from tui_tasks.core.snapshots import Ask, Stuck, reader
 
-# Of so many newest entries of an agent its signs are taken.
+# How many of an agent's newest entries are read for its signs.
 LOOKED_AT: Final = 200
 _NOT_ENDED: Final = 2**62
 MOST_WAITING: Final = 200
@@ -33,7 +33,7 @@ _NEWEST = Statement(
 _PAUSED = Statement(AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
 _NOTED = Statement(StuckRow.select(*models.columns(StuckRow).values()))
 _ON: Any = TaskRow.alias()
-# Whose tasks wait for a task that somebody is at.
+# Agents with a task that waits for a task in progress, and who works on that one.
 _WAITING = Statement(
     TaskRow.select(TaskRow.agent, _ON.agent, _ON.updated_by)
     .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
@@ -53,7 +53,7 @@ _read_noted = reader(Stuck, StuckRow)
 
 
 class _New(msgspec.Struct):
-    """What is looked at of an entry."""
+    """The fields of an entry's new values that are read here."""
 
     status: str | None = None
     tool: str = ""
@@ -64,29 +64,29 @@ class _New(msgspec.Struct):
 _new = msgspec.json.Decoder(_New).decode
 _IS_LIMIT: Final = re.compile(r"limit|overloaded|quota|too many requests|\b(?:429|529)\b", re.IGNORECASE)
 _LEFT: Final = 24 * 3600 * 1_000_000
-"""Microseconds."""
+"""Microseconds of silence after which an agent without a connection has left."""
 _FAILURES: Final = frozenset({"agent.refused", "tool.failed"})
 
 
 def noted(db: Database) -> dict[str, Stuck]:
-    """What was told last of each agent that was ever stuck, by its name."""
+    """Return what was recorded last about each agent that was ever stuck, by agent name."""
     return {row[0]: _read_noted(row) for row in db.all(_NOTED)}
 
 
 def stuck_now(db: Database) -> list[Stuck]:
-    """The agents that are stuck, as was told, by name."""
+    """Return the agents that are recorded as stuck, by name."""
     return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
 
 
 def look(db: Database, now: int, thresholds: Thresholds) -> dict[str, Cause]:
-    """Why each agent is stuck that is, by its name."""
+    """Return why each stuck agent is stuck, by agent name."""
     return causes(of_agents(db, now), now, thresholds)
 
 
 def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """Return the activity of each agent that has something to do or waits for something.
 
-    An agent that is paused does neither; one that was not heard for a day, and has no connection, has left.
+    Paused agents are left out, and so are agents of the channel without a connection that have done nothing for a day.
     """
     paused = {name for (name,) in db.all(_PAUSED)}
     at_work = agents.working(db).keys()
@@ -107,7 +107,7 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
         )
         if name not in there and activity.last_seen < now - _LEFT:
             continue
-        # One that has asked and goes on with something else works.
+        # An agent that asked and has done something since is at work, not waiting.
         if name in asks and asks[name][-1].opened_at >= activity.last_seen:
             activity = _asking(activity, asks[name][0])
         elif name in waiting:
@@ -117,7 +117,9 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
 
 
 def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentActivity:
-    """Of an agent that hooks tell of: what runs is known, and whether its turn is over."""
+    """Return the activity of a session of an agent program: hooks tell which tool runs and whether its turn has
+    ended.
+    """
     at, is_running = seen.activity, seen.state == "working"
     tool, since = at.tool, at.tool_since or at.last_seen
     if tool is None and at.background:
@@ -145,7 +147,9 @@ def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
 
 
 def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
-    """Which agents have nothing to do until another is done, and whom they wait for."""
+    """Return the agents that have no task in progress and wait for another agent's task, with the name of that
+    agent.
+    """
     busy, found = set(at_work), dict[str, str]()
     for agent, other, touched_by in db.all(_WAITING, limit=MOST_WAITING):
         if agent not in busy and (whose := other or touched_by) != agent:

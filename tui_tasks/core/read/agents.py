@@ -1,4 +1,4 @@
-"""What agents work on, and what each said of late, at a bounded cost: the journal is never gone through."""
+"""What agents work on, and what each said last. The cost is bounded: the journal is never read whole."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from tui_tasks.core.read.tasks.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
 
-# Of so many newest entries of an agent one may be its last word.
+# How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60
-# Tasks in progress that are looked at, of one list.
+# How many tasks in progress of one list are read.
 MOST_ACTIVE: Final = 200
 
 J = JournalRow
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
-    """What an agent said or did last: `kind` is logged, asked, status (then `text` is the new one), ran or an entry's.
+    """What an agent said or did last.
 
-    `task` is the uid of the task that it is about.
+    `kind` is logged, asked, status (then `text` is the new status), ran, or the kind of a journal entry. `task` is the
+    uid of the task that it is about.
     """
 
     kind: str
@@ -54,7 +55,7 @@ class _Said(msgspec.Struct):
     question: str = ""
     status: str = ""
     outcome: str | None = None
-    # A run's is a text; a task's may be any JSON.
+    # The result of a run is a text; that of a task may be any JSON.
     result: Any = None
 
     @property
@@ -68,12 +69,12 @@ _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated":
 
 
 def first_said(db: Database, name: str) -> int:
-    """When an agent that has spoken did so first."""
+    """Return the instant of an agent's first entry; the agent has one."""
     return int(db.one(_OLDEST, actor=name)[0])
 
 
 def working(db: Database) -> dict[str, TaskLine]:
-    """The task in progress that each agent touched last, by the agent's name."""
+    """Return the task in progress that each agent touched last, by agent name."""
     found: dict[str, TaskLine] = {}
     for (list_id,) in db.all(_BUSY_LISTS):
         for row in db.all(_ACTIVE, list=list_id, limit=MOST_ACTIVE):
@@ -84,9 +85,10 @@ def working(db: Database) -> dict[str, TaskLine]:
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:
-    """What an agent said last, newest first: log entries, questions, statuses that it set, runs that it has done.
+    """Return what an agent said last, newest first: log entries, questions, statuses that it set, runs that it
+    finished.
 
-    Where it has said nothing of late, the newest thing that it did.
+    Without any of these among its newest entries, return the newest thing that it did.
     """
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=LOOKED_AT)
     found: list[Word] = []

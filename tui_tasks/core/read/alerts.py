@@ -1,4 +1,4 @@
-"""What a person who looks elsewhere is to be told: questions, failures, jobs that are overdue. Reads, bounded."""
+"""What a person who looks elsewhere is alerted to: questions, failures, overdue jobs. The reads are bounded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.schema.models import JobRow, JournalRow, RunRow, TaskRow
 
 MOST: Final = 1_000
-"""More than so many of one stretch are not counted."""
+"""How many alerts of one stretch are counted at most."""
 STRETCH: Final = 20_000
-"""Of a longer stretch of the journal only its newest so many entries are looked at."""
+"""How many entries of a stretch of the journal are read, the newest ones."""
 KINDS: Final = frozenset({"ask.opened", "task.created", "task.updated", "run.finished", "check.finished"})
-"""The kinds of journal entry that may be one."""
+"""The kinds of journal entry that may be an alert."""
 
 J = JournalRow
 _IN: Any = J.kind.in_(sorted(KINDS))
@@ -65,9 +65,11 @@ _WORDS: Final = {"ask.opened": "ask", "run.finished": "run"}
 
 
 def between(db: Database, since: int, upto: int) -> list[Alert]:
-    """What the journal's entries `since < seq <= upto` have for the human, oldest first; none of the human's own."""
+    """Return the alerts of the journal's entries `since < seq <= upto`, oldest first, without the human's own
+    entries.
+    """
     rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MOST)
-    # A check of a task that is not done yet, or that the human lets be done all the same, needs nobody.
+    # A failed check needs nobody if its task is not done yet, or if the human has waived it.
     failing = set(checks.failing(db, MOST)) if any(row[0] == "check.finished" for row in rows) else set()
     return [
         Alert("check", actor, f"{name} of {text}")
@@ -79,11 +81,11 @@ def between(db: Database, since: int, upto: int) -> list[Alert]:
 
 
 def overdue(db: Database, after: int, upto: int) -> list[Alert]:
-    """The jobs that were to run at an instant `after < instant <= upto`, and were not begun."""
+    """Return the jobs that were due at an instant `after < instant <= upto` and were not started."""
     return [Alert("overdue", vocab.SYSTEM, name) for (name,) in db.all(_OVERDUE, after=after, upto=upto)]
 
 
 def next_due(db: Database, after: int) -> int | None:
-    """When the next job runs after an instant, None where none does."""
+    """Return the instant at which the next job is due after an instant; None if none is."""
     found: int | None = db.one(_NEXT, after=after)[0]
     return found

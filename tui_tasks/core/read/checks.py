@@ -1,4 +1,4 @@
-"""Checks of tasks: which a task has, and what is known of each (docs: protocol, section 11)."""
+"""Checks of tasks: which checks a task has, and the state of each (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, Tas
 _DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
 _RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)
 _LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
-# What a run says of a check whose definition is still the one that was run.
+# States of a run that read as another state of the check; all others are the check's state as they are.
 _STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
 
-# No more tasks are counted.
+# How many tasks are counted at most.
 MOST_COUNTED: Final = 10_000
 
 
 def definitions(db: Database) -> tuple[CheckDefinition, ...]:
-    """Every check that a configuration file names, by name."""
+    """Return every check that a configuration file defines, by name."""
     rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE deleted = 0 ORDER BY name, source")
     return tuple(_definition(row) for row in rows.fetchall())
 
 
 def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
-    """The checks of one configuration file by name, with those that it names no more."""
+    """Return the checks of one configuration file by name, including those that it no longer defines."""
     rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE source = ?", (source,)).fetchall()
     return {found.name: found for found in map(_definition, rows)}
 
 
 def definition(db: Database, uid: str) -> CheckDefinition:
-    """The check with that uid, which is there, or was."""
+    """Return the check with that uid, which exists or has existed."""
     return _definition(db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE uid = ?", (uid,)).fetchone())
 
 
@@ -46,21 +46,22 @@ def _definition(row: Any) -> CheckDefinition:
 def _wanted(
     names: Sequence[str] | None, home: Sequence[str], known: Sequence[CheckDefinition]
 ) -> list[tuple[str, CheckDefinition | None]]:
-    """The checks of a task that was given `names` (None: none were) in a list called by one of `home`.
+    """Return the checks of a task as (name, definition): those of `names`, or with None those of its list.
 
-    A name that no configuration file has any more counts: nothing can prove it.
+    `home` are the name and the uid of the list. A name that no configuration file defines any more is included, without
+    a definition: nothing can prove it.
     """
     if names is None:
         return [(found.name, found) for found in known if set(home).intersection(found.lists)]
     wanted: list[tuple[str, CheckDefinition | None]] = []
     for name in names:
-        # Two files may each name one so: then both are to pass.
+        # Two files may define a check of the same name: then both must pass.
         wanted += [(name, found) for found in known if found.name == name] or [(name, None)]
     return wanted
 
 
 def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefinition]) -> list[Check]:
-    """The checks that a task of a list has, and what is known of each; `known` are all `definitions`."""
+    """Return the checks that a task of a list has, with their states; `known` are all `definitions`."""
     wanted = _wanted(task.checks, (home.name, home.uid), known) if known or task.checks else []
     if not wanted:
         return []
@@ -69,14 +70,17 @@ def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefin
 
 
 def told_of(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
-    """The checks of a task as the channel shows them."""
+    """Return the checks of a task in the form in which the channel shows them."""
     return [check.told() for check in of_task(db, task, home, definitions(db))]
 
 
 def of_tasks(
     db: Database, tasks: Sequence[tuple[str, Sequence[str] | None]], home: TaskList, known: Sequence[CheckDefinition]
 ) -> dict[str, list[Check]]:
-    """The same of tasks of one list that have any, by uid; each is told by its uid and the names it was given."""
+    """Return the checks of tasks of one list by the task's uid; tasks without checks are left out.
+
+    `tasks` are (uid, names of the checks that the human gave it or None).
+    """
     wanted = {uid: found for uid, names in tasks if (found := _wanted(names, (home.name, home.uid), known))}
     runs = _runs(db, list(wanted))
     return {uid: [_check(name, found, runs.get(uid, {})) for name, found in checks] for uid, checks in wanted.items()}
@@ -98,7 +102,9 @@ def _state(found: CheckDefinition, run: CheckRun | None) -> str:
 
 
 def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckRun, bool]]]:
-    """The runs that count for tasks, by the task's uid and the check's, and whether the human has waived each."""
+    """Return the runs that count for tasks, and whether the human has waived each: by the task's uid, then the
+    check's.
+    """
     found: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
     for at in range(0, len(uids), 500):
         part = uids[at : at + 500]
@@ -115,19 +121,19 @@ def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckR
 
 
 def run(db: Database, uid: str) -> CheckRun | None:
-    """The run with that uid."""
+    """Return the run with that uid, or None."""
     row = db.sql(f"SELECT {_RUN} FROM check_run WHERE uid = ?", (uid,)).fetchone()
     return CheckRun(*row) if row else None
 
 
 def runs_in(db: Database, *states: str) -> list[CheckRun]:
-    """The runs in one of some states: waiting, running, passed or failed; the oldest first."""
+    """Return the runs in any of the states (waiting, running, passed, failed), oldest first."""
     marks = ", ".join(f"'{state}'" for state in states)
     return [CheckRun(*row) for row in db.sql(f"SELECT {_RUN} FROM check_run WHERE state IN ({marks}) ORDER BY id")]
 
 
 def waiting(db: Database, check_uid: str) -> CheckRun | None:
-    """The run of a check that has not begun."""
+    """Return the run of a check that has not begun, or None."""
     row = db.sql(
         f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ? LIMIT 1", (check_uid,)
     ).fetchone()
@@ -135,9 +141,10 @@ def waiting(db: Database, check_uid: str) -> CheckRun | None:
 
 
 def failing(db: Database, limit: int) -> list[str]:
-    """The uids of the tasks that need the human as a check of theirs has failed, the oldest failure first.
+    """Return the uids of the tasks that need the human because a check of theirs has failed, the oldest failure
+    first.
 
-    Those that were reported done, and those that a gate keeps from being so; not what the human has waived.
+    These are tasks that were reported done, and tasks that a gate keeps from being done; waived checks do not count.
     """
     rows = db.sql(
         "SELECT DISTINCT task.uid FROM check_run"
@@ -147,7 +154,7 @@ def failing(db: Database, limit: int) -> list[str]:
         " JOIN list ON list.id = task.list_id AND list.deleted = 0 AND list.archived = 0"
         " WHERE check_run.state = 'failed' AND task.deleted = 0"
         " AND (task.status = 'done' OR (check_definition.gate = 1 AND task.status IN ('pending', 'in_progress')))"
-        # A task keeps what is known of a check that was taken from it.
+        # A task keeps the run of a check that it no longer has.
         " AND CASE WHEN task.checks IS NULL THEN EXISTS (SELECT 1 FROM json_each(check_definition.lists) AS named"
         " WHERE named.value IN (list.name, list.uid))"
         " ELSE EXISTS (SELECT 1 FROM json_each(task.checks) AS given WHERE given.value = check_definition.name) END"
@@ -158,9 +165,9 @@ def failing(db: Database, limit: int) -> list[str]:
 
 
 def prunable(db: Database, check_uid: str, keep: int) -> int | None:
-    """The number of the oldest run of a check to keep, where there are ended ones beside the newest `keep`; else None.
+    """Return the number of the oldest run of a check to keep, if there is something older to delete; else None.
 
-    Runs that count for a task are kept; their full output is not.
+    The newest `keep` runs are kept, and so are runs that count for a task, without their full output.
     """
     nth = db.sql(
         "SELECT id FROM check_run WHERE check_uid = ? ORDER BY id DESC LIMIT 1 OFFSET ?", (check_uid, keep - 1)
@@ -176,7 +183,7 @@ def prunable(db: Database, check_uid: str, keep: int) -> int | None:
 
 
 def counts(db: Database, home: TaskList, since: int) -> dict[str, int]:
-    """How many tasks of a list were set done since an instant and have checks, by what is verified; bounded."""
+    """Return how many tasks of a list were set done since an instant and have checks, by their state; bounded."""
     known = definitions(db)
     rows = db.sql(
         "SELECT uid, checks FROM task WHERE list_id = ? AND deleted = 0 AND status = 'done' AND finished_at >= ?"
@@ -189,12 +196,12 @@ def counts(db: Database, home: TaskList, since: int) -> dict[str, int]:
 
 
 def tasks_of(db: Database, run_uid: str) -> list[str]:
-    """The uids of the tasks for which a run counts."""
+    """Return the uids of the tasks for which a run counts."""
     return [uid for (uid,) in db.sql("SELECT task_uid FROM task_check WHERE run_uid = ?", (run_uid,)).fetchall()]
 
 
 def told(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Checks as a journal entry keeps them, in the form in which the channel shows them."""
+    """Return checks as the channel shows them, from the form in which a journal entry keeps them."""
     found = []
     for brief in briefs:
         ended = brief["state"] in ("passed", "failed", "stale") and brief["run_id"] is not None

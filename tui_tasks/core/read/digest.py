@@ -1,6 +1,6 @@
 """What happened since an instant, for a person who was away: read from the journal and the state, and nothing else.
 
-Every failure of the time is in it, also one that was made good since. Instants are microseconds, UTC.
+It includes every failure of that time, also one that was resolved since. Instants are microseconds, UTC.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import verified
 
 PARTS: Final = ("needs_you", "failed", "not_proven", "proven", "filed", "spent")
-"""The parts of a digest, in the order in which they are told."""
-# Tasks of which a failed check is looked up.
+"""The parts of a digest, in their order."""
+# How many tasks with a failed check are read at most.
 _MOST_FAILING: Final = 100_000
-# Entries behind an instant among which the one that a question or an agent's state comes from is looked for.
+# How many entries are searched for the one that a question or an agent's state comes from.
 _NEAR: Final = 10_000
 
 
 class DigestLine(msgspec.Struct, frozen=True, gc=False):
-    """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
+    """One line: what it is about, who did it, what happened, and the journal entries it was read from, oldest
+    first.
 
     `kind` says what `uid` is of: ask, task, held, stuck, run (a job's), check, claim, tool, session, refusal, unchecked
-    (all tasks that nothing checks), job or spent. `at` is when it began to need the human, else when it happened last.
-    `task` is the uid of the task that it is about. No entry is named where it was compacted away.
+    (all tasks without checks), job or spent. `at` is when it began to need the human, otherwise when it happened last.
+    `task` is the uid of the task that it is about. `entries` is empty where they were compacted away.
     """
 
     part: str
@@ -47,7 +48,7 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """What tells it from the other lines of a digest."""
+        """Return what identifies the line within a digest."""
         return f"{self.part}/{self.kind}/{self.who if self.kind == 'filed' else ''}/{self.uid}"
 
 
@@ -66,12 +67,12 @@ class Digest(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> dict[str, list[DigestLine]]:
-        """The lines of each part, in the order of `PARTS`."""
+        """Return the lines of each part, in the order of `PARTS`."""
         return {part: [line for line in self.lines if line.part == part] for part in PARTS}
 
 
 def digest(db: Database, since: int, now: int) -> Digest:
-    """Tell what happened since an instant, and what needs the human now."""
+    """Return what happened since an instant, and what needs the human now."""
     with db.transaction(write=False):
         after = max(statistics.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
@@ -92,7 +93,7 @@ def digest(db: Database, since: int, now: int) -> Digest:
 
 
 def _compacted_before(db: Database) -> int:
-    """The instant before which entries were compacted away; 0 where none were."""
+    """Return the instant before which entries were compacted away; 0 if none were."""
     base = compaction.base(db)
     row = db.sql("SELECT new FROM journal WHERE seq = ?", (base.seq,)).fetchone() if base is not None else None
     return int(msgspec.json.decode(row[0]).get("before", 0)) if row is not None else 0
@@ -103,7 +104,7 @@ def _at(db: Database, seq: int) -> int:
     return found or 0
 
 
-# What needs the human now, however long it has
+# What needs the human now, since whenever
 
 
 def _needs_you(db: Database) -> Iterator[DigestLine]:
@@ -137,7 +138,7 @@ def _needs_you(db: Database) -> Iterator[DigestLine]:
 
 
 def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
-    """The entry of a kind about a row that was written at an instant; none where it was compacted away."""
+    """Return the seq of the entry of that kind about a row, written at an instant; empty if it was compacted away."""
     start = statistics.seq_before(db, at)
     found = db.sql(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
@@ -153,8 +154,8 @@ def _of_task(db: Database, uid: str, kind: str) -> tuple[int, ...]:
 
 # What has failed
 
-# A quote within a text is escaped in JSON, so that `instr` passes over nearly all entries at once. What a person or an
-# agent says of a failure stands in the entry right behind it.
+# Quotes within a text are escaped in JSON, so `instr` rules out nearly all entries cheaply. What a person or an agent
+# says of a failure is in the entry that follows.
 _STATUSES: Final = """
 SELECT journal.seq, journal.at, journal.actor, journal.uid, json_extract(journal.new, '$.status') AS become,
     iif(instr(journal.new, '"status":"failed"'), coalesce(
@@ -168,7 +169,7 @@ WHERE journal.seq > ? AND journal.entity = 'task'
     AND json_extract(journal.new, '$.status') IN ('done', 'failed')
 ORDER BY journal.seq
 """
-# What happens seldom, beside statuses and new tasks.
+# The rarer events, beside statuses and new tasks.
 _EVENTS: Final = """
 SELECT journal.seq, journal.at, journal.actor, journal.kind, journal.entity, journal.uid, journal.task, journal.old,
     journal.new, task.name, task.agent
@@ -216,7 +217,7 @@ class _Event(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What it set."""
+        """Return the values that it set."""
         found: dict[str, Any] = msgspec.json.decode(self.new) if self.new else {}
         return found
 
@@ -259,7 +260,7 @@ def _of_status(one: _Status) -> _Failure:
 
 
 def _failure(db: Database, event: _Event) -> _Failure | None:
-    """What has failed by an entry; None where nothing has."""
+    """Return the failure that an entry reports, or None."""
     kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
     tool = str(new.get("tool", ""))
     if event.entity == "run":
@@ -317,7 +318,9 @@ class _Reported(msgspec.Struct, gc=False):
 
 
 def _done(db: Database, statuses: list[_Status], events: list[_Event], told: set[str]) -> Iterator[DigestLine]:
-    """Lines of what was reported done, or checked, since; `told` are tasks that need the human for a failed check."""
+    """Yield lines for tasks that were reported done, or checked, since; `told` are tasks listed already for a
+    failed check.
+    """
     reported: dict[str, _Reported] = {}
     for one in statuses:
         if one.become != "done" or one.status != "done" or one.deleted:
@@ -354,14 +357,14 @@ def _done(db: Database, statuses: list[_Status], events: list[_Event], told: set
 
 
 def _checked(db: Database, event: _Event) -> list[str]:
-    """The uids of the tasks of which an entry tells that a check has ended, or that it is stale."""
+    """Return the uids of the tasks of which an entry reports that a check has ended or is stale."""
     if event.kind == "check.finished":
         return [event.task] if event.task is not None else []
     return checks.tasks_of(db, event.uid) if event.kind == "check.stale" else []
 
 
 def _now(db: Database, uid: str) -> _Reported | None:
-    """A task that is done, whenever it was reported."""
+    """Return a task that is done, whenever it was reported; None if it is not done."""
     row = db.sql(_TASKS_NOW, (uid,)).fetchone()
     if row is None:
         return None
@@ -370,7 +373,7 @@ def _now(db: Database, uid: str) -> _Reported | None:
 
 
 def _verified(db: Database, reported: Iterable[_Reported]) -> Iterator[tuple[str, str | None]]:
-    """What the checks of each task come to; nothing of one that has none."""
+    """Yield the uid of each task that has checks, and what its checks come to."""
     known = checks.definitions(db)
     wanted = [one for one in reported if known or one.names]
     homes = {home.id: home for home in queries.lists(db)} if wanted else {}

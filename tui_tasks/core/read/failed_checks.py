@@ -1,4 +1,4 @@
-"""Tasks that need the human as a check of theirs has failed: who reported them, and how each check ended."""
+"""Tasks that need the human because a check has failed: who reported them, and how each check ended."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Check, Task
 
 MOST: Final = 1_000
-"""No more tasks are told."""
+"""How many tasks are returned at most."""
 
 
 class FailedTask(msgspec.Struct, frozen=True, gc=False):
-    """A task of which a check has failed: `checks` are those that have, `at` is when the last of them ended.
+    """A task with failed checks: `checks` are the failed ones, `at` is when the last of them ended.
 
-    `who` asked for the checks last, by reporting the task done or otherwise; none but an agent or the shell.
+    `who` is the agent or shell that requested the checks last, by reporting the task done or by a request.
     """
 
     task: Task
@@ -30,12 +30,12 @@ class FailedTask(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uid(self) -> str:
-        """The task's."""
+        """Return the uid of the task."""
         return self.task.uid
 
 
 def everything(db: Database) -> list[FailedTask]:
-    """The tasks, the one that failed first before the others."""
+    """Return the tasks, the earliest failure first."""
     known = checks.definitions(db)
     found = []
     for uid in checks.failing(db, MOST):

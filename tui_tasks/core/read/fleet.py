@@ -1,7 +1,7 @@
-"""Every agent as its supervisor sees it: its state and since when, its task, tool, last word and pulse, what it spent.
+"""Every agent as its supervisor sees it: its state and since when, its task, tool, last word, activity and costs.
 
-Agents of the channel and sessions of agent programs alike (docs: protocol, section 10). The journal is never gone
-through: agents are found by steps in its index on (actor, seq), and what one said last among its newest few entries.
+It covers agents of the channel and sessions of agent programs (docs: protocol, section 10). The journal is never read
+whole: agents are found by steps in its index on (actor, seq), and an agent's last words among its newest few entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PULSE_MINUTES: Final = 12
 J = JournalRow
 _NEWEST = Statement(J.select(J.at, J.kind).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit")))
 _PAUSED = Statement(AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
-# By which entry of its own a session has come into a state.
+# The kinds of a session's own entries by which it enters a state.
 _BEGINS: Final = {
     "working": frozenset({"session.prompted"}),
     "idle": frozenset({"session.idle", "session.started"}),
@@ -39,7 +39,9 @@ _BEGINS: Final = {
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries tell: `seq` is the newest; `pulse` counts them by the minute up to that one's."""
+    """What an agent's newest entries say: `seq` is the newest; `pulse` counts entries per minute up to that
+    entry's.
+    """
 
     seq: int
     at: int
@@ -49,13 +51,13 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
-    """An agent.
+    """An agent and what it is doing.
 
-    `state` is `waiting`, `failed`, `stuck`, `interrupted`, `paused`, `working`, `idle` or `gone`, and `since` when it
-    is that, None where that is unknown. `session` is None for an agent on the channel. `ask` is what it waits for a
-    person to answer; `task` the task in progress that it touched last; `last_seen` when it was heard last. `pulse`
-    counts what it told, by the minute up to that of `last_seen`, the oldest first. `projects` are those of its session,
-    or of its connections to the channel.
+    `state` is `waiting`, `failed`, `stuck`, `interrupted`, `paused`, `working`, `idle` or `gone`; `since` is when that
+    began, None if unknown. `session` is None for an agent on the channel. `ask` is the question that it waits for a
+    person to answer; `task` the task in progress that it touched last; `last_seen` the last sign of it. `pulse` counts
+    its signs per minute up to that of `last_seen`, oldest first. `projects` are those of its session, or of its
+    connections to the channel.
     """
 
     name: str
@@ -77,20 +79,20 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def word(self) -> Word | None:
-        """What it said or did last."""
+        """Return what it said or did last."""
         return self.told.word
 
 
 def paused(db: Database) -> dict[str, str]:
-    """The agents that the human has paused, and what each was told."""
+    """Return the agents that the human has paused, each with the human's message."""
     return dict(db.all(_PAUSED))
 
 
 def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_presence: bool = True) -> list[Member]:
-    """Every agent but those that were heard last before an instant, are gone and have left nothing open.
+    """Return every agent, except those last heard before an instant that are gone and have left nothing open.
 
-    Of the `known` only what is new is read. `knows_presence`: whether it is known who is connected to the channel;
-    otherwise an agent's state follows from what it has open.
+    Of the agents in `known` only what is new is read. `knows_presence`: whether it is known who is connected to the
+    channel; otherwise an agent's state follows from what it has open.
     """
     told_before = {member.name: member.told for member in known}
     found = _Found(db, since, knows_presence=knows_presence)
@@ -109,7 +111,7 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
 
 
 class _Found:
-    """What is read of all agents at once."""
+    """What is read for all agents at once."""
 
     def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
@@ -210,7 +212,7 @@ def _told(db: Database, name: str, seq: int, at: int) -> Told:
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:
-    """How often an agent told something, in each of the last minutes, this one included."""
+    """Return how often an agent was heard in each of the last minutes, oldest first, the current one included."""
     later = now // MINUTE - member.last_seen // MINUTE
     counts = [*member.pulse, *[0] * max(0, min(later, minutes))]
     return ([0] * minutes + counts)[-minutes:]

@@ -1,4 +1,4 @@
-"""The human's messages to agents: which wait, and what has become of those that were delivered."""
+"""The human's messages to agents: which are waiting, and what followed those that were delivered."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tui_tasks.core.schema.models import HumanMessageRow as M
 from tui_tasks.core.schema.models import JournalRow as J
 from tui_tasks.core.snapshots import HumanMessage, reader
 
-# By these an agent says something. A session of an agent program ends its turn with words of its own.
+# The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
 _ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
-# Of so many entries after a delivery one may be the answer to it.
+# How many entries after a delivery are searched for the answer.
 _LOOKED_AT: Final = 200
 
 _COLUMNS = tuple(models.columns(M).values())
@@ -36,17 +36,17 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 def waiting(db: Database, agent: str) -> tuple[HumanMessage, ...]:
-    """The messages that have not reached an agent yet, in the order in which they were sent."""
+    """Return the messages that have not been delivered to an agent yet, in the order in which they were sent."""
     return tuple(_read(row) for row in db.all(_WAITING, agent=agent))
 
 
 def message(db: Database, uid: str) -> HumanMessage:
-    """The message with that uid, which is there."""
+    """Return the message with that uid, which exists."""
     return _read(db.one(_ONE, uid=uid))
 
 
 def newest(db: Database, agent: str, limit: int) -> list[Sent]:
-    """The newest messages to an agent, newest first."""
+    """Return the newest messages to an agent, newest first."""
     return [Sent(found, _state(db, found)) for found in map(_read, db.all(_NEWEST, agent=agent, limit=limit))]
 
 

@@ -1,6 +1,7 @@
-"""The names that a database holds, for the completion of a shell: by plain SQL, as to import Peewee takes too long.
+"""The names in a database, for the completion of a shell. It uses plain SQL because importing Peewee takes too
+long.
 
-Each function returns words with a text about each. What has no end in a large database is cut at `MOST`.
+Each function returns words with a text about each. What may be many in a large database is limited to `MOST`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 
 MOST: Final = 200
-# Tasks from the top of a list, among which those are looked for that have a number.
+# How many tasks from the top of a list are offered by their numbers.
 _NUMBERED: Final = 2_000
 _SHORT: Final = 8  # characters of a uid, as `ls` prints it
 
 Words = dict[str, str]
 
-# One step in the index a name, however long the journal is.
+# One step in the index for each name, however long the journal is.
 _ACTORS: Final = """
 WITH RECURSIVE actors(name) AS (
     SELECT min(actor) FROM journal
@@ -47,45 +48,45 @@ AND EXISTS (SELECT 1 FROM list WHERE list.id = task.list_id AND list.deleted = 0
 
 
 def lists(db: Database, project: str | None = None) -> Words:
-    """The lists, and the plans by their ids: those of a project, or all."""
+    """Return the names of lists and the ids of plans: those of a project, or all."""
     rows = db.sql(_LISTS, (project, MOST))
     return {handle: " ".join((title, f"{count:,} open")).strip() for handle, title, count in rows}
 
 
 def agents(db: Database) -> Words:
-    """Whoever has an entry in the journal, and is neither the human nor a part of the program."""
+    """Return the agents that have an entry in the journal; the human and the program's own actors are none."""
     return {name: "" for (name,) in db.sql(_ACTORS, (MOST,)) if name not in vocab.RESERVED_AGENTS}
 
 
 def projects(db: Database) -> Words:
-    """The projects that have lists."""
+    """Return the projects that have lists."""
     return {
         name: "" for (name,) in db.sql("SELECT DISTINCT project FROM list WHERE project IS NOT NULL AND deleted = 0")
     }
 
 
 def checks(db: Database) -> Words:
-    """The checks that are defined."""
+    """Return the checks that are defined."""
     return {name: "" for (name,) in db.sql("SELECT DISTINCT name FROM check_definition WHERE deleted = 0")}
 
 
 def jobs(db: Database) -> Words:
-    """The jobs, by name."""
+    """Return the jobs, by name."""
     rows = db.sql("SELECT name, IIF(enabled, '', 'off') FROM job WHERE deleted = 0 ORDER BY id LIMIT ?", (MOST,))
     return dict(rows)
 
 
 def asks(db: Database) -> Words:
-    """The questions that are open, by the beginnings of their ids."""
+    """Return the open questions, by the first characters of their ids."""
     rows = db.sql("SELECT uid, question FROM ask WHERE state = 'open' ORDER BY opened_at LIMIT ?", (MOST,))
     return {uid[:_SHORT]: question for uid, question in rows}
 
 
 def tasks(db: Database, prefix: str, handle: str | None, project: str | None, statuses: tuple[str, ...]) -> Words:
-    """The tasks with one of these statuses that a word may name whose beginning is `prefix`.
+    """Return the words that begin with `prefix` and name a task in one of these statuses.
 
-    By their numbers where they are all of one list: the one that is named, or the only one there is. Else by the
-    beginnings of their uids.
+    These are the tasks' numbers if all are of one list (the named one, or the only one); otherwise the first characters
+    of their uids.
     """
     homes = _homes(db, handle, project)
     number = prefix.removeprefix("#")

@@ -1,4 +1,4 @@
-"""Reads for what a screen tells at a glance: what changed, who works on what, what comes next."""
+"""Reads for what a screen shows at a glance: what changed, who works on what, what comes next."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MOVES = frozenset({"task.created", "task.deleted", "task.restored", "task.moved
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One journal entry, without what it says: what was touched.
+    """What one journal entry touched, without the values.
 
-    `list_id`, `rank` and `status` are the task's as they are now; `was` its list and rank before it was moved.
+    `list_id`, `rank` and `status` are the task's current ones; `was` is its list and rank before it was moved.
     """
 
     seq: int
@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     was: tuple[int, str] | None = None
 
     def places(self) -> list[tuple[int, str]]:
-        """Where a task has come, gone or moved by this, before and after: the number of a list, and a rank there."""
+        """Return where the entry added, removed or moved a task, after and before: (list id, rank)."""
         if self.kind not in _MOVES:
             return []
         now = [(self.list_id, self.rank)] if self.list_id is not None and self.rank is not None else []
@@ -73,7 +73,7 @@ _CHANGES = Statement(
     .order_by(J.seq)
     .limit(slot("limit"))
 )
-# An entry of long ago says nothing of what is being done now, and there may be millions.
+# Older entries say nothing of what is being done now, and there may be millions.
 _NOT_LONG_AGO = 200
 
 
@@ -83,7 +83,7 @@ def _newest_of_tasks(limit: int) -> Any:
 
 
 _RECENT: Any = _newest_of_tasks(_NOT_LONG_AGO)
-# Beyond these, a list that was deleted may have had a million more.
+# A bound: the entries of a deleted list may be a million.
 _OF_LATE: Any = _newest_of_tasks(5_000)
 _TOUCHED_LAST = Statement(
     TaskRow.select(TaskRow.list_id)
@@ -136,7 +136,7 @@ _FAILING_JOBS = Statement(
     .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
     .order_by(JobRow.last_run.desc())
 )
-# Each distinct actor by one step in the index on (actor, seq), however long the journal is.
+# One step in the index on (actor, seq) for each distinct actor, however long the journal is.
 _ACTORS = """
 WITH RECURSIVE known(name) AS (
     SELECT min(actor) FROM journal
@@ -151,7 +151,7 @@ _moved = msgspec.json.Decoder(_Moved).decode
 
 
 def changes(db: Database, since: int, limit: int) -> list[Change]:
-    """What the oldest `limit` journal entries after `since` touched."""
+    """Return what the oldest `limit` journal entries after `since` touched."""
     return [_read_change(row) for row in db.all(_CHANGES, since=since, limit=limit)]
 
 
@@ -163,13 +163,13 @@ def _read_change(row: Any) -> Change:
 
 
 def list_touched_last(db: Database) -> int | None:
-    """The number of the list whose task was changed last, or None where none was of late."""
+    """Return the number of the list whose task was changed last; None if the newest entries name none."""
     row = db.one(_TOUCHED_LAST)
     return row[0] if row else None
 
 
 def active(db: Database) -> TaskLine | None:
-    """A task in progress, of any list: the one touched last, where that was not long ago."""
+    """Return a task in progress of any list: the one touched last, if that was recently."""
     lists = db.all(_ACTIVE_LISTS)
     if not lists:
         return None
@@ -178,17 +178,17 @@ def active(db: Database) -> TaskLine | None:
 
 
 def speakers(db: Database) -> list[tuple[str, int, int]]:
-    """Every agent that has changed something: name, seq and instant of its last entry."""
+    """Return every agent that has changed something: name, seq and instant of its last entry."""
     return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
 
 
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
-    """The tasks that depend on a task, oldest first."""
+    """Return the tasks that depend on a task, oldest first."""
     return [read_line(row) for row in db.all(_DEPENDENTS, uid=uid, limit=limit)]
 
 
 def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
-    """The uids of the tasks that depend on any of these: what happens to those may free or hold them up."""
+    """Return the uids of the tasks that depend on any of these: changes of these may free or block them."""
     uids = list(uids)
     found: set[str] = set()
     for at in range(0, len(uids), 500):
@@ -198,22 +198,22 @@ def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
 
 
 def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
-    """A task's newest log entries before an entry's number, newest first."""
+    """Return a task's newest log entries before the entry of a given number, newest first."""
     return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
 
 
 def log_count(db: Database, uid: str) -> int:
-    """How many log entries a task has."""
+    """Return how many log entries a task has."""
     counted: int = db.one(_LOG_COUNT, task=uid)[0]
     return counted
 
 
 def next_job(db: Database) -> tuple[str, int] | None:
-    """The job that runs next: its name, and when."""
+    """Return the name and the due instant of the job that runs next; None if none does."""
     row = db.one(_NEXT_JOB)
     return (row[0], row[1]) if row else None
 
 
 def failing_jobs(db: Database) -> list[str]:
-    """The names of the jobs whose last run has failed, the one that ran last before the others."""
+    """Return the names of the jobs whose last run has failed, the most recent run first."""
     return [name for (name,) in db.all(_FAILING_JOBS)]

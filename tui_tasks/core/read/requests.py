@@ -1,4 +1,4 @@
-"""Reads of what programs ask the person at their terminal for (docs: protocol, section 10)."""
+"""Reads of the requests that programs make to the person at their terminal (docs: protocol, section 10)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.schema.models import AskRow, JournalRow
 
-# A hook waits for a minute or so: what it asked is among the newest.
+# How many of the newest questions are searched: a hook waits for about a minute, so its question is among them.
 _NEWEST: Final = 200
 
 _OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
@@ -29,11 +29,11 @@ _ANSWERED_BY = Statement(
 
 
 def waiting_as(db: Database, name: str) -> str | None:
-    """The uid of the question for which a hook waits under that name; None where it was not taken in yet."""
+    """Return the uid of the question for which a hook waits under that name; None if it is not recorded yet."""
     row = db.one(_WAITING_AS, name=name)
     return row[0] if row else None
 
 
 def is_answered_by_human(db: Database, uid: str) -> bool:
-    """Whether the journal has the human's answer to a question."""
+    """Return whether the journal has the human's answer to a question."""
     return db.one(_ANSWERED_BY, uid=uid) is not None

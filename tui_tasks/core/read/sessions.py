@@ -29,7 +29,7 @@ _SINCE = Statement(
     .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
     .order_by(SessionRow.id)
 )
-# In the words of the index.
+# Written as the index has it, so that SQLite uses it.
 _IS_LIVE: Any = SessionRow.state != SQL("'gone'")
 _LIVE = Statement(SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
 _IN_PROCESS = Statement(
@@ -49,7 +49,7 @@ _NAMED = Statement(
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False):
-    """A session as it is now: what the journal tells of it, and what it has been at since."""
+    """A session as it is now: its row, and its activity since the last entry about it."""
 
     session: AgentSession
     activity: SessionActivity
@@ -58,56 +58,58 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 
 def find(db: Database, agent: str) -> AgentSession | None:
-    """The session of an agent, as the journal tells of it."""
+    """Return the session of an agent as the journal has it, or None."""
     row = db.one(_FIND, uid=agent)
     return _read(row) if row else None
 
 
 def by_session(db: Database, program: str, session: str) -> tuple[str, str] | None:
-    """Whose a program's session id is: the agent's name, and whether it is its own, a former or a subagent's."""
+    """Return to whom a program's session id belongs: the agent's name, and whether it is its own, a former or a
+    subagent's.
+    """
     row = db.one(_NAMED, program=program, session=session)
     return (row[0], row[1]) if row else None
 
 
 def live(db: Database) -> list[AgentSession]:
-    """The sessions that have not ended, oldest first."""
+    """Return the sessions that have not ended, oldest first."""
     return [_read(row) for row in db.all(_LIVE)]
 
 
 def in_process(db: Database, pid: int) -> list[AgentSession]:
-    """The sessions that have not ended of a process with that number."""
+    """Return the sessions that have not ended and belong to a process of that number."""
     return [_read(row) for row in db.all(_IN_PROCESS, pid=pid)]
 
 
 def of_process(db: Database, pid: int) -> list[AgentSession]:
-    """The sessions that a process with that number has had, oldest first; none where it is unknown (0)."""
+    """Return the sessions, ended or not, of a process of that number, oldest first; none for 0 (unknown)."""
     return [_read(row) for row in db.all(_OF_PROCESS, pid=pid)] if pid else []
 
 
 def last_number(db: Database, program: str) -> int:
-    """The number of the newest session of a program; 0 where there is none."""
+    """Return the number of the newest session of a program; 0 if there is none."""
     return int(db.one(_LAST_NUMBER, program=program)[0])
 
 
 def activity(db: Database, agent: str) -> SessionActivity | None:
-    """What a session is at."""
+    """Return what a session is doing, or None."""
     row = db.one(_ACTIVITY, uid=agent)
     return _read_activity(row) if row else None
 
 
 def open_asks_of(db: Database, agent: str) -> list[Ask]:
-    """What an agent waits for a person to answer, oldest first."""
+    """Return the questions that an agent waits for a person to answer, oldest first."""
     return [ask for ask in queries.open_asks(db) if ask.agent == agent]
 
 
 def seen(db: Database, agent: str) -> Seen | None:
-    """A session as it is now."""
+    """Return a session as it is now."""
     row = db.one(_FIND, uid=agent)
     return _seen(_read(row), activity(db, agent), open_asks_of(db, agent)) if row else None
 
 
 def everyone(db: Database, since: int = 0) -> list[Seen]:
-    """The sessions as they are now that have not ended before an instant, oldest first."""
+    """Return the sessions as they are now, without those that ended before an instant; oldest first."""
     activities = {found.uid: found for found in map(_read_activity, db.all(_ACTIVITIES))}
     asks: dict[str, list[Ask]] = {}
     for ask in queries.open_asks(db):
@@ -117,7 +119,7 @@ def everyone(db: Database, since: int = 0) -> list[Seen]:
 
 
 def there(db: Database) -> list[Seen]:
-    """The sessions that have not ended as they are now, oldest first. Its cost does not grow with those that have."""
+    """Return the sessions that have not ended as they are now, oldest first. Ended sessions do not add to the cost."""
     found = live(db)
     asks = queries.open_asks(db) if found else []
     return [_seen(one, activity(db, one.uid), [ask for ask in asks if ask.agent == one.uid]) for one in found]
@@ -131,13 +133,13 @@ def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) ->
     if asks:
         return Seen(session, at, "waiting", waiting_for(asks[-1]))
     is_at_work = at.busy or at.tool is not None
-    # What it waited for was answered.
+    # The question that it waited for was answered.
     is_at_work |= session.state == "waiting"
     return Seen(session, at, "working" if is_at_work else session.state, None)
 
 
 def waiting_for(ask: Ask) -> str:
-    """What an agent waits for that has asked this: `permission: TOOL`, `permission` or `question`."""
+    """Return what the agent that asked this waits for: `permission: TOOL`, `permission` or `question`."""
     request = ask.request or {}
     if request.get("kind") != "permission":
         return "question"

@@ -1,7 +1,7 @@
-"""What the last days were like: tasks opened and done, waits for the human, runs. Read by stretches, and bounded.
+"""Statistics of the last days: tasks opened and done, waits for the human, runs. Read in parts, and bounded.
 
-The journal's instants are found by bisection, and of the days no more than the newest `MOST` entries are looked at.
-Instants and durations are microseconds.
+Instants in the journal are found by bisection, and at most the newest `MOST` entries are read. Instants and durations
+are microseconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _State(msgspec.Struct):
 class Event(msgspec.Struct, frozen=True, gc=False):
     """A journal entry about a task: the status before and after, None for no task.
 
-    Where the status has not changed (`same`), both are the one that the task has now.
+    If the status has not changed (`same`), both are the task's current one.
     """
 
     at: int
@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class AskWait(msgspec.Struct, frozen=True, gc=False):
-    """A question to the human. `answered_at` is None while it waits."""
+    """A question to the human. `answered_at` is None while it is open."""
 
     task_uid: str | None
     opened_at: int
@@ -103,7 +103,9 @@ _RUNS = Statement(
 
 
 def seq_before(db: Database, instant: int) -> int:
-    """A seq up to which no journal entry is from an instant on, most often the last such; 0 where there is none."""
+    """Return a seq up to which every journal entry is earlier than an instant, usually the last such seq; 0 without
+    one.
+    """
     oldest = db.one(_OLDEST)
     low, high = (oldest[0] if oldest else 1), journal.newest(db) + 1
     while low < high:
@@ -116,14 +118,18 @@ def seq_before(db: Database, instant: int) -> int:
 
 
 def _back_to(db: Database, seq: int, instant: int) -> int:
-    """Go back over what a clock that was set back has put before others though it came later, stretch by stretch."""
+    """Return a lower seq where the clock was set back, as entries of the instant or later may then stand before
+    `seq`.
+    """
     while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
         seq -= STRETCH
     return max(seq, 0)
 
 
 def events(db: Database, list_id: int, low: int, high: int) -> list[Event]:
-    """What the journal's entries `low < seq <= high` tell of the tasks that are in a list now, oldest first."""
+    """Return the events in the journal's entries `low < seq <= high` about tasks that are in a list now, oldest
+    first.
+    """
     return [_event(*row) for row in db.all(_EVENTS, list=list_id, low=low, high=high)]
 
 
@@ -153,13 +159,13 @@ def _event(
 
 
 def waits(db: Database, since: int) -> list[AskWait]:
-    """The questions that were asked since an instant, newest first, and all that wait."""
+    """Return the questions that were asked since an instant and all that are open, in the order of `_ASKS`."""
     found = [AskWait(*row) for row in db.all(_ASKS)]
     return [wait for wait in found if wait.opened_at >= since or wait.state == "open"]
 
 
 def runs(db: Database, since: int) -> list[tuple[int, str | None]]:
-    """The runs that were started since an instant: when, and how each ended."""
+    """Return the runs that were started since an instant: when, and how each ended."""
     found = [row for (job,) in db.all(_JOBS) for row in db.all(_RUNS, job=job)]
     return [(started_at, outcome) for started_at, outcome in found if started_at is not None and started_at >= since]
 
@@ -173,16 +179,17 @@ class JobCounts(msgspec.Struct, frozen=True, gc=False):
 
 
 def job_counts(db: Database, now: int) -> JobCounts:
-    """How it is with the jobs."""
+    """Return how many jobs there are, have failed last, and are overdue."""
     found = queries_jobs.jobs(db)
     overdue = sum(job.next_run is not None and now - job.next_run >= ON_TIME for job in found)
     return JobCounts(len(found), sum(job.last_outcome not in (None, "success") for job in found), overdue)
 
 
 class Tally:
-    """The days of one list, counted up entry by entry. `bounds` are the instants at which its buckets begin, sorted.
+    """The counts of one list per bucket, made entry by entry. `bounds` are the sorted instants at which the buckets
+    begin.
 
-    A task counts once, as what it came to be last: what was taken back or opened again is not done.
+    A task counts once, by its last status: one that was taken back or opened again is not done.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:
@@ -194,7 +201,7 @@ class Tally:
         self._spoke: dict[str, int] = {}
 
     def take(self, found: Sequence[Event]) -> None:
-        """Take in what has happened."""
+        """Count events."""
         for event in found:
             at = bisect_right(self.bounds, event.at) - 1
             if at < 0:
@@ -212,7 +219,7 @@ class Tally:
 
     @property
     def done(self) -> list[int]:
-        """How many were done in each bucket."""
+        """Return how many tasks were done in each bucket."""
         counts = [0] * len(self.bounds)
         for at, _ in self._done.values():
             counts[at] += 1
@@ -220,16 +227,18 @@ class Tally:
 
     @property
     def took(self) -> list[int]:
-        """How long each took from taking it up to done."""
+        """Return the times from taking a task into progress to done."""
         return [time for _, time in self._done.values()]
 
     @property
     def failed(self) -> int:
-        """How many have failed."""
+        """Return how many tasks have failed."""
         return len(self._failed)
 
     def _note_quiet(self, event: Event) -> None:
-        """A task in progress is quiet from one word about it to the next; the human's word is none of its agent's."""
+        """Note how long a task in progress was without an entry; the human's entries that keep its status do not
+        count.
+        """
         last = self._spoke.get(event.task)
         if event.same and event.by_human:
             return
@@ -241,7 +250,7 @@ class Tally:
             self._spoke.pop(event.task, None)
 
     def open(self, now_open: int) -> list[int]:
-        """How many were open at the end of each bucket, where so many are now."""
+        """Return how many tasks were open at the end of each bucket, given how many are open now."""
         counts, count = [], now_open
         for change in reversed(self.change):
             counts.append(max(0, count))
@@ -249,34 +258,34 @@ class Tally:
         return counts[::-1]
 
     def open_at_start(self, now_open: int) -> int:
-        """How many were open when the first bucket began."""
+        """Return how many tasks were open when the first bucket began."""
         return max(0, now_open - sum(self.change))
 
     def quiet(self, now: int) -> int:
-        """The longest that a task in progress was without a word, to this moment."""
+        """Return the longest time that a task in progress was without an entry, up to now."""
         return max([self._quiet, *(now - at for at in self._spoke.values())])
 
     @property
     def median_took(self) -> int | None:
-        """The median of the times from taking up to done."""
+        """Return the median of the times from taking up to done."""
         took = self.took
         return int(median(took)) if took else None
 
 
 def median_wait(found: Sequence[AskWait]) -> int | None:
-    """The median of the times that the human took to answer."""
+    """Return the median of the times that the human took to answer."""
     times = [wait.answered_at - wait.opened_at for wait in found if wait.state == "answered" and wait.answered_at]
     return int(median(times)) if times else None
 
 
 def longest_wait(found: Sequence[AskWait], now: int) -> tuple[int, AskWait] | None:
-    """The longest that a question has waited: how long, and which."""
+    """Return the longest that a question has waited, and which."""
     ages: list[tuple[int, Any]] = [((wait.answered_at or now) - wait.opened_at, wait) for wait in found]
     return max(ages, key=lambda age: age[0], default=None)
 
 
 def spread(times: Sequence[int], edges: Sequence[int]) -> list[int]:
-    """How many of the times are below each edge and not below the one before; the last count is the rest."""
+    """Return how many of the times are below each edge and not below the one before; the last count is the rest."""
     counts = [0] * (len(edges) + 1)
     for time in times:
         counts[bisect_right(edges, time)] += 1

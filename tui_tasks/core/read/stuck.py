@@ -1,6 +1,6 @@
-"""Why an agent gets nowhere: a cause in one line, from what it did and never from what it says of itself.
+"""Why an agent gets nowhere: a cause in one line, judged by what it did and never by what it says of itself.
 
-Nothing is read here: `activity` tells what is known of an agent. Instants and spans are microseconds.
+Nothing is read here: `activity` collects what is known of agents. Instants and durations are microseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 SECOND: Final = 1_000_000
-_MANY: Final = 5  # fewer pauses, or runs of a tool, say nothing of what is usual
+_MANY: Final = 5  # with fewer pauses, or runs of a tool, no usual length is known
 _Seconds = Annotated[int, Meta(ge=1)]
 _Times = Annotated[int, Meta(ge=2)]
 
@@ -37,9 +37,9 @@ class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class Sign(msgspec.Struct, frozen=True, gc=False):
     """One thing that an agent did, or that happened to it.
 
-    `kind`: `act` (anything that is none of the others), `fail` (`what` is the tool or command, `text` the error), `ok`
-    (`what` went well), `start`, `stop` and `finish` (`what` is the uid of a task taken into progress, put back, or
-    ended), `renew` (a lease), `prompt` (a person has given it something new to do).
+    `kind`: `fail` (`what` is the tool or command, `text` the error), `ok` (`what` went well), `start`, `stop` and
+    `finish` (`what` is the uid of a task taken into progress, put back, or ended), `renew` (a lease was renewed),
+    `prompt` (a person gave it something new to do), `act` (anything else).
     """
 
     at: int
@@ -49,10 +49,10 @@ class Sign(msgspec.Struct, frozen=True, gc=False):
 
 
 class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an agent: its signs of life (oldest first), what runs, and what it waits for.
+    """What is known of an agent: its signs (oldest first), the tool that runs, and what it waits for.
 
-    `at_work`: it has a prompt or a task to work on. `pauses` and `tool_times` are how long it was silent between signs,
-    and how long the tool that runs took, before. `waits_for` is `human`, `limit`, or the name of another agent.
+    `at_work`: it has a prompt or a task to work on. `pauses` are earlier silences between signs, and `tool_times`
+    earlier durations of the tool that runs. `waits_for` is `human`, `limit`, or the name of another agent.
     """
 
     agent: str
@@ -69,7 +69,7 @@ class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Why it is stuck: the kind, since when, and a line about it without the agent's name and the time."""
+    """Why an agent is stuck: the kind, since when, and a line about it without the agent's name and the time."""
 
     kind: Literal["human", "limit", "agent", "tool", "failure", "flip", "lease", "silent"]
     since: int
@@ -80,7 +80,7 @@ def causes(activities: Sequence[AgentActivity], now: int, thresholds: Thresholds
     """Return the cause of each agent that is stuck, by its name."""
     found = {one.agent: cause for one in activities if (cause := _own_cause(one, now, thresholds)) is not None}
     waiting = {one.agent: one for one in activities if one.waits_for is not None and one.agent not in found}
-    # Who waits for one that is stuck is stuck as well, and so on along the line.
+    # An agent that waits for a stuck agent is stuck as well, and so on along the line.
     while more := {name: _behind(one, found) for name, one in waiting.items() if one.waits_for in found}:
         found |= more
         waiting = {name: one for name, one in waiting.items() if name not in more}
@@ -93,7 +93,7 @@ def _behind(activity: AgentActivity, found: Mapping[str, Cause]) -> Cause:
 
 
 def _own_cause(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
-    """Return why an agent is stuck by itself; what it waits for comes before what it does over and over."""
+    """Return why an agent is stuck by itself, or None; waiting is a cause before repetition is."""
     if activity.waits_for in ("human", "limit"):
         return _waiting(activity, now, limits)
     if not activity.at_work:
@@ -123,7 +123,7 @@ def _slow_tool(activity: AgentActivity, now: int, limits: Thresholds) -> Cause |
     allowed, usual = limits.tool * SECOND, ""
     if len(times) >= _MANY:
         median = times[len(times) // 2]
-        # What takes a moment may take ten without being stuck.
+        # A short tool may take many times its usual duration without being stuck.
         allowed = max(limits.tool_times * median, 30 * SECOND)
         usual = f" (usually {_span(median)})"
     if now - activity.tool_since < allowed:
@@ -132,7 +132,7 @@ def _slow_tool(activity: AgentActivity, now: int, limits: Thresholds) -> Cause |
 
 
 def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
-    """Return the failure that has come so often; what went well since, or a new prompt, makes it forgotten."""
+    """Return the failure that has repeated too often, or None; a later success or a new prompt resets the count."""
     failed: dict[tuple[str, str], list[Sign]] = {}
     for sign in _recent(activity, now, limits):
         if sign.kind in ("prompt", "finish"):
@@ -154,7 +154,7 @@ _VARYING: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-
 
 
 def _normalized(text: str) -> str:
-    """Return an error without what differs each time: numbers, times, addresses, ids."""
+    """Return an error without the parts that differ each time: numbers, times, addresses, ids."""
     return " ".join(_VARYING.sub("N", text[:2_000]).split()).casefold()
 
 
@@ -198,12 +198,12 @@ def _silent(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | No
 
 
 def _usual(activity: AgentActivity, limits: Thresholds) -> int:
-    """Return how long a silence is more than its own usual pause; 0 where that is not known."""
+    """Return the length from which a silence is unusual for the agent; 0 if that is unknown."""
     acts = [sign.at for sign in activity.signs if sign.kind != "renew"]
     pauses = sorted([*activity.pauses, *(late - early for early, late in pairwise(acts))])
     if len(pauses) < _MANY:
         return 0
-    # Nine of ten are shorter.
+    # Nine of ten pauses are shorter.
     return limits.pauses * pauses[len(pauses) * 9 // 10]
 
 

@@ -1,4 +1,4 @@
-"""What a screen remembers for the human: when they last looked, saved filters. No part of the state, no journal."""
+"""What a screen remembers for the human: when they last looked, saved filters. Neither state nor journal has it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _PUT = Statement(V.insert({V.key: slot("key"), V.value: slot("value")}))
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):
-    """When the human last looked: the journal's newest entry then, and the instant in microseconds, UTC."""
+    """When the human last looked: the journal's newest seq then, and the instant in microseconds, UTC."""
 
     seq: int
     at: int
 
 
 def get(db: Database, key: str) -> Any:
-    """What was put under a key, or None."""
+    """Return what is kept under a key, or None."""
     row = db.one(_GET, key=key)
     return msgspec.json.decode(row[0]) if row else None
 
 
 def put(db: Database, key: str, value: Any) -> None:
-    """Keep a JSON value under a key, in place of what was there.
+    """Keep a JSON value under a key, replacing an earlier one.
 
     Raises:
         StorageFailed: nothing was written.
@@ -41,13 +41,13 @@ def put(db: Database, key: str, value: Any) -> None:
 
 
 def put_within(db: Database, key: str, value: Any) -> None:
-    """As `put`, within the write transaction that is open."""
+    """Do as `put` does, within the write transaction that is open."""
     db.run(_DROP, {"key": key})
     db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
 
 
 def looked(db: Database) -> Looked | None:
-    """When the human last looked, None where they never did."""
+    """Return when the human last looked; None if they never did."""
     found = get(db, LOOKED)
     return None if found is None else msgspec.convert(found, Looked)
 
@@ -57,10 +57,10 @@ _FILTERS = Statement(V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key 
 
 
 def filter_key(name: str) -> str:
-    """The key under which a filter of that name is kept."""
+    """Return the key under which a filter of that name is kept."""
     return _FILTER + name
 
 
 def filters(db: Database) -> dict[str, str]:
-    """The saved filters: the words of each by its name."""
+    """Return the saved filters: the words of each, by name."""
     return {key.removeprefix(_FILTER): msgspec.json.decode(value, type=str) for key, value in db.all(_FILTERS)}
