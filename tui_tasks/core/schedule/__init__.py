@@ -1,1 +1,1 @@
-"""When jobs are due, in which zone and by which settings; what their runs have printed, and who has them in hand."""
+"""Scheduling: when jobs are due, their settings, the output of their runs, and the processes that hold runs."""

@@ -1,9 +1,8 @@
-"""Five-field cron expressions on the wall clock, without zones: parse, enumerate, put into words.
+"""Five-field cron expressions on the wall clock, without zones: parse, enumerate, describe.
 
-The fields and their errors are those of the `scheduler` tools (`schedule` of
-`create_scheduled_task`); their meaning is that of Vixie cron. What a time means on a
-clock that changes is told in `schedule`. croniter and cron_descriptor cost tens of
-milliseconds to import, so they are imported where a cron is really evaluated or described.
+The fields and their errors are those of the `scheduler` tools (`schedule` of `create_scheduled_task`); their meaning is
+that of Vixie cron. `schedule` says what a time means where clocks change. croniter and cron_descriptor take tens of
+milliseconds to import, so they are imported where a cron is evaluated or described.
 """
 
 import re
@@ -37,11 +36,10 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class ScheduleError(ValueError):
-    """A schedule, plan, zone or policy that cannot be meant.
+    """An invalid schedule, plan, zone or policy. The message is for a human.
 
-    `field` names the part at fault ("minute", "timezone", ...) and is "" when the parts
-    are good one by one but not together. `index` is the place in a plan, else None.
-    The text is for a human.
+    `field` names the part at fault ("minute", "timezone", ...); it is "" if each part is valid but not all together.
+    `index` is the place in a plan, otherwise None.
     """
 
     def __init__(self, message: str, *, field: str = "", index: int | None = None) -> None:
@@ -51,10 +49,10 @@ class ScheduleError(ValueError):
 
 
 class _Rule(NamedTuple):
-    """A cron, worked out: the numbers of each field, Sunday as 0, and how its dates are joined.
+    """A parsed cron: the numbers of each field (Sunday is 0), and how its dates are combined.
 
-    `times` are seconds of the day, `dates` is the text by which croniter is asked for the
-    dates, `either` says that days and weekdays are joined by "or".
+    `times` are seconds of the day; `dates` is the text by which croniter is asked for the dates; `either` says that
+    days and weekdays are combined by "or".
     """
 
     minutes: tuple[int, ...]
@@ -71,16 +69,15 @@ class _Rule(NamedTuple):
 class Cron:
     """Five cron fields, each as written; an instance is always valid and fires some day.
 
-    A field is a list of numbers, `a-b` ranges and `*`, the latter two with a step `/n`;
-    month and weekday also know three-letter English names, and weekday 7 is Sunday.
-    Nothing else that is called cron somewhere is accepted (`?`, `L`, `#`, `5/10`, seconds).
+    A field is a list of numbers, `a-b` ranges and `*`, the latter two with a step `/n`; month and weekday also take
+    three-letter English names, and weekday 7 is Sunday. Nothing else that other crons accept is accepted (`?`, `L`,
+    `#`, `5/10`, seconds).
 
-    As in Vixie cron, day and weekday are joined by "or" if neither begins with `*`, else
-    by "and": `1` and `mon` fire on the 1st and on Mondays, `*/2` and `mon` on those
-    Mondays whose day of the month is odd.
+    As in Vixie cron, day and weekday are combined by "or" if neither begins with `*`, otherwise by "and": `1` and `mon`
+    fire on the 1st and on Mondays, `*/2` and `mon` on those Mondays whose day of the month is odd.
 
-    Raises ScheduleError from the constructor: with `field` where one is wrong by itself,
-    with "" where all five together never fire (31 February).
+    The constructor raises ScheduleError: with `field` if one field is wrong by itself, with "" if all five together
+    never fire (31 February).
     """
 
     minute: str
@@ -97,7 +94,7 @@ class Cron:
 
     @classmethod
     def parse(cls, fields: Mapping[str, object]) -> Self:
-        """A Cron from the five named fields, each a str or an int (docs: scheduling).
+        """Return a Cron from the five named fields, each a str or an int (docs: scheduling).
 
         Raises ScheduleError: `field` is the one that is missing, unknown or wrong.
         """
@@ -113,18 +110,18 @@ class Cron:
 
     @property
     def fixed(self) -> bool:
-        """Whether this names times of the day, and not an interval.
+        """Return whether this names times of the day, and not an interval.
 
-        As in Vixie cron: neither minute nor hour begins with `*`. It decides what a change
-        of clocks does to the schedule (see `schedule.next_fire`).
+        As in Vixie cron: neither minute nor hour begins with `*`. It decides how a change of clocks affects the
+        schedule (see `schedule.next_fire`).
         """
         return not (self.minute.startswith("*") or self.hour.startswith("*"))
 
 
 def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:
-    """The times that `cron` names on a wall clock, ascending, `start <= time < stop`.
+    """Yield the times that `cron` names on a wall clock, ascending, `start <= time < stop`.
 
-    Times are seconds from 1970-01-01T00:00 as that clock reads, whatever its zone.
+    Times are seconds from 1970-01-01T00:00 as that clock reads, in any zone.
     """
     if start >= stop:
         return
@@ -140,10 +137,10 @@ def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:
 
 
 def dates(cron: Cron, first: int) -> Iterator[int]:
-    """The dates on which `cron` may fire, ascending, from `first`; as days since 1970-01-01.
+    """Yield the dates on which `cron` may fire, ascending, from `first`; as days since 1970-01-01.
 
-    It ends only where the calendar does. No two dates are further apart than 40 years
-    (29 February on a given weekday, around 2100).
+    It ends only with the calendar. Successive dates are at most 40 years apart (29 February on a given weekday, around
+    2100).
     """
     from croniter import CroniterBadDateError, croniter
 
@@ -158,9 +155,9 @@ def dates(cron: Cron, first: int) -> Iterator[int]:
 
 
 def describe(cron: Cron) -> str:
-    """The schedule in English words, 24-hour clock: "every 15 minutes", "09:00 Mon–Fri".
+    """Return the schedule in English, 24-hour clock: "every 15 minutes", "09:00 Mon–Fri".
 
-    What has no short form is told by cron_descriptor. The words name no zone.
+    cron_descriptor describes what has no short form. The text names no zone.
     """
     rule, interval = _rule(cron), _interval_words(cron)
     days = _day_words(rule)
@@ -179,7 +176,7 @@ def _rule(cron: Cron) -> _Rule:
     possible = any(days[0] <= _LONGEST[month] for month in months)
     if not either and not possible:
         raise ScheduleError(f"this schedule never fires: there is no day {days[0]} in {_month_words(months)}")
-    # croniter takes a full list for `*` and joins by "and", and up to 6.0 gives up where one side is impossible.
+    # croniter takes a full list for `*` and combines by "and"; up to 6.0 it gives up if one side is impossible.
     if either and (len(days) == 31 or len(weekdays) == 7):
         days, weekdays, either = _values("day", "*"), _values("weekday", "*"), False
     elif either and not possible:
@@ -204,7 +201,10 @@ def _text(field: str, value: object) -> str:
 
 
 def _values(field: str, text: str) -> tuple[int, ...]:
-    """The numbers that one field names, ascending; Sunday as 0."""
+    """Return the numbers that one field names, ascending; Sunday is 0.
+
+    Raises ScheduleError if it is not a valid field.
+    """
     if len(text) > MAX_FIELD:
         raise ScheduleError(f"{field} is longer than {MAX_FIELD} characters", field=field)
     if not text:
@@ -237,7 +237,7 @@ def _term(field: str, term: str) -> range:
     if high < low:
         raise ScheduleError(f"{field} {_quote(term)} runs backwards", field=field)
     step = 1 if every is None else int(every)
-    # A longer step than the field cannot do what it says: */90 would fire every hour.
+    # A step longer than the field would not do what it says: */90 would fire every hour.
     if not 1 <= step <= _SIZES[field]:
         raise ScheduleError(f"{field} {_quote(term)}: a step is 1 to {_SIZES[field]}", field=field)
     return range(low, high + 1, step)
@@ -262,7 +262,7 @@ def _quote(text: object) -> str:
 
 
 def _interval_words(cron: Cron) -> str:
-    """Words for minute and hour if they make an even interval, else ""."""
+    """Return a description of minute and hour if they make an even interval, otherwise ""."""
     minutes, hours = _rule(cron).minutes, _rule(cron).hours
     if len(hours) == 24 and _even("minute", cron.minute):
         return _every(60 // len(minutes), "minute") if len(minutes) > 1 else "every hour"
@@ -277,14 +277,14 @@ def _every(count: int, unit: str) -> str:
 
 
 def _even(field: str, text: str) -> bool:
-    """Whether the field is `*`, or `*/n` with an n that divides it: others are no even interval."""
+    """Return whether the field is `*`, or `*/n` with an n that divides its size; only these are even intervals."""
     if text == "*":
         return True
     return text.startswith("*/") and text[2:].isdigit() and _SIZES[field] % int(text[2:]) == 0
 
 
 def _day_words(rule: _Rule) -> str | None:
-    """Words for the three date fields: "" for every day, None where there is no short form."""
+    """Return a description of the three date fields: "" for every day, None without a short form."""
     all_days, all_weekdays = len(rule.days) == 31, len(rule.weekdays) == 7
     if len(rule.months) == 12 and all_days:
         return "" if all_weekdays else _weekday_words(rule.weekdays)
@@ -305,7 +305,7 @@ def _month_words(months: tuple[int, ...]) -> str:
 
 
 def _names(numbers: Iterable[int], names: tuple[str, ...]) -> str:
-    """ "Mon–Fri" for three or more in a row, else "Mon, Wed"."""
+    """Return "Mon–Fri" for three or more in a row, otherwise "Mon, Wed"."""
     order = sorted(numbers)
     words = [names[number].title() for number in order]
     if len(order) > 2 and order[-1] - order[0] == len(order) - 1:
@@ -319,7 +319,7 @@ def _long_words(cron: Cron, rule: _Rule) -> str:
     fields = {name: _wordy(name, getattr(cron, name)) for name in FIELDS}
     tail = ""
     if len(rule.days) < 31 and len(rule.weekdays) < 7:
-        # cron_descriptor does not tell "and" from "or" here.
+        # cron_descriptor does not distinguish "and" from "or" here.
         tail = f", {'or' if rule.either else 'but only'} on {_weekday_words(rule.weekdays)}"
         tail += "" if len(rule.months) == 12 else f", in {_month_words(rule.months)}"
         fields |= {"month": "*", "weekday": "*"}
@@ -332,7 +332,7 @@ def _long_words(cron: Cron, rule: _Rule) -> str:
 
 
 def _wordy(field: str, text: str) -> str:
-    """The field as cron_descriptor tells it rightly: it takes every step for an even one."""
+    """Return the field in a form that cron_descriptor describes correctly: it takes every step for an even one."""
     values = _values(field, text)
     if len(values) == _SIZES[field]:
         return "*"

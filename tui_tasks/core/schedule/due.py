@@ -1,4 +1,4 @@
-"""When a job is due: the one place that tells schedule from plan. Instants are microseconds since the epoch, UTC."""
+"""When a job is due: the one place that distinguishes schedule and plan. Instants are microseconds, UTC."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tui_tasks.core.snapshots import Job
 
 
 def cron_of(job: Job) -> Cron | None:
-    """The schedule of a scheduled job, None for others."""
+    """Return the cron of a scheduled job; None for other jobs."""
     return None if job.schedule is None else Cron(**job.schedule)
 
 
 def next_due(job: Job, after: int) -> int | None:
-    """The first instant strictly after `after` at which the job is due; None where there is none."""
+    """Return the first instant strictly after `after` at which the job is due; None if there is none."""
     cron = cron_of(job)
     if cron is not None:
         return next_fire(cron, job.timezone, after)
@@ -25,7 +25,7 @@ def next_due(job: Job, after: int) -> int | None:
 
 
 def due_between(job: Job, after: int, until: int, limit: int) -> list[int]:
-    """The first `limit` instants `after < instant <= until` at which the job is due."""
+    """Return the first `limit` instants `after < instant <= until` at which the job is due."""
     cron = cron_of(job)
     if cron is not None:
         return fires_between(cron, job.timezone, after, until, limit)

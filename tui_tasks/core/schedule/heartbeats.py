@@ -1,6 +1,7 @@
-"""Signs of life: which process has a run in hand. Kept out of the journal, like the processes themselves.
+"""Heartbeats: which process holds a run, and when it last reported. Kept out of the journal, like the processes.
 
-A row is made when a scheduler claims a run, and passes to the run's supervisor; only its holder may begin the run.
+A scheduler makes the row when it claims a run, and the row passes to the run's supervisor; only its holder may begin
+the run.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ _DROP = Statement(B.delete().where(B.run_uid == slot("run_uid")))
 
 
 def find(db: Database, run_uid: str) -> Heartbeat | None:
-    """The process that has a run in hand."""
+    """Return the heartbeat of the process that holds a run, or None."""
     row = db.one(_FIND, run_uid=run_uid)
     return _read(row) if row else None
 
 
 def everyone(db: Database) -> list[Heartbeat]:
-    """Every process that has a run in hand."""
+    """Return the heartbeat of every process that holds a run."""
     return [_read(row) for row in db.all(_ALL)]
 
 
 def put(db: Database, heartbeat: Heartbeat) -> None:
-    """Note that a process has taken a run in hand, within the transaction that decided so."""
+    """Record that a process holds a run, within the transaction that decided so."""
     drop(db, heartbeat.run_uid)
     db.run(_PUT, {name: getattr(heartbeat, name) for name in heartbeat.__struct_fields__})
 
 
 def renew(db: Database, run_uid: str, now: int) -> None:
-    """Say again that the process which has the run in hand lives."""
+    """Record that the process that holds the run is alive."""
     with db.transaction(write=True):
         db.run(_BEAT, {"run_uid": run_uid, "at": now})
 
 
 def drop(db: Database, run_uid: str) -> None:
-    """Forget the process of a run that has ended, within the transaction that recorded it."""
+    """Delete the heartbeat of a run that has ended, within the transaction that recorded its end."""
     db.run(_DROP, {"run_uid": run_uid})

@@ -1,4 +1,4 @@
-"""What can be set for one job beside what it does: declared once, with its default, its bounds and its meaning.
+"""The settings of a job, beside what it does: each declared once, with its default, its bounds and its meaning.
 
 Durations are seconds. 0 stands for "none" where there can be none.
 """
@@ -17,7 +17,7 @@ from tui_tasks.core.schedule.schedule import CatchUp, Overlap, Policy
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR
 YEAR: Final = 366 * DAY
-# The longest wait between an attempt that failed and the next.
+# The longest wait between a failed attempt and the next.
 MAX_RETRY_DELAY: Final = HOUR
 
 
@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @property
     def policy(self) -> Policy:
-        """What the job wants done with its due times."""
+        """Return the scheduling policy that the settings make."""
         return Policy(
             catch_up=self.catch_up,
             catch_up_cap=self.catch_up_cap,
@@ -58,15 +58,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 def read(stored: Mapping[str, Any]) -> Settings:
-    """A job's settings from what is stored of them."""
+    """Return a job's settings from those that are stored."""
     return msgspec.convert(stored, Settings)
 
 
 def changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What to store after some settings were set anew.
+    """Return the settings to store after some were changed.
 
     Raises:
-        InvalidArgument: a setting that is none, or a value out of its bounds.
+        InvalidArgument: there is no such setting, or a value is out of its bounds.
     """
     for name, value in changes.items():
         try:

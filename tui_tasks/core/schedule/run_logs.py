@@ -1,7 +1,7 @@
-"""The output of runs: the first and the last half of 1 MiB, as it comes. No part of the state, so not in the journal.
+"""The output of runs: the first and the last half of 1 MiB, as it arrives. Neither state nor journal has it.
 
-A piece is a row, named by where it begins in the whole output. What lies between the head and the tail is dropped as
-more comes; a gap between two pieces shows how much.
+A piece is a row, numbered by its offset in the whole output. What lies between head and tail is dropped as more
+arrives; a gap between two pieces shows how much.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ _READ = Statement(
 
 @dataclass(frozen=True, slots=True)
 class RunLog:
-    """What is kept of a run's output: pieces of (where it begins, bytes), in order, and how many bytes there were."""
+    """The stored output of a run: pieces of (offset, bytes), in order, and how many bytes there were in all."""
 
     pieces: tuple[tuple[int, bytes], ...]
     total: int
 
     @property
     def text(self) -> str:
-        """The output as text, what was dropped marked on a line of its own; bytes that are no UTF-8 as U+FFFD."""
+        """Return the output as text. A line of its own marks what was dropped; bytes that are not UTF-8 read as
+        U+FFFD.
+        """
         spans: list[tuple[int, bytearray]] = []
         for start, piece in self.pieces:
             if spans and spans[-1][0] + len(spans[-1][1]) == start:
@@ -58,9 +60,9 @@ class RunLog:
 
 
 def write(db: Database, run_uid: str, pieces: Iterable[tuple[int, bytes]], total: int) -> None:
-    """Keep pieces of output, in a transaction of their own; one that begins where another did replaces it.
+    """Store pieces of output, in a transaction of their own; a piece replaces an earlier one of the same offset.
 
-    `total` is how many bytes there have been. No piece lies across the end of the head.
+    `total` is how many bytes there have been. No piece extends across the end of the head.
     """
     with db.transaction(write=True):
         for start, data in pieces:
@@ -71,6 +73,6 @@ def write(db: Database, run_uid: str, pieces: Iterable[tuple[int, bytes]], total
 
 
 def read(db: Database, run_uid: str, since: int = 0) -> RunLog:
-    """What is kept of a run's output; only the pieces that reach beyond byte `since` where one is given."""
+    """Return the stored output of a run; with `since`, only the pieces that extend beyond that byte."""
     pieces = tuple((start, bytes(data)) for start, data in db.all(_READ, run=run_uid, since=since))
     return RunLog(pieces, pieces[-1][0] + len(pieces[-1][1]) if pieces else since)

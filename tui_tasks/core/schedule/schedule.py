@@ -1,9 +1,8 @@
-"""When jobs are due, and what becomes of each due time. Pure: the clock is an argument.
+"""When jobs are due, and what is decided about each due time. Pure functions: the clock is an argument.
 
-An instant is an int, microseconds since 1970-01-01T00:00Z; a zone is an IANA name;
-durations are seconds. What cron fields mean is in `cron`. The rules are those of the
-`scheduler` tools (docs: scheduling), for jobs of the types scheduled (`next_fire`,
-`fires_between`) and planned (`parse_plan`), and for both of `decide`.
+An instant is an int, microseconds since 1970-01-01T00:00Z; a zone is an IANA name; durations are seconds. `cron` says
+what cron fields mean. The rules are those of the `scheduler` tools (docs: scheduling): for scheduled jobs (`next_fire`,
+`fires_between`), planned jobs (`parse_plan`), and both (`decide`).
 """
 
 import os
@@ -24,7 +23,7 @@ from tui_tasks.core.schedule.cron import DAY, Cron, ScheduleError, dates, nomina
 
 SECOND = 1_000_000
 ON_TIME = 60 * SECOND
-"""A due time noticed so long after is late; before that it is on time, for cron itself is no finer."""
+"""Microseconds after which a due time is late; cron itself is not finer than this."""
 
 _YEARS_AHEAD = 100
 _LAST_YEAR = 9998
@@ -37,8 +36,11 @@ Verdict = Literal["ran", "missed", "skipped", "coalesced"]
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone with this IANA name. Raises ScheduleError (`field` "timezone") if there is none."""
-    # right/ counts leap seconds, posix/ and localtime are copies that other machines lack.
+    """Return the zone with this IANA name.
+
+    Raises ScheduleError (`field` "timezone") if there is none.
+    """
+    # right/ counts leap seconds; posix/ and localtime are copies that other machines lack.
     if isinstance(name, str) and not name.startswith(("right/", "posix")) and name != "localtime":
         try:
             return ZoneInfo(name)
@@ -48,10 +50,9 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def system_zone(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> str:
-    """The IANA name of this machine's zone: TZ, else /etc/localtime, else /etc/timezone, else "UTC".
+    """Return the IANA name of this machine's zone: TZ, then /etc/localtime, then /etc/timezone, else "UTC".
 
-    A TZ that is a rule and no name (`CET-1CEST`) is passed over. `environ` and `root`
-    stand in for the machine.
+    A TZ that is a rule and not a name (`CET-1CEST`) is ignored. `environ` and `root` replace the machine's in tests.
     """
     candidates = [environ["TZ"].removeprefix(":") or "UTC"] if "TZ" in environ else []
     with suppress(OSError):
@@ -65,14 +66,13 @@ def system_zone(environ: Mapping[str, str] = os.environ, root: Path = Path("/"))
 
 
 def next_fire(cron: Cron, zone: str, after: int) -> int | None:
-    """The first instant strictly after `after` at which `cron` fires in `zone`; None where time ends.
+    """Return the first instant strictly after `after` at which `cron` fires in `zone`; None if there is none.
 
-    Where clocks change, a schedule of fixed times (`Cron.fixed`, Vixie cron's distinction)
-    fires at the first instant at which the clock reads the time or a later one. So a time
-    in a spring gap fires at the jump, several in one gap fire there once, and a time that
-    comes twice fires the first time (docs: scheduling). An interval (`*/15 * * * *`,
-    `0 * * * *`) fires at every instant at which the clock reads one of its times: it runs
-    on through a repeated hour and makes nothing up for a gap.
+    Where clocks change, a schedule of fixed times (`Cron.fixed`, Vixie cron's distinction) fires at the first instant
+    at which the clock reads the time or a later one. So a time in a spring gap fires at the jump, several in one gap
+    fire there once, and a time that occurs twice fires the first time (docs: scheduling). An interval (`*/15 * * * *`,
+    `0 * * * *`) fires at every instant at which the clock reads one of its times: it continues through a repeated hour,
+    and times in a gap are not made up.
 
     Raises ScheduleError if there is no such zone.
     """
@@ -81,10 +81,9 @@ def next_fire(cron: Cron, zone: str, after: int) -> int | None:
 
 
 def fires_between(cron: Cron, zone: str, after: int, until: int, limit: int) -> list[int]:
-    """The instants `after < instant <= until` at which `cron` fires, ascending, the first `limit` of them.
+    """Return the first `limit` instants `after < instant <= until` at which `cron` fires, ascending.
 
-    See `next_fire` for what they are. If `until` is not after `after`, as when a clock was
-    set back, there are none.
+    `next_fire` defines them. There are none if `until` is not after `after`, as when a clock was set back.
     """
     last = until // SECOND
     due = takewhile(lambda instant: instant <= last, _fires(cron, zone_of(zone), after // SECOND))
@@ -92,14 +91,13 @@ def fires_between(cron: Cron, zone: str, after: int, until: int, limit: int) -> 
 
 
 def parse_plan(texts: Sequence[str], zone: str, now: int) -> tuple[int, ...]:
-    """The instants of a plan, sorted, repeats dropped (docs: tools, `scheduler:create_planned_task`).
+    """Return the instants of a plan, sorted, without duplicates (docs: tools, `scheduler:create_planned_task`).
 
-    Each text is an ISO 8601 date and time (`2026-03-01T09:00:00`), with an offset, `Z`,
-    or neither: then it is a time in `zone`, at the jump if a gap swallows it, the first
-    if it comes twice. `now` itself is not past.
+    Each text is an ISO 8601 date and time (`2026-03-01T09:00:00`), with an offset, `Z`, or neither: then it is a time
+    in `zone`, at the jump if it lies in a gap, the first if it occurs twice. `now` itself is not past.
 
-    Raises ScheduleError with `field` "plan": nothing planned (`index` None), or the text
-    at `index` is no instant or already past; with "timezone" if there is no such zone.
+    Raises ScheduleError with `field` "plan" if the plan is empty (`index` None), or if the text at `index` is not an
+    instant or is past; with "timezone" if there is no such zone.
     """
     if isinstance(texts, str) or not isinstance(texts, Sequence) or not texts:
         raise ScheduleError("a plan is a list of one or more dates with a time", field="plan")
@@ -119,14 +117,14 @@ def parse_plan(texts: Sequence[str], zone: str, now: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a job wants done with its due times. Raises ScheduleError, `field` being the one at fault.
+    """How a job's due times are handled. The constructor raises ScheduleError, `field` being the setting at fault.
 
-    catch_up: of the due times noticed late, start none, one (the latest), or all, which
-        means the latest `catch_up_cap`, each `stagger` seconds after the one before.
+    catch_up: of the due times noticed late, start none, one (the latest), or all: the
+        latest `catch_up_cap`, each `stagger` seconds after the one before.
     start_deadline: seconds after which a due time is given up, None for never.
-    overlap: while a run is active skip what is due, queue one, or allow both.
-    starts_per_hour: at most so many, None for no limit.
-    jitter: starts are spread over so many seconds (see `jitter`).
+    overlap: while a run is active, skip what is due, queue one, or allow both.
+    starts_per_hour: the largest number of starts in an hour, None for no limit.
+    jitter: the seconds over which starts are spread (see `jitter`).
     """
 
     catch_up: CatchUp = "one"
@@ -152,7 +150,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a job is doing: runs active, runs queued, runs started in the last hour."""
+    """What a job has running: active runs, queued runs, runs started in the last hour."""
 
     active: int = 0
     queued: int = 0
@@ -164,11 +162,11 @@ IDLE = Load()
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of one due time, for good.
+    """The final decision about one due time.
 
-    `reason` says why, for a human ("" for a run on time). Only with "ran": `start_at` is
-    the instant to start at, and `queued` that the job's other runs are to end first. For
-    one that is "coalesced" the next that ran stands.
+    `reason` says why, for a human ("" for a run on time). Only with "ran": `start_at` is the instant at which to start,
+    and `queued` says that the job's other runs must end first. The next time that ran stands for one that was
+    "coalesced".
     """
 
     scheduled_for: int
@@ -181,18 +179,17 @@ class Decision:
 def decide(
     due: Sequence[int], now: int, policy: Policy, load: Load = IDLE, *, job: str = "", later: int = 0
 ) -> list[Decision]:
-    """One Decision for each due time of one job, in their order.
+    """Return one Decision for each due time of one job, in their order.
 
-    `due` are the instants since the last decided one, ascending, up to `now`. Those past
-    the start deadline, and with `catch_up` "none" the late ones, are missed. Of the rest
-    the last runs, with `catch_up` "all" the last `catch_up_cap` do, and those before are
-    coalesced into the first that runs. What overlap or the hourly limit forbids to run is
-    skipped; where they forbid every run, nothing is coalesced but all is skipped. Runs
-    started together wait for each other unless overlap is "allow".
+    `due` are the instants since the last decided one, ascending, up to `now`. Those past the start deadline, and with
+    `catch_up` "none" the late ones, are missed. Of the rest the last runs, or with `catch_up` "all" the last
+    `catch_up_cap`; those before are coalesced into the first that runs. Runs that overlap or the hourly limit forbids
+    are skipped; if every run is forbidden, all are skipped and none is coalesced. Runs started together wait for each
+    other unless overlap is "allow".
 
-    `job` is the job's uid, for its jitter. A backlog too long for one list is decided in
-    parts, oldest first, with `later` due times known to follow this part: a count of
-    `catch_up_cap` is enough, for then nothing here runs.
+    `job` is the job's uid, for its jitter. A backlog too long for one list is decided in parts, oldest first; `later`
+    is how many due times are known to follow this part. A count of `catch_up_cap` is enough, as then nothing of this
+    part runs.
 
     Raises ValueError if a time is not due yet.
     """
@@ -212,27 +209,29 @@ def decide(
 
 
 def retry_delay(attempt: int, base: float, cap: float) -> float:
-    """Seconds to wait before retry number `attempt` (1 is the first): `base`, doubled each time, to `cap`."""
+    """Return the seconds to wait before retry number `attempt` (1 is the first): `base`, doubled each time, up to
+    `cap`.
+    """
     if attempt < 1:
         raise ValueError("retries count from 1")
     return min(cap, base * 2.0 ** min(attempt - 1, 64))
 
 
 def jitter(job: str, scheduled_for: int, spread: int) -> int:
-    """By how many microseconds to delay a start, 0 up to `spread` seconds.
+    """Return by how many microseconds to delay a start, from 0 to `spread` seconds.
 
-    It follows from the job's uid and the due time alone, so that all processes agree.
+    It depends only on the job's uid and the due time, so that all processes agree.
     """
     digest = blake2b(f"{job} {scheduled_for}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") * spread * SECOND >> 64
 
 
 def _fires(cron: Cron, zone: ZoneInfo, after: int) -> Iterator[int]:
-    """Seconds since the epoch, ascending, strictly after `after`."""
+    """Yield the seconds since the epoch at which `cron` fires, ascending, strictly after `after`."""
     first = next(dates(cron, after // DAY - 3), None)
     if first is None:
         return
-    # No zone is two days from UTC, and no clock was ever changed by more than one.
+    # No zone is two days from UTC, and no clock was ever changed by more than one day.
     begin = max(after, (first - 2) * DAY)
     reached = begin - 3 * DAY + _offset(zone, begin - 3 * DAY)
     for start, end, offset in _pieces(zone, begin - 3 * DAY):
@@ -250,9 +249,9 @@ def _fires(cron: Cron, zone: ZoneInfo, after: int) -> Iterator[int]:
 
 
 def _pieces(zone: ZoneInfo, begin: int) -> Iterator[tuple[int, int, int]]:
-    """Stretches of one offset from UTC: (start, end, offset) in seconds, the first starting at `begin`.
+    """Yield periods of one offset from UTC as (start, end, offset) in seconds, the first starting at `begin`.
 
-    A stretch also ends with each year, so that one need not look far ahead for its end.
+    A period also ends with each year, so that its end is found without looking far ahead.
     """
     start, offset = begin, _offset(zone, begin)
     year = (_EPOCH + timedelta(seconds=begin)).year
@@ -265,9 +264,10 @@ def _pieces(zone: ZoneInfo, begin: int) -> Iterator[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4096)
 def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
-    """The instants of the UTC year at which the offset changes, and its end; each with the offset from then.
+    """Return the instants of the UTC year at which the offset changes, and its end; each with the offset from then
+    on.
 
-    Found by looking once a day: no zone changes its clocks and changes them back within one.
+    The year is examined once a day: no zone changes its clocks and changes them back within a day.
     """
     day, last = (int((datetime(y, 1, 1) - _EPOCH).total_seconds()) for y in (year, year + 1))
     found = []
@@ -282,7 +282,7 @@ def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
 
 
 def _first_unlike(zone: ZoneInfo, like: int, unlike: int) -> int:
-    """The first second from which the offset is no longer that of `like`, up to `unlike`."""
+    """Return the first second from which the offset is no longer that of `like`, up to `unlike`."""
     offset = _offset(zone, like)
     return like + bisect_left(range(like, unlike), True, key=lambda second: _offset(zone, second) != offset)
 
@@ -293,10 +293,10 @@ def _offset(zone: ZoneInfo, instant: int) -> int:
 
 
 def _first_reading(wall: datetime, zone: ZoneInfo) -> int:
-    """The first instant at which a clock in `zone` reads the naive `wall` or a later time.
+    """Return the first instant at which a clock in `zone` reads the naive `wall` or a later time.
 
-    That is the jump for a time in a gap, and the first of two for one that comes twice.
-    Raises ValueError beyond the year 9998.
+    That is the jump for a time in a gap, and the first of two for a time that occurs twice. Raises ValueError beyond
+    the year 9998.
     """
     seconds, rest = divmod((wall - _EPOCH) // timedelta(microseconds=1), SECOND)
     for start, end, offset in _pieces(zone, seconds - 2 * DAY):
@@ -306,7 +306,7 @@ def _first_reading(wall: datetime, zone: ZoneInfo) -> int:
 
 
 def _plan_instant(text: str, zone: ZoneInfo) -> int:
-    # fromisoformat also takes a date alone, any character for the T, and what follows a NUL.
+    # fromisoformat also accepts a date alone, any character for the T, and text after a NUL.
     if not isinstance(text, str) or not _PLANNED.fullmatch(text):
         raise ValueError
     moment = datetime.fromisoformat(text.upper())
@@ -319,7 +319,7 @@ def _plan_instant(text: str, zone: ZoneInfo) -> int:
 
 
 def _missed(due: Sequence[int], now: int, policy: Policy) -> list[Decision]:
-    """The decisions for the oldest of `due`, which it is too late for."""
+    """Return the decisions for the oldest of `due`, which are too late to run."""
     given_up = late = 0
     if policy.start_deadline is not None:
         given_up = bisect_left(due, now - policy.start_deadline * SECOND)
@@ -332,7 +332,7 @@ def _missed(due: Sequence[int], now: int, policy: Policy) -> list[Decision]:
 
 
 def _room(policy: Policy, load: Load, most: int) -> tuple[int, str]:
-    """How many of `most` runs may be started or queued now, and why not more."""
+    """Return how many of `most` runs may be started or queued now, and why not more."""
     room, refusal = most, ""
     if load.active + load.queued and policy.overlap == "skip":
         return 0, "the run before it is still active"
@@ -345,7 +345,7 @@ def _room(policy: Policy, load: Load, most: int) -> tuple[int, str]:
 
 
 def _split(times: Sequence[int], last: int) -> tuple[Sequence[int], Sequence[int]]:
-    """The times before the `last` many, and these."""
+    """Return the times before the last `last` ones, and those."""
     at = max(0, len(times) - max(0, last))
     return times[:at], times[at:]
 
