@@ -1,4 +1,4 @@
-"""Replies as the lines that are sent, of which those with long values are not held in memory."""
+"""Replies: their members, and the lines that are sent, of which those with long values are not held in memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,44 @@ from uuid import uuid4
 
 import msgspec
 
+from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.dialects.json_shapes.long_values import LongValue
 
 # What stands for a long value while the rest is encoded: no text of anybody's holds it.
 _PLACE: Final = msgspec.json.encode(uuid4().hex)
 _PART: Final = 64 * 1024
+_UID_LENGTH: Final = 36
+# Appended to a `not_found`: how the caller finds the right name.
+_NAME_HINTS: Final = {
+    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
+    "plan": ": a plan is named by its plan_id, which list_plans tells",
+    "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
+    "job": ": a job is named by its uuid, which scheduler:list_tasks tells",
+    "run": ": a run is named by its run_id, which scheduler:get_runs tells",
+    "claim": ": a claim is named by the id that control:claim returned to you",
+}
+
+
+def served(pending: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
+    """Return the reply with the result of a request; `seq` is that of the newest entry."""
+    reply: dict[str, Any] = {"id": pending.id, "ok": True, "result": result, "seq": seq}
+    if pending.note is not None:
+        reply["note"] = pending.note
+    return reply
+
+
+def refused(pending: PendingRequest, refusal: Refusal, seq: int) -> dict[str, Any]:
+    """Return the reply that refuses a request; `seq` is that of the newest entry."""
+    message = refusal.message
+    if isinstance(refusal, NotFound) and len(refusal.data["id"]) != _UID_LENGTH:
+        message += _NAME_HINTS.get(refusal.kind, "")
+    error = {"code": refusal.code, "message": message, "data": refusal.data}
+    reply: dict[str, Any] = {"id": pending.id, "ok": False, "error": error}
+    if pending.tool is not None and pending.tool.refusal is not None:
+        reply["result"] = pending.tool.refusal(refusal)
+    reply["seq"] = seq
+    return reply
 
 
 class LongLine:

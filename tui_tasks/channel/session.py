@@ -10,9 +10,10 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import idempotency, requests
+from tui_tasks.channel import idempotency, replies, requests
+from tui_tasks.channel.messages import MessageDelivery
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, whole
@@ -36,11 +37,9 @@ from tui_tasks.core.errors import (
     UnknownTool,
 )
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
 from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.operations.claims import LapseClaims
-from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Call, Table, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments, decode
@@ -86,7 +85,12 @@ class Session:
         self.identity = identity
         self.clock = clock
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
-        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), self._record_delivery)
+        self.subscription = Subscription(
+            store,
+            lambda entry: is_told(store.db, identity, entry),
+            lambda agent, until: self.messages.record(agent, until),
+        )
+        self.messages = MessageDelivery(self)
         self.waits = Waits(self)
         self._presence = None if identity.read_only else presence
         self._speakers: set[str] = set()
@@ -238,7 +242,9 @@ class Session:
             if lapse is not None and lapse <= self.elapsed_time() and not self.identity.read_only:
                 return None
             if any(
-                self._messages_for(pending, reading) for pending_requests, _ in lines for pending in pending_requests
+                self.messages.waiting_for(pending, reading)
+                for pending_requests, _ in lines
+                for pending in pending_requests
             ):
                 # The delivery of messages must be written.
                 return None
@@ -290,7 +296,7 @@ class Session:
         if isinstance(reading, Transaction):
             for pending, own in zip(pending_requests, reply if batch else [reply], strict=True):
                 if own is not None:
-                    self._add_messages(pending, own, reading)
+                    self.messages.add(pending, own, reading)
         return reply
 
     def _serve_one(self, pending: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
@@ -312,7 +318,7 @@ class Session:
             waiting.append(Waiting(pending, result))
             self._record_asker(pending, result, transaction)
             return None
-        return self.served(pending, result, seq)
+        return replies.served(pending, result, seq)
 
     def _record_asker(self, pending: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
         """Record that this process waits for an answer, unless an idempotency key lets the question outlive it."""
@@ -332,26 +338,26 @@ class Session:
 
     def _serve_batch(self, pending_requests: list[PendingRequest], now: int, reading: Reading) -> Any:
         """Serve a batch as a whole or not at all (docs: protocol, section 2)."""
-        replies: list[Any] = []
+        served: list[Any] = []
         cursor = self.subscription.cursor
         transaction = reading if isinstance(reading, Transaction) else None
         try:
             with transaction.change() if transaction else contextlib.nullcontext():
                 for pending in pending_requests:
                     result, seq = self._run(pending, now, reading)
-                    replies.append(self.served(pending, result, seq))
-            return replies
+                    served.append(replies.served(pending, result, seq))
+            return served
         except (StorageFailed, HalfWritten):
             raise
         except PartlyDone as partly:
-            partly.at = len(replies)
+            partly.at = len(served)
             raise
         except Refusal as refusal:
             refused = refusal
         except Exception as error:
             refused = _log_defect(error)
         self.subscription.cursor = cursor
-        at = len(replies)
+        at = len(served)
         self._follow_refusal(pending_requests[at], refused, transaction)
         return self._refused_batch(pending_requests, at, refused, reading)
 
@@ -414,54 +420,6 @@ class Session:
             idempotency.keep(self.store.db, pending, agent, result, reading.seq, call.elapsed_time)
         return result, reading.seq
 
-    # The human's messages
-
-    def _messages_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
-        """Return the human's messages to send with a reply: those that no pending event will bring."""
-        if self.identity.read_only:
-            # A read-only channel cannot record a delivery.
-            return ()
-        agent = self.speaker(pending.request)
-        found = reading.state_cache.messages_waiting_for(agent)
-        if not found:
-            return ()
-        return tuple(message for message in found if not self.subscription.will_send(agent, message.seq))
-
-    def _add_messages(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
-        """Add the human's messages for the agent to its reply, and record the delivery (docs: protocol, section 3)."""
-        found = self._messages_for(pending, transaction)
-        if not found:
-            return
-        with transaction.change():
-            transaction.speak(found[0].agent)
-            transaction.run(DeliverMessages(found[0].agent, until=found[-1].seq))
-        reply["seq"] = transaction.seq
-        reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
-
-    def add_messages(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
-        """Add messages to the reply of a request that has waited; if the storage fails, leave them for the next."""
-        with contextlib.suppress(StorageFailed):
-            with self.store.reading() as reading:
-                if not self._messages_for(pending, reading):
-                    return
-            with self.store.transaction(self.clock()) as transaction:
-                self._add_messages(pending, reply, transaction)
-
-    def _record_delivery(self, agent: str, until: int) -> None:
-        """Record that a subscriber receives the messages up to the entry `until`.
-
-        Raises:
-            StorageFailed: the database cannot be written.
-        """
-        if self.identity.read_only:
-            return
-        with self.store.reading() as reading:
-            if not reading.state_cache.messages_waiting_for(agent):
-                return
-        with self.store.transaction(self.clock()) as transaction, transaction.change():
-            transaction.speak(agent)
-            transaction.run(DeliverMessages(agent, until=until))
-
     def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
         """Write what follows from a refusal: journal a forbidden request, or start the checks of an unproven task.
 
@@ -483,24 +441,9 @@ class Session:
             transaction.speak(self.speaker(request), request.why if request else None)
             transaction.run(RequestChecks(uid, unproven_alone=True))
 
-    def served(self, pending: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
-        """Return the reply with the result of a request."""
-        reply: dict[str, Any] = {"id": pending.id, "ok": True, "result": result, "seq": seq}
-        if pending.note is not None:
-            reply["note"] = pending.note
-        return reply
-
     def refused(self, pending: PendingRequest, refusal: Refusal, reading: Reading | None = None) -> dict[str, Any]:
         """Return the reply that refuses a request."""
-        message = refusal.message
-        if isinstance(refusal, NotFound) and len(refusal.data["id"]) != _UID_LENGTH:
-            message += _NAME_HINTS.get(refusal.kind, "")
-        error = {"code": refusal.code, "message": message, "data": refusal.data}
-        reply: dict[str, Any] = {"id": pending.id, "ok": False, "error": error}
-        if pending.tool is not None and pending.tool.refusal is not None:
-            reply["result"] = pending.tool.refusal(refusal)
-        reply["seq"] = self._seq(reading)
-        return reply
+        return replies.refused(pending, refusal, self._seq(reading))
 
     def _seq(self, reading: Reading | None) -> int:
         if reading is not None:
@@ -540,18 +483,6 @@ class Session:
             with self.store.transaction(now) as transaction:
                 _release_lapsed_claims(transaction)
         return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
-
-
-_UID_LENGTH: Final = 36
-# Appended to a `not_found`: how the caller finds the right name.
-_NAME_HINTS: Final = {
-    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
-    "plan": ": a plan is named by its plan_id, which list_plans tells",
-    "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
-    "job": ": a job is named by its uuid, which scheduler:list_tasks tells",
-    "run": ": a run is named by its run_id, which scheduler:get_runs tells",
-    "claim": ": a claim is named by the id that control:claim returned to you",
-}
 
 
 def _is_in_steps(line: Line) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from tui_tasks.channel import idempotency
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
+from tui_tasks.channel.replies import served
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
@@ -63,7 +64,7 @@ class Waits:
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
-                self._session.add_messages(waiting.pending, reply)
+                self._session.messages.add_late(waiting.pending, reply)
                 replies.append(reply)
         return replies
 
@@ -99,7 +100,7 @@ class Waits:
             return self._session.refused(pending, refusal)
         if result is None:
             return None
-        return self._session.served(pending, result, journal.newest(self._session.store.db))
+        return served(pending, result, journal.newest(self._session.store.db))
 
     def _drop_key(self, pending: PendingRequest) -> None:
         """Delete the idempotency key of a request: refusals are not stored (docs: protocol, section 2)."""

@@ -1,0 +1,71 @@
+"""The human's messages, delivered with replies (docs: protocol, section 3) or by a subscription's events."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.operations.asks import DeliverMessages
+from tui_tasks.core.snapshots import HumanMessage, iso
+from tui_tasks.core.store import Reading, Transaction
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
+
+
+class MessageDelivery:
+    """Delivers the human's messages to the agents of one session, each once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def waiting_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
+        """Return the messages to send with the reply of a request: those that no pending event will bring."""
+        session = self._session
+        if session.identity.read_only:
+            # A read-only channel cannot record a delivery.
+            return ()
+        agent = session.speaker(pending.request)
+        found = reading.state_cache.messages_waiting_for(agent)
+        if not found:
+            return ()
+        return tuple(message for message in found if not session.subscription.will_send(agent, message.seq))
+
+    def add(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
+        """Add the messages for the agent to its reply, and record the delivery."""
+        found = self.waiting_for(pending, transaction)
+        if not found:
+            return
+        with transaction.change():
+            transaction.speak(found[0].agent)
+            transaction.run(DeliverMessages(found[0].agent, until=found[-1].seq))
+        reply["seq"] = transaction.seq
+        reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
+
+    def add_late(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
+        """Add messages to the reply of a request that has waited; if the storage fails, leave them for the next."""
+        store = self._session.store
+        with contextlib.suppress(StorageFailed):
+            with store.reading() as reading:
+                if not self.waiting_for(pending, reading):
+                    return
+            with store.transaction(self._session.clock()) as transaction:
+                self.add(pending, reply, transaction)
+
+    def record(self, agent: str, until: int) -> None:
+        """Record that a subscriber receives the messages up to the entry `until`.
+
+        Raises:
+            StorageFailed: the database cannot be written.
+        """
+        session = self._session
+        if session.identity.read_only:
+            return
+        with session.store.reading() as reading:
+            if not reading.state_cache.messages_waiting_for(agent):
+                return
+        with session.store.transaction(session.clock()) as transaction, transaction.change():
+            transaction.speak(agent)
+            transaction.run(DeliverMessages(agent, until=until))
