@@ -1,7 +1,8 @@
-"""The schema's steps: `N.sql` takes a database from version N - 1 to version N. A released step is never edited.
+"""The steps of the schema: `N.sql` takes a database from version N - 1 to version N. A released step is never
+edited.
 
-A step adds tables, columns and indexes. A column that it adds has a default: rows, journal entries and copies written
-before it read as that. What would change rows is an operation, not a step: replaying the journal must give the same
+A step adds tables, columns and indexes. A column that it adds has a default, which rows, journal entries and copies
+written earlier read as. What would change rows is an operation, not a step: replaying the journal must give the same
 tables. docs: architecture, "A schema step".
 """
 

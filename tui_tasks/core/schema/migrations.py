@@ -1,4 +1,4 @@
-"""Opening a database with its schema up to date. `PRAGMA user_version` is the version of a database's schema."""
+"""Opens databases and brings their schema up to date. `PRAGMA user_version` is the version of a database's schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui_tasks.core.errors import DatabaseRefused
 
 
 def opened(path: str, *, read_only: bool = False) -> Database:
-    """Open a database, making it at first use, with its schema up to date.
+    """Open a database with its schema up to date; create it if the file does not exist.
 
     Raises:
         DatabaseRefused: it cannot be used, and was left as it is.
@@ -23,7 +23,7 @@ def opened(path: str, *, read_only: bool = False) -> Database:
 
 
 def migrate(db: Database) -> None:
-    """Bring the schema up to date: all the steps that are missing, in one transaction.
+    """Bring the schema up to date: all missing steps in one transaction.
 
     Raises:
         DatabaseRefused: the database is not one of ours.
@@ -39,7 +39,7 @@ def migrate(db: Database) -> None:
                     "as `tui-tasks ls` does"
                 )
             return
-        # Only now: this writes, and a file that is refused is left as it is (docs: protocol, section 3).
+        # Only now, as this writes, and a refused file is left as it is (docs: protocol, section 3).
         db.write_ahead()
         if version < SCHEMA:
             with db.transaction(write=True):
@@ -47,10 +47,10 @@ def migrate(db: Database) -> None:
 
 
 def _take_steps(db: Database) -> None:
-    # Making a schema is rare, so what it needs is imported only then.
+    # Imported only here: schema changes are rare.
     from tui_tasks.core import schema
 
-    # Another process may have taken them meanwhile.
+    # Another process may have done the steps meanwhile.
     for version in range(db.scalar("PRAGMA user_version"), SCHEMA):
         for statement in schema.statements(version + 1):
             db.sql(statement)

@@ -1,7 +1,7 @@
 """The tables, as Peewee models. Instants are integers: microseconds since the epoch, UTC.
 
-The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. What is
-derived (counts, `waiting_on`, `solo`, the edges) is kept up by `apply`.
+The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. `apply`
+maintains what is derived (counts, `waiting_on`, `solo`, the edges).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tui_tasks.core.engine.orm import (
 
 
 class JsonField(TextField):
-    """A JSON value kept as text; `apply` encodes and `snapshots` decodes."""
+    """A JSON value stored as text; `apply` encodes and `snapshots` decodes it."""
 
 
 class Flag(IntegerField):
-    """Yes or no, as 1 or 0 on every database."""
+    """A boolean, stored as 1 or 0."""
 
 
 class Id(BigIntegerField):
-    """The row's number, in order of making; the column SQLite calls its rowid."""
+    """The row's number, ascending in order of creation; SQLite's rowid."""
 
 
 class ListRow(Model):
-    """A list of tasks: a dialect's own, one that was named, or a plan (docs: protocol, section 5)."""
+    """A list of tasks: a dialect's own, a named list, or a plan (docs: protocol, section 5)."""
 
     id = Id(primary_key=True)
     uid = TextField()
@@ -52,8 +52,8 @@ class ListRow(Model):
     failed = IntegerField(default=0)
     skipped = IntegerField(default=0)
     cancelled = IntegerField(default=0)
-    archived = Flag(default=0)  # out of the way: shown only where archived lists are asked for
-    review = Flag(default=0)  # what agents file in it is held until the human accepts it
+    archived = Flag(default=0)  # shown only where archived lists are asked for
+    review = Flag(default=0)  # tasks that agents file in it are held until the human accepts them
     project = TextField(null=True)  # the project that it belongs to (docs: protocol, section 5)
 
     class Meta:
@@ -61,13 +61,13 @@ class ListRow(Model):
 
 
 class TaskRow(Model):
-    """A task (docs: protocol, section 4). A deleted one stays, marked, so that it can come back whole."""
+    """A task (docs: protocol, section 4). A deleted task's row stays, marked, so that it can be restored."""
 
     id = Id(primary_key=True)
     uid = TextField()
     list_id = IntegerField()
     rank = TextField()
-    key = TextField(null=True)  # the caller's own id
+    key = TextField(null=True)  # an id that the caller chose
     name = TextField()
     description = TextField(default="")
     status = TextField()
@@ -89,26 +89,26 @@ class TaskRow(Model):
     finished_at = BigIntegerField(null=True)
     deleted = Flag(default=0)
     solo = Flag(default=0)  # its list holds at most one in progress
-    waiting_on = IntegerField(default=0)  # dependencies that still hold it up, and the human where it is held
+    waiting_on = IntegerField(default=0)  # unfinished dependencies, plus one if it is held for the human
     claimed_by = TextField(null=True)
     fenced = JsonField(default="[]")  # agents whose claim on it lapsed or was ended
     due = TextField(null=True)
     estimate = IntegerField(null=True)
-    held = Flag(default=0)  # an agent has filed it, and the human has not accepted it yet
-    decline_reason = TextField(null=True)  # the human's words where a held task was declined
-    checks = JsonField(null=True)  # names of checks that the human gave it; None: those of its list
-    links = JsonField(default="[]")  # the work that it is about: `work_links`
+    held = Flag(default=0)  # an agent filed it, and the human has not accepted it yet
+    decline_reason = TextField(null=True)  # the human's reason if a held task was declined
+    checks = JsonField(null=True)  # names of checks that the human gave it; None: its list's checks
+    links = JsonField(default="[]")  # links to its work: `work_links`
 
     class Meta:
         table_name = "task"
 
 
-# Whether it waits for others, as the index `task_urgency` has it: who asks for it must write it in the same way.
+# Whether a task waits for others. Queries must write it exactly so, as the index `task_urgency` does.
 WAITS: Any = TaskRow.waiting_on > SQL("0")
 
 
 class EdgeRow(Model):
-    """One dependency of a task, for asking who waits on whom; follows `TaskRow.depends_on`."""
+    """One dependency of a task, to find which tasks wait for another; derived from `TaskRow.depends_on`."""
 
     task_uid = TextField()
     on_uid = TextField()
@@ -119,7 +119,7 @@ class EdgeRow(Model):
 
 
 class LogRow(Model):
-    """A log entry of a task; a note is the same thing."""
+    """A log entry of a task; a note is one too."""
 
     id = Id(primary_key=True)
     uid = TextField()
@@ -134,7 +134,7 @@ class LogRow(Model):
 
 
 class StateRow(Model):
-    """The state an agent saved for a task so that it can be resumed (seed 004)."""
+    """The state that an agent saved to resume a task (seed 004)."""
 
     uid = TextField(primary_key=True)  # the task's
     agent = TextField()
@@ -176,7 +176,7 @@ class ClaimRow(Model):
     uid = TextField()
     task_uid = TextField()
     agent = TextField()
-    was_agent = TextField(null=True)  # whose the task was before
+    was_agent = TextField(null=True)  # the task's agent before the claim
     lease = BigIntegerField()  # microseconds
     expires_at = BigIntegerField()
     state = TextField()  # active | released | finished | lapsed
@@ -199,7 +199,7 @@ class AskRow(Model):
     state = TextField()  # open | answered | withdrawn | timeout
     answer = TextField(null=True)
     answered_at = BigIntegerField(null=True)
-    request = JsonField(null=True)  # of a hook: the tool and its input, or the questions, as the program gave them
+    request = JsonField(null=True)  # of a hook: the tool and its input, or the questions, as the program sent them
     reason = TextField(null=True)  # why it ended without an answer
     project = TextField(null=True)  # that of the channel on which it was asked
 
@@ -208,7 +208,7 @@ class AskRow(Model):
 
 
 class AgentRow(Model):
-    """What the human has said about an agent: paused, and why."""
+    """Whether the human has paused an agent, and why."""
 
     uid = TextField(primary_key=True)  # the agent's name
     paused = Flag(default=0)
@@ -219,10 +219,10 @@ class AgentRow(Model):
 
 
 class StuckRow(Model):
-    """Whether an agent gets nowhere, and why."""
+    """Whether an agent is stuck, and why."""
 
     uid = TextField(primary_key=True)  # the agent's name
-    cause = TextField(null=True)  # null: it goes on
+    cause = TextField(null=True)  # null: it is not stuck
     text = TextField(default="")
     since = BigIntegerField(null=True)
 
@@ -231,16 +231,16 @@ class StuckRow(Model):
 
 
 class HumanMessageRow(Model):
-    """What the human wrote to an agent, and whether it has reached it (docs: protocol, section 7)."""
+    """A message of the human's to an agent, and whether it was delivered (docs: protocol, section 7)."""
 
     id = Id(primary_key=True)
     uid = TextField()
     agent = TextField()  # who it is for
     text = TextField()
     sent_at = BigIntegerField()
-    seq = BigIntegerField()  # of the entry that tells of it
+    seq = BigIntegerField()  # of the journal entry that records it
     delivered_at = BigIntegerField(null=True)
-    delivered_seq = BigIntegerField(null=True)  # of the entry that tells of its delivery
+    delivered_seq = BigIntegerField(null=True)  # of the journal entry that records its delivery
     ends_turn = Flag(default=0)  # the agent is to end its turn with it
 
     class Meta:
@@ -248,7 +248,7 @@ class HumanMessageRow(Model):
 
 
 class SessionRow(Model):
-    """A session of an agent program, as its hooks tell of it (docs: protocol, section 10)."""
+    """A session of an agent program, as reported by its hooks (docs: protocol, section 10)."""
 
     id = Id(primary_key=True)
     uid = TextField()  # the agent's name: the program's and a number
@@ -264,10 +264,10 @@ class SessionRow(Model):
     model = TextField(null=True)
     mode = TextField(null=True)
     state = TextField()  # working | waiting | idle | interrupted | failed | gone
-    waiting_for = TextField(null=True)  # what it asked for last; it waits as long as a question of its agent is open
+    waiting_for = TextField(null=True)  # for what it asked last; it waits while a question of its agent is open
     last_prompt = TextField(null=True)
     last_message = TextField(null=True)
-    task = TextField(null=True)  # the uid of the task that stands for its last prompt
+    task = TextField(null=True)  # the uid of the task made for its last prompt
     tokens = IntegerField(null=True)
     cost_usd = FloatField(null=True)
     started_at = BigIntegerField()
@@ -301,17 +301,17 @@ class JobRow(Model):
     last_outcome = TextField(null=True)
     last_result = TextField(null=True)
     failures = IntegerField(default=0)  # in a row
-    decided_until = BigIntegerField()  # nominal times up to here have their run row
+    decided_until = BigIntegerField()  # nominal times up to here have a run row
     active = IntegerField(default=0)  # runs that wait to be started or run
     deleted = Flag(default=0)
-    held = Flag(default=0)  # waits for the human; it is disabled until they accept it
+    held = Flag(default=0)  # disabled until the human accepts it
 
     class Meta:
         table_name = "job"
 
 
 class RunRow(Model):
-    """One nominal time or manual start of a job, and what came of it (docs: protocol, section 6)."""
+    """One nominal time or manual start of a job, and its outcome (docs: protocol, section 6)."""
 
     id = Id(primary_key=True)
     uid = TextField()
@@ -334,10 +334,10 @@ class RunRow(Model):
     token_hash = TextField(null=True)
     deadline = BigIntegerField(null=True)
     not_before = BigIntegerField(null=True)
-    stop_reason = TextField(null=True)  # set: its supervisor is to end it
-    agent = TextField(null=True)  # of the agent program that it ran: the name of its session
+    stop_reason = TextField(null=True)  # set: its supervisor must end it
+    agent = TextField(null=True)  # the session's name, if it ran an agent program
     session = TextField(null=True)  # that program's own id of the session
-    turns = IntegerField(null=True)  # answers of its model
+    turns = IntegerField(null=True)  # how many answers its model gave
     tokens = IntegerField(null=True)
     cost_usd = FloatField(null=True)
 
@@ -346,13 +346,13 @@ class RunRow(Model):
 
 
 class CheckDefinitionRow(Model):
-    """A check as a configuration file names it (docs: protocol, section 11). What it runs stands in that file alone."""
+    """A check that a configuration file defines (docs: protocol, section 11). Only that file has its command."""
 
     uid = TextField(primary_key=True)
     source = TextField()  # the configuration file
     name = TextField()
     digest = TextField()  # of its command, folder and inputs
-    lists = JsonField(default="[]")  # names of lists whose every task has it
+    lists = JsonField(default="[]")  # names of the lists all of whose tasks have it
     gate = Flag(default=0)
     deleted = Flag(default=0)
 
@@ -376,27 +376,27 @@ class CheckRunRow(Model):
     output = TextField(null=True)  # the end of it
     inputs = TextField(null=True)  # hash of the inputs as they were when it began
     git_commit = TextField(null=True)
-    git_diff = TextField(null=True)  # hash of what was changed since that commit
+    git_diff = TextField(null=True)  # hash of the changes since that commit
 
     class Meta:
         table_name = "check_run"
 
 
 class TaskCheckRow(Model):
-    """The run that counts for one check of a task. Forgotten when the task is no longer done: `apply`."""
+    """The run that counts for one check of a task; `apply` deletes it when the task is no longer done."""
 
     uid = TextField(primary_key=True)  # the task's and the check's
     task_uid = TextField()
     check_uid = TextField()
     run_uid = TextField()
-    waived = Flag(default=0)  # the human lets the task be done though it has failed
+    waived = Flag(default=0)  # the human accepts the task as done although it failed
 
     class Meta:
         table_name = "task_check"
 
 
 class JournalRow(Model):
-    """One change: who, when, what it was and what it became, why. The one record that is only ever added to."""
+    """One change: who, when, the values before and after, why. Rows are only ever added."""
 
     seq = Id(primary_key=True)
     at = BigIntegerField()
@@ -406,10 +406,10 @@ class JournalRow(Model):
     uid = TextField()  # the row there
     task = TextField(null=True)  # the task it is about
     change = BigIntegerField()  # seq of the first entry of the same request or batch
-    undoes = BigIntegerField(null=True)  # the change it takes back
+    undoes = BigIntegerField(null=True)  # the change that it undoes
     old = JsonField(null=True)
     new = JsonField(null=True)
-    image = JsonField(null=True)  # the task after it, less long unchanged texts
+    image = JsonField(null=True)  # the task after it, without long unchanged texts
     why = JsonField(null=True)
     hash = BlobField()
 
@@ -432,7 +432,9 @@ class KeptReplyRow(Model):
 
 
 class HeartbeatRow(Model):
-    """Which process has a run in hand, and that it lives. It comes and goes with the process: no part of the state."""
+    """The process that holds a run, and when it last reported. It comes and goes with the process: no part of the
+    state.
+    """
 
     run_uid = TextField(primary_key=True)
     supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
@@ -447,7 +449,7 @@ class HeartbeatRow(Model):
 
 
 class RunLogRow(Model):
-    """A piece of a run's output, by where it begins in the whole. Bounded, and rewritten: no part of the state."""
+    """A piece of a run's output, by its offset in the whole. Bounded, and overwritten: no part of the state."""
 
     run_uid = TextField()
     start = BigIntegerField()
@@ -459,33 +461,33 @@ class RunLogRow(Model):
 
 
 class ActivityRow(Model):
-    """What a session is at, from one entry about it to the next. No part of the state.
+    """What a session is doing, between two entries about it. No part of the state.
 
     `news` are columns of the session's row that the next entry writes.
     """
 
     uid = TextField(primary_key=True)  # the agent's name
     last_seen = BigIntegerField()
-    busy = Flag(default=0)  # it works, though nobody has prompted it since its turn ended
+    busy = Flag(default=0)  # it works although nobody has prompted it since its turn ended
     tool = TextField(null=True)
     tool_since = BigIntegerField(null=True)
     call = TextField(null=True)  # the program's own id of the tool's call
     turn = TextField(null=True)  # the program's own id of the turn that its last prompt began
-    background = JsonField(default="[]")  # the ids of subagents that run
-    request = TextField(null=True)  # the key of what it asked for last, until something else comes
+    background = JsonField(default="[]")  # the ids of running subagents
+    request = TextField(null=True)  # the key of its last request to a person, until something else is heard
     news = JsonField(default="{}")
-    tool_times = JsonField(default="{}")  # how long each tool took of late
-    pulse = JsonField(default="[]")  # how often it told something, by the minute up to `last_seen`, oldest first
-    worked_at = BigIntegerField(null=True)  # when it was last told that its turn goes on
-    failure = TextField(null=True)  # the error with which its model's service has answered last in its turn
-    record = JsonField(default="{}")  # how far its program's own record of it was read (`hooks.records`)
+    tool_times = JsonField(default="{}")  # how long each tool took the last times
+    pulse = JsonField(default="[]")  # how often it was heard, per minute up to that of `last_seen`, oldest first
+    worked_at = BigIntegerField(null=True)  # when it was last heard that its turn goes on
+    failure = TextField(null=True)  # the last error of its model's service in its turn
+    record = JsonField(default="{}")  # how far its program's transcript was read (`hooks.records`)
 
     class Meta:
         table_name = "activity"
 
 
 class SessionNameRow(Model):
-    """Whose a program's session id is. No part of the state."""
+    """To which agent a program's session id belongs. No part of the state."""
 
     program = TextField()
     session = TextField()
@@ -498,7 +500,7 @@ class SessionNameRow(Model):
 
 
 class TakenInRow(Model):
-    """The name of a payload that was taken in, until it can no longer come again. No part of the state."""
+    """The name of a payload that was processed, until it can no longer arrive again. No part of the state."""
 
     name = TextField(primary_key=True)
     at = BigIntegerField()
@@ -508,7 +510,9 @@ class TakenInRow(Model):
 
 
 class ConnectionRow(Model):
-    """A process through which an agent speaks on our own channel. It comes and goes with it: no part of the state."""
+    """A process through which an agent speaks on the channel. It comes and goes with the process: no part of the
+    state.
+    """
 
     agent = TextField()
     boot = TextField()
@@ -548,7 +552,7 @@ class PhoneMessageRow(Model):
 
 
 class PhoneAnswerRow(Model):
-    """An answer that may come back from the phone, once. No part of the state."""
+    """An answer that may arrive from the phone, once. No part of the state."""
 
     nonce = TextField(primary_key=True)  # its SHA-256
     ask = TextField()
@@ -571,7 +575,7 @@ class ViewRow(Model):
 
 
 class UnfinishedChangeRow(Model):
-    """A change of which some steps are committed (`core.commit.unfinished`). No part of the state."""
+    """A change some of whose steps are committed (`core.commit.unfinished`). No part of the state."""
 
     change = BigIntegerField(primary_key=True)
     actor = TextField()
@@ -581,7 +585,7 @@ class UnfinishedChangeRow(Model):
         table_name = "unfinished_change"
 
 
-# The tables that replaying the journal must give again, by the name that journal entries use.
+# The tables that replaying the journal must reproduce, by the name that journal entries use.
 STATE: dict[str, type[Model]] = {
     model._meta.table_name: model
     for model in (
@@ -623,6 +627,6 @@ ALL: tuple[type[Model], ...] = (
 
 
 def columns(model: type[Model]) -> dict[str, Field]:
-    """The model's fields by name, in the order of the table."""
+    """Return the model's fields by name, in the order of the table."""
     fields: dict[str, Any] = {field.name: field for field in model._meta.sorted_fields}
     return fields

@@ -1,8 +1,10 @@
-"""The fields of a task that no dialect has, each declared once: its name, type, words, and how text becomes its value.
+"""The fields of a task that no dialect has, each declared once: name, type, help, and the conversion from and to
+text.
 
-The snapshot (`snapshots.Task`) types them, a schema step makes their columns. Their place in JSON, the arguments of
-`control:update_task`, the syntax of quick add (`due:fri`), the filter word, the row of a form and what commands and
-screens tell of them follow from here. `now` is local time everywhere: days begin and end where it is told.
+The snapshot (`snapshots.Task`) has their types, and a schema step makes their columns. Everything else follows from
+here: their place in JSON, the arguments of `control:update_task`, the syntax of quick add (`due:fri`), the filter word,
+the row of a form and what commands and screens show. `now` is local time everywhere: days begin and end where the user
+is.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from tui_tasks.core.schema import work_links
 
 
 class Range(NamedTuple):
-    """Values from `low` up to but without `high`; None is no bound.
+    """Values from `low` up to but not including `high`; None is no bound.
 
-    `is_date`: only what is due on a date (True), or at an instant (False).
+    `is_date`: only what is due on a date (True), or only what is due at an instant (False).
     """
 
     low: Any
@@ -30,11 +32,12 @@ class Range(NamedTuple):
 class TaskField(NamedTuple):
     """A field.
 
-    `parse` takes a text and the local time, and raises ValueError saying what it takes. `write` is what `parse` reads
-    again. `short` and `long` tell a value to people. `ranges` are the values that a filter's word means; it raises
-    ValueError as `parse` does. `suggested` are such words, to be offered. `is_late`: whether an open task with the
-    value is to be marked. `lasts`: for how many microseconds `short` and `long` stay true. `none` is the value of a
-    task that has none. `load` takes the value as JSON has it, None: by `parse`.
+    `parse` takes a text and the local time, and raises ValueError with a message that says what it takes. `write`
+    returns what `parse` reads back. `short` and `long` show a value to people. `ranges` returns the values that a
+    filter's word means, and raises ValueError as `parse` does. `suggested` are such words, to be offered. `is_late`:
+    whether an open task with the value is marked as late. `lasts`: for how many microseconds `short` and `long` stay
+    true. `none` is the value of a task that has none. `load` takes the value as JSON has it; None: `parse` takes its
+    text.
     """
 
     name: str
@@ -56,7 +59,7 @@ class TaskField(NamedTuple):
         """Return the value that a tool or a file gives.
 
         Raises:
-            ValueError: it is none; the message says what the field takes.
+            ValueError: the value is invalid; the message says what the field takes.
         """
         return self.load(value, now) if self.load is not None else self.parse(str(value), now)
 
@@ -66,7 +69,7 @@ NONE: Final = "none"
 OVERDUE: Final = "overdue"
 """The filter's word for the open tasks whose value is late."""
 ANY: Final = "any"
-"""The filter's word for some value, of a field that knows no order."""
+"""The filter's word for any value, of a field without an order."""
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
@@ -80,10 +83,11 @@ _ESTIMATE: Final = f"estimate takes minutes from 1 to {_MOST_MINUTES:,}, such as
 
 
 def parse_due(text: str, now: datetime) -> str:
-    """Return a date as it is, an instant in UTC with milliseconds; both sort as text. Without an offset: local time.
+    """Return a date unchanged, an instant in UTC with milliseconds; both sort as text. Without an offset: local
+    time.
 
     Raises:
-        ValueError: it is neither of these, nor a word that means one of them.
+        ValueError: it is neither, nor a word that means one.
     """
     word = text.strip().lower()
     if (day := _day(word, now.date())) is not None:
@@ -118,7 +122,9 @@ def _weekdays() -> frozenset[str]:
 
 
 def is_overdue(due: str, now: datetime) -> bool:
-    """Whether a due date is over, or a due instant has come. `now` is local time: a date ends with the local day."""
+    """Return whether a due date is over, or a due instant has come. `now` is local time: a date ends with the local
+    day.
+    """
     if len(due) == 10:
         return due < now.date().isoformat()
     return datetime.fromisoformat(due) <= now
@@ -128,7 +134,7 @@ def parse_estimate(text: str, _: datetime) -> int:
     """Return minutes.
 
     Raises:
-        ValueError: it is no span, or out of bounds.
+        ValueError: it is not a duration, or out of bounds.
     """
     word = text.strip().lower()
     span = _SPAN.fullmatch(word) if word else None
@@ -160,7 +166,7 @@ def _short_due(due: str, now: datetime) -> str:
 
 
 def _long_due(due: str, now: datetime) -> str:
-    """Return the same with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
+    """Return it with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
     at = date.fromisoformat(due) if _is_date(due) else _local(due, now)
     time = "" if _is_date(due) else f" {at:%H:%M}"
     return f"{_short_due(due, now)} ({_DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time})"
@@ -175,7 +181,7 @@ def _due_lasts(due: str, now: datetime) -> int:
 
 
 def _due_ranges(word: str, now: datetime) -> list[Range]:
-    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue`: days, from the first up to without the last."""
+    """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue` as a range of dates and one of instants."""
     today = now.date()
     if word == OVERDUE:
         return [Range(None, today.isoformat(), True), Range(None, _utc(now + timedelta(milliseconds=1)), False)]
@@ -215,13 +221,15 @@ def _microseconds(at: datetime) -> int:
 
 
 def _compared(word: str) -> tuple[str, str]:
-    """Split `<=3d` into its sign and the rest; no sign: equal."""
+    """Split `<=3d` into its sign and the rest; an empty sign means equal."""
     rest = word.strip().lower().lstrip("<>=")
     return word.strip().lower().removesuffix(rest), rest
 
 
 def _bounds(sign: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return from where up to where values go that stand in that relation to those from `low` to before `high`."""
+    """Return the bounds, low and high, of the values for which the sign holds; equal are those from `low` to before
+    `high`.
+    """
     found = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
     if sign not in found:
         raise ValueError(sign)
@@ -250,7 +258,7 @@ def _estimate_ranges(word: str, now: datetime) -> list[Range]:
 
 
 def _link_ranges(word: str, _: datetime) -> list[Range]:
-    """Read `any`: the JSON of what is not empty."""
+    """Read `any` as the range of JSON texts of links that are not empty."""
     if word.strip().lower() != ANY:
         raise ValueError(f"links: takes {ANY} or {NONE}")
     return [Range("[{", None)]
@@ -302,20 +310,20 @@ FIELDS: Final[dict[str, TaskField]] = {
     )
 }
 SYNTAX: Final = " ".join(f"{field.name}:{field.example}" for field in FIELDS.values())
-"""The fields as quick add takes them, for hints: `due:fri estimate:1h30m`."""
+"""Examples of the fields in quick add, for hints: `due:fri estimate:1h30m`."""
 
 
 def read(name: str, text: str, now: datetime) -> Any:
-    """Return the value of a field that a person typed; `none` and "" are no value.
+    """Return the value of a field that a person typed; `none` and "" mean no value.
 
     Raises:
-        ValueError: it is none; the message says what the field takes.
+        ValueError: the value is invalid; the message says what the field takes.
     """
     field = FIELDS[name]
     return field.none if text.strip().lower() in ("", NONE) else field.parse(text, now)
 
 
 def of(task: Any) -> dict[str, Any]:
-    """Return the fields that a task, or what stands for one, has a value of."""
+    """Return the fields of which a task, or an object with its attributes, has a value."""
     values = {name: getattr(task, name, field.none) for name, field in FIELDS.items()}
     return {name: value for name, value in values.items() if value != FIELDS[name].none}

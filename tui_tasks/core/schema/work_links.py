@@ -1,6 +1,7 @@
-"""Links of a task to the work that it is about: a branch, commits, a pull request, files.
+"""Links of a task to its work: a branch, commits, a pull request, files.
 
-A link is `{"kind", "target"}`. Targets are words of agents, which a screen opens: so each kind takes only what it is.
+A link is `{"kind", "target"}`. Targets are written by agents, and screens open them: so each kind takes only valid
+targets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ PULL_REQUEST: Final = "pull_request"
 FILE: Final = "file"
 KINDS: Final = (BRANCH, COMMIT, PULL_REQUEST, FILE)
 OF_GIT: Final = (BRANCH, COMMIT)
-"""The kinds of which git knows."""
+"""The kinds that name objects of git."""
 MOST: Final = 50
 MOST_CHARS: Final = 2_000
 
@@ -25,7 +26,7 @@ Link = dict[str, str]
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4,64}")
 _COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
 _URL: Final = re.compile(r"https://[^\s/@\\]+(?:/[^\s\\]*)?")
-# What git refuses in the name of a branch (git-check-ref-format), and what it would take for an option.
+# What git refuses in the name of a branch (git-check-ref-format), and what it would read as an option.
 _NO_BRANCH: Final = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|^[-/.@]|/\.|[/.]$|\.lock(?:/|$)")
 _TAKES: Final = {
     BRANCH: "the name of a branch",
@@ -37,7 +38,7 @@ _HELP: Final = "links takes branch:NAME, commit:HASH, pull_request:https://... a
 
 
 def checked(kind: str, target: str) -> Link:
-    """Return a link.
+    """Return a link after checking it.
 
     Raises:
         ValueError: there is no such kind, or it does not take such a target.
@@ -58,17 +59,17 @@ def _fits(kind: str, target: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether no character of a text is one that is not seen, or that turns others around."""
+    """Return whether a text has no character that is invisible or reverses others."""
     import unicodedata
 
     return not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text)
 
 
 def joined(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Return links in their order, each once.
+    """Return links in their order, without duplicates.
 
     Raises:
-        ValueError: they are too many.
+        ValueError: there are too many.
     """
     found = tuple({(link["kind"], link["target"]): link for link in links}.values())
     if len(found) > MOST:
@@ -77,20 +78,20 @@ def joined(links: Iterable[Link]) -> tuple[Link, ...]:
 
 
 def changed(links: tuple[Link, ...], named: Iterable[Link], *, remove: bool = False) -> tuple[Link, ...]:
-    """Return links with those that are named behind them, or without those.
+    """Return links with the named ones appended, or with `remove` without those.
 
     Raises:
-        ValueError: they are too many.
+        ValueError: there are too many.
     """
     named = tuple(named)
     return tuple(link for link in links if link not in named) if remove else joined((*links, *named))
 
 
 def load(value: Any, _: datetime) -> tuple[Link, ...]:
-    """Return the links that JSON says.
+    """Return the links of a JSON value.
 
     Raises:
-        ValueError: it says none.
+        ValueError: it is not an array of valid links.
     """
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise ValueError('links is an array of {"kind", "target"}')
@@ -101,9 +102,9 @@ def parse(text: str, _: datetime) -> tuple[Link, ...]:
     """Return the links that a person typed: `branch:phone 1f2e3d4 https://...`, quoted where they have spaces.
 
     Raises:
-        ValueError: a word is none.
+        ValueError: a word is not a link.
     """
-    import shlex  # only now: every command imports the fields
+    import shlex  # only here: every command imports the fields
 
     try:
         words = shlex.split(text)
@@ -129,17 +130,17 @@ def read(word: str) -> Link:
 
 
 def write(links: Iterable[Link], _: datetime) -> str:
-    """Return what `parse` reads again."""
+    """Return the links as a text that `parse` reads back."""
     import shlex
 
     return " ".join(shlex.quote(f"{link['kind']}:{link['target']}") for link in links)
 
 
 def short(links: tuple[Link, ...], _: datetime) -> str:
-    """Return `3 links`."""
+    """Return a text such as `3 links`."""
     return f"{len(links)} link{'s' * (len(links) != 1)}"
 
 
 def long(links: tuple[Link, ...], _: datetime) -> str:
-    """Return `branch phone, commit 1f2e3d4`."""
+    """Return a text such as `branch phone, commit 1f2e3d4`."""
     return ", ".join(f"{link['kind'].replace('_', ' ')} {link['target']}" for link in links)
