@@ -1,1 +1,1 @@
-"""The state as it was after an entry of the journal, in a private database of its own."""
+"""The state as it was after an entry of the journal, rebuilt in a private database."""

@@ -1,8 +1,8 @@
-"""Rows as they were before each entry that was replayed, so that the state can go back exactly.
+"""Rows as they were before each replayed entry, so that the state can go back exactly.
 
-The journal alone does not tell all that an entry changes: counts, dependencies and the like follow from others. So
-triggers copy each row before it changes into a table beside its own, with the entry's seq; a row that is new is noted
-as one that was not there.
+The journal does not have all that an entry changes: counts, dependencies and the like follow from others. So triggers
+copy each row before it changes into a second table, with the entry's seq; a new row is recorded as one that did not
+exist.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.schema.models import STATE
 
-# `seq`: of the last entry that the tables hold; `since`: of the earliest state that can be gone back to.
+# `seq`: of the last entry that the tables have; `since`: of the earliest state that `go_back` can restore.
 _POSITION: Final = """
 CREATE TABLE position (seq INTEGER NOT NULL, since INTEGER NOT NULL, is_recording INTEGER NOT NULL)
 """
 
 
 def install(db: Database) -> None:
-    """Make what records, in an empty database, within its write transaction. Nothing is recorded yet."""
+    """Create the tables for before-images in an empty database, within its write transaction; recording is off."""
     db.sql(_POSITION)
     db.sql("INSERT INTO position VALUES (0, 0, 0)")
     for table in STATE:
@@ -28,7 +28,7 @@ def install(db: Database) -> None:
         db.sql(f"CREATE INDEX before_{table}_seq ON before_{table} (at_seq)")
 
 
-# Of each event, which of the rows a trigger keeps, and whether that was there before.
+# For each event: which row a trigger copies, and whether that row existed before.
 _EVENTS: Final = (("INSERT", "NEW", 0), ("UPDATE", "OLD", 1), ("DELETE", "OLD", 1))
 
 
@@ -44,57 +44,57 @@ def _make_triggers(db: Database) -> None:
 
 
 def _drop_triggers(db: Database) -> None:
-    # A change takes half as long without them.
+    # Changes take half as long without triggers.
     for table in STATE:
         for event, _, _ in _EVENTS:
             db.sql(f"DROP TRIGGER IF EXISTS before_{table}_{event}")
 
 
 def seq(db: Database) -> int:
-    """Return the seq of the last entry that the tables hold."""
+    """Return the seq of the last entry that the tables have."""
     found: int = db.scalar("SELECT seq FROM position")
     return found
 
 
 def since(db: Database) -> int:
-    """Return the seq of the earliest state that can be gone back to."""
+    """Return the seq of the earliest state that `go_back` can restore."""
     found: int = db.scalar("SELECT since FROM position")
     return found
 
 
 def begin_entry(db: Database, seq: int) -> None:
-    """Note that what changes from now on is by that entry."""
+    """Attribute the changes from now on to that entry."""
     db.sql("UPDATE position SET seq = ?", (seq,))
 
 
 def skip_to(db: Database, seq: int) -> None:
-    """Note that the tables hold the entries up to one, and that what was before is not recorded."""
+    """Set the last entry that the tables have, where the changes up to it were not recorded."""
     db.sql("UPDATE position SET seq = ?1, since = ?1", (seq,))
 
 
 def record(db: Database) -> None:
-    """Record from here on, if that was not so already."""
+    """Start recording, unless it is on."""
     if not db.scalar("SELECT is_recording FROM position"):
         _make_triggers(db)
         db.sql("UPDATE position SET since = seq, is_recording = 1")
 
 
 def forget(db: Database, upto: int) -> None:
-    """Forget what was before the entries up to one: the state after that is the earliest to go back to."""
+    """Delete what was recorded for the entries up to one; the state after that becomes the earliest to go back to."""
     for table in STATE:
         db.sql(f"DELETE FROM before_{table} WHERE at_seq <= ?", (upto,))
     db.sql("UPDATE position SET since = max(since, ?)", (upto,))
 
 
 def stop(db: Database) -> None:
-    """Forget all, and record nothing from here on."""
+    """Delete all that was recorded, and stop recording."""
     forget(db, seq(db))
     _drop_triggers(db)
     db.sql("UPDATE position SET is_recording = 0")
 
 
 def go_back(db: Database, seq: int) -> None:
-    """Put all rows back as they were after an entry, not before `since`, within the write transaction."""
+    """Restore all rows as they were after an entry, not before `since`, within the write transaction."""
     db.sql("UPDATE position SET is_recording = 0")
     for table, model in STATE.items():
         meta: Any = model._meta
@@ -102,7 +102,7 @@ def go_back(db: Database, seq: int) -> None:
         columns = ", ".join(_columns(db, table))
         later = f"FROM before_{table} WHERE at_seq > ?"
         db.sql(f"DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} {later})", (seq,))
-        # Of several, the oldest is what was there then.
+        # Of several images of a row, the oldest is its state then.
         db.sql(
             f"INSERT INTO {table} ({columns}) SELECT {columns} FROM before_{table} "
             f"WHERE existed AND rowid IN (SELECT min(rowid) {later} GROUP BY {keys})",

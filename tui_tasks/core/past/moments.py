@@ -1,4 +1,4 @@
-"""Which entries of the journal the past can be shown after, and which instant is meant by each."""
+"""The moments of the past that can be shown: after which entry, and at which instant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_tasks.text.times import moment as told
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
-    """A state that was: after the entry `seq`, with the chain's `hash` of it, looked at from `instant`.
+    """A past state: after the entry `seq`, with the chain's `hash` of that entry, seen from `instant`.
 
     `instant` (microseconds, UTC) is the entry's own, or a later one before the next entry. `hash` is empty before the
     first entry.
@@ -31,7 +31,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
     """Return the moment that a person means: the number of an entry, or an instant as `instants.past` takes it.
 
     Raises:
-        InvalidArgument: it is none of these, is yet to come, or is earlier than the journal tells of.
+        InvalidArgument: it is neither, lies in the future, or is earlier than the journal.
         Conflict: nothing has been written yet.
     """
     newest = journal.newest(db)
@@ -70,7 +70,7 @@ def earliest(db: Database) -> int:
 
 
 def _begins(db: Database) -> int:
-    """Return the instant of the earliest state; a new database's is that of the first entry."""
+    """Return the instant of the earliest state; for a new database that of the first entry."""
     return _instant_of(db, max(earliest(db), journal.oldest(db)))
 
 
@@ -80,7 +80,7 @@ def _instant_of(db: Database, seq: int) -> int:
 
 
 def after(db: Database, seq: int, instant: int | None = None) -> Moment:
-    """Return the moment after an entry that can be shown, at an instant or at the entry's own."""
+    """Return the moment after an entry that can be shown, at `instant` or at the entry's own instant."""
     row = db.sql("SELECT at, hash FROM journal WHERE seq = ?", (seq,)).fetchone()
     if row is None:
         base = compaction.base(db)
@@ -89,15 +89,15 @@ def after(db: Database, seq: int, instant: int | None = None) -> Moment:
 
 
 def at(db: Database, instant: int) -> Moment:
-    """Return the moment at an instant: the last entry up to it, else the earliest state, at the instant of that."""
+    """Return the moment at an instant: after the last entry up to it, or the earliest state if there is none."""
     return _between(db, instant, earliest(db), journal.newest(db))
 
 
 def _between(db: Database, instant: int, low: int, high: int) -> Moment:
-    """Return the moment at an instant among the entries from `low` to `high`; none of them is earlier: that of `low`.
+    """Return the moment at an instant, looked for among the entries from `low` to `high`; if all are later, that of
+    `low`.
 
-    Entries stand in the order of their numbers. Where a clock was set back, and an instant lies between several, it is
-    one of those.
+    Entries are ordered by number. Where a clock was set back, and several entries fit the instant, it is one of them.
     """
     known = range(max(low, journal.oldest(db)), high + 1)
     place = bisect_right(known, instant, key=lambda seq: _instant_of(db, seq))
@@ -105,13 +105,15 @@ def _between(db: Database, instant: int, low: int, high: int) -> Moment:
 
 
 def by_change(db: Database, moment: Moment, *, back: bool) -> Moment | None:
-    """Return the moment one change further back or on; None where there is none."""
+    """Return the moment one change earlier or later; None if there is none."""
     found = previous_change(db, moment.seq) if back else next_change(db, moment.seq)
     return None if found is None else after(db, found)
 
 
 def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | None:
-    """Return the moment an hour further back or on, no later than `now`; None where nothing was written beyond."""
+    """Return the moment an hour earlier or later, not after `now`; None if there are no more entries in that
+    direction.
+    """
     begin, newest = earliest(db), journal.newest(db)
     if moment.seq == (begin if back else newest):
         return None
@@ -123,7 +125,7 @@ def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | N
 
 
 def next_change(db: Database, seq: int) -> int | None:
-    """Return the last entry of the next change, where the state stood next; None after the newest."""
+    """Return the last entry of the next change; None after the newest entry."""
     newest = journal.newest(db)
     if seq >= newest:
         return None
@@ -136,7 +138,7 @@ def next_change(db: Database, seq: int) -> int | None:
 
 
 def previous_change(db: Database, seq: int) -> int | None:
-    """Return the last entry before the change that `seq` is of; None before the earliest state."""
+    """Return the last entry before the change that has the entry `seq`; None at the earliest state."""
     begin = earliest(db)
     if seq <= begin:
         return None

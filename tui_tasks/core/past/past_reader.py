@@ -1,4 +1,4 @@
-"""Read the past as any database is read: tables as they were, and the journal up to the entry after which that is."""
+"""Reads the past like any database: the tables as they were, and the journal up to the entry that is shown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Final
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
 
-# SQLite looks for a name among temporary tables and views first.
+# SQLite resolves a name among temporary tables and views first.
 _VIEWS: Final = (
     "CREATE TEMP VIEW journal AS SELECT * FROM live.journal WHERE seq <= (SELECT seq FROM main.position)",
-    # The output of a run that had ended is what it is now.
+    # The output of a run that had ended has not changed since.
     "CREATE TEMP VIEW run_log AS SELECT * FROM live.run_log "
     "WHERE run_uid IN (SELECT uid FROM main.run WHERE state = 'final')",
     "CREATE TEMP VIEW view AS SELECT * FROM live.view WHERE key GLOB 'filter:*'",
@@ -18,14 +18,14 @@ _VIEWS: Final = (
 
 
 class PastReader(Database):
-    """A connection to a `PastState`, read only; the journal is read where it is, in the live database.
+    """A read-only connection to a `PastState`; the journal is read from the live database.
 
-    Saved filters are shown as they are now. What no journal tells is not there: who was connected, and what each
-    agent was at from one entry to the next.
+    Saved filters are the current ones. What is not in the journal is absent: who was connected, and what each agent was
+    doing between two entries.
     """
 
     def __init__(self, path: str, live: str) -> None:
-        """Connect to the past at `path` of the database at `live`.
+        """Open the past at `path` of the database at `live`.
 
         Raises:
             DatabaseRefused: one of them cannot be used.

@@ -1,4 +1,4 @@
-"""The tables as they were after any entry of the journal: on by replay, back by before-images."""
+"""The tables as they were after any entry of the journal: forward by replay, back by before-images."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.models import STATE
 
 WINDOW: Final = 20_000
-"""Entries that can be gone back over without a replay."""
+"""The number of entries that can be gone back over without a replay."""
 SNAPSHOT_EVERY: Final = 100_000
-"""Entries between two copies of the tables, at first: once there are too many, every other one is dropped."""
+"""The number of entries between two snapshots at first; it doubles when every other one of too many is dropped."""
 MOST_SNAPSHOTS: Final = 4
 _AT_ONCE: Final = 2_000
 
 Report = Callable[[int, int], None]
-"""Is told how many entries were replayed, of how many."""
+"""Called with the number of entries replayed, and of all to replay."""
 
 
 class _Snapshot(NamedTuple):
@@ -39,11 +39,11 @@ class PastState:
     """A private database with the tables as they were; used by one thread.
 
     Attributes:
-        path: of the private database.
+        path: the path of the private database.
     """
 
     def __init__(self, source: Database, *, window: int = WINDOW, snapshot_every: int = SNAPSHOT_EVERY) -> None:
-        """Begin with the earliest state that the journal of `source` tells of.
+        """Create the database with the earliest state that the journal of `source` has.
 
         Raises:
             StorageFailed: there is no room for it.
@@ -63,7 +63,7 @@ class PastState:
             failed.pop_all()
 
     def _begin(self) -> None:
-        # Nothing here is needed after a crash.
+        # The database is not needed after a crash.
         self._db.sql("PRAGMA synchronous = off")
         self._db.sql("PRAGMA cache_size = -64000")
         with self._source.transaction(write=False), self._db.transaction(write=True):
@@ -77,13 +77,14 @@ class PastState:
 
     @property
     def seq(self) -> int:
-        """The last entry that the tables hold."""
+        """Return the last entry that the tables have."""
         return before_images.seq(self._db)
 
     def build(self, seq: int, report: Report = lambda done, total: None) -> None:
-        """Replay up to the first state that is to be shown, with snapshots on the way; others see all that is between.
+        """Replay up to the first state to show, taking snapshots on the way; other connections see the states in
+        between.
 
-        What `report` raises ends it.
+        An exception from `report` ends it.
 
         Raises:
             StorageFailed: the journal cannot be read, or there is no room.
@@ -100,9 +101,10 @@ class PastState:
         self.move_to(seq, lambda done, total: report(unrecorded + done if unrecorded > 0 else done, seq))
 
     def move_to(self, seq: int, report: Report = lambda done, total: None) -> None:
-        """Show the state after an entry that can be shown (`moments`): others see it once it is there, and none before.
+        """Show the state after an entry that can be shown (`moments`).
 
-        What `report` raises ends it, and leaves the state as it was.
+        Other connections see it once it is complete. An exception from `report` ends it, and leaves the state as it
+        was.
 
         Raises:
             StorageFailed: the journal cannot be read, the database was replaced, or there is no room.
@@ -171,7 +173,7 @@ class PastState:
 
     @contextlib.contextmanager
     def _snapshot_at_hand(self, seq: int) -> Iterator[None]:
-        """Attach the nearest snapshot before an entry while a block runs, as `snapshot`."""
+        """Attach the nearest snapshot before an entry as `snapshot` during the block."""
         nearest = max(snapshot for snapshot in self._snapshots if snapshot.seq <= seq)
         with storage_errors(self.path):
             self._db.sql("ATTACH ? AS snapshot", (str(nearest.path),))
@@ -181,7 +183,7 @@ class PastState:
             self._db.sql("DETACH snapshot")
 
     def _return_to_snapshot(self) -> None:
-        """Take the tables from the snapshot that is attached, within the write transaction."""
+        """Copy the tables from the attached snapshot, within the write transaction."""
         before_images.stop(self._db)
         for table in STATE:
             self._db.sql(f"DELETE FROM main.{table}")
@@ -189,7 +191,7 @@ class PastState:
         before_images.skip_to(self._db, self._db.scalar("SELECT seq FROM snapshot.position"))
 
     def close(self) -> None:
-        """Remove the database and all beside it."""
+        """Delete the database and its folder."""
         self._db.close()
         self._folder.remove()
 

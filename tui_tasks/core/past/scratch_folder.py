@@ -1,4 +1,6 @@
-"""A private folder for files that end with the process: also where it is killed, once another process makes one."""
+"""A private folder for files that last as long as the process. After a kill, the next process to make one removes
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ class ScratchFolder:
     """A folder of mode 0700, locked as long as its process lives.
 
     Attributes:
-        path: of the folder.
+        path: the path of the folder.
     """
 
     def __init__(self) -> None:
-        """Make it, and remove those of processes that have ended.
+        """Make the folder, and remove those of processes that have ended.
 
         Raises:
             OSError: it cannot be made.
@@ -34,13 +36,13 @@ class ScratchFolder:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder with its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def remove_abandoned() -> None:
-    """Remove the folders of this user whose processes have ended without doing so."""
+    """Remove the folders of this user whose processes ended without removing them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             found = folder.lstat()
