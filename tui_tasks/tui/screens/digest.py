@@ -1,4 +1,6 @@
-"""While you were away: what needs the human, failed, is proven or not, was filed and spent, with the entries behind."""
+"""The digest, "While you were away": what needs the human, failed, is proven or not, was filed and spent, with its
+entries.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +40,20 @@ _LOOKS: Final[dict[str, Look]] = {
     "filed": Look("+", "filed", "+", "$muted"),
     "spent": Look("$", "spent", "$", "$muted"),
 }
-# Entries of one line that are shown beneath it.
+# The most entries shown below one line.
 _MOST_ENTRIES: Final = 200
 LEAST: Final = 8 * HOUR
 """Microseconds; the key shows no less than this, whenever the human last looked."""
-# Seconds at least between two reads, and how many times as long as it took to read.
+# The least pause between two reads: in seconds, and as a multiple of the time that the last read took.
 _PACE: Final = 0.5
 _REST: Final = 10
-# In cells: the title of a part, and who did it.
+# Widths in cells: of a part's title, and of the actor.
 _TITLE: Final = 12
 _WHO: Final = 10
 
 
 class DigestRow(msgspec.Struct, frozen=True):
-    """A line of the digest, or with `entry` a journal entry behind it; `is_first` of its part."""
+    """A line of the digest or, with `entry`, a journal entry below its line. `is_first`: the first line of its part."""
 
     order: tuple[int, int]
     line: DigestLine
@@ -60,12 +62,12 @@ class DigestRow(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What tells it from other rows."""
+        """Identifies the row among all rows."""
         return self.line.key if self.entry is None else f"{self.line.key} {self.entry.seq}"
 
 
 class DigestWindow(VirtualList[DigestRow]):
-    """The lines, and beneath one that is open the entries behind it."""
+    """The list of lines, each with its entries below it when it is open."""
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
         """`> ? needs you   claude-1   Pick JWT lib   asks you   9m`."""
@@ -103,7 +105,7 @@ class DigestWindow(VirtualList[DigestRow]):
         return [(" " * (_TITLE + 2), ""), (f"{mark} ", style), (head, "$muted"), (text_of(entry), "$muted")]
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Nothing happened."""
+        """Draw the text for a digest without lines."""
         return [("   Nothing needs you, and nothing was done.", "$muted")] if line == 1 else ()
 
 
@@ -113,7 +115,7 @@ class DigestHead(FrameLine):
     digest: Digest | None = None
 
     def left(self, width: int) -> Sequence[Part]:
-        """Since when, and of how many entries."""
+        """The title, the instant since when, and the number of entries."""
         found = self.digest
         if found is None:
             return [(" While you were away", "bold")]
@@ -128,7 +130,7 @@ class DigestHead(FrameLine):
 
 
 class DigestScreen(Overlay):
-    """The screen; without `since`, it begins where the human last looked, and 8 hours ago at the latest."""
+    """The digest's screen. Without `since`, it begins where the human last looked, at the latest 8 hours ago."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "digest")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -145,21 +147,21 @@ class DigestScreen(Overlay):
         self.controllers = (RowMoves(lambda: self.window),)
 
     def compose(self) -> ComposeResult:
-        """Head and lines."""
+        """Compose head and lines."""
         yield DigestHead(self.context, id="digest-head")
         yield Rule(self.context)
         yield self.window
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Read it."""
+        """Read the digest."""
         self._read()
         self.window.show(self.listed)
         self.window.focus()
         self.hint(self.hint_of("digest_open"), self.hint_of("asks"), self.hint_of("back"))
 
     def changed(self, changes: StateChanges) -> None:
-        """Take in what came since, a little later: while agents write without a pause, keys come first."""
+        """Read it again after a pause, so that keys are handled first while agents write without a pause."""
         if self._reading is None:
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
 
@@ -186,7 +188,7 @@ class DigestScreen(Overlay):
                 yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))
 
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; some actions need a line."""
+        """As `Actor.why_not`; some actions need a line under the cursor."""
         return "nothing is here" if action.needs == "line" and self.window.row is None else super().why_not(action)
 
     def do_digest_open(self) -> None:
@@ -204,7 +206,7 @@ class DigestScreen(Overlay):
             self.context.say("The entries behind it were compacted away.")
 
     def on_virtual_list_opened(self) -> None:
-        """As Enter does."""
+        """Do as Enter does."""
         self.action_act("digest_open")
 
 

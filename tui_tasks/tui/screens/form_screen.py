@@ -1,4 +1,4 @@
-"""A form that has the whole screen: it is saved, or left; what was typed is not given up by one key."""
+"""Base of forms that fill the screen; leaving with unsaved text takes two keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
-    """Result: what came of it once it was saved; None: left. Subclasses do `action_save` and `action_outside`."""
+    """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
@@ -30,11 +30,11 @@ class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
 
     @property
     def has_changes(self) -> bool:
-        """Whether something was typed that is not saved."""
+        """Whether there is unsaved text."""
         raise NotImplementedError
 
     def action_leave(self) -> None:
-        """Leave; what was typed is given up at the second time."""
+        """Leave the form; with unsaved text, only at the second call."""
         if self.has_changes and not self.has_asked:
             self.has_asked = True
             self.context.say("Esc again gives up what you typed; ^s saves it.")

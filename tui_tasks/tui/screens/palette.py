@@ -1,4 +1,4 @@
-"""The palette and the help: both list what can be done, are searched as one types, and do what is chosen."""
+"""The palette and the help: both list actions, search them as the human types, and perform the chosen one."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MOST_LISTS = 500
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """One thing to choose. `why_not` keeps it from being done and is shown; `look` tries it out.
+    """One entry to choose. `why_not` is shown, and keeps it from being performed; `look` previews it.
 
-    `beside` stands at the right, `key` before the title. A `heading` is passed over.
+    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`.
     """
 
     title: str
@@ -56,7 +56,7 @@ class _Numbered:
 
 
 class EntriesFound:
-    """The entries that hold all words that were typed, those first whose titles fit best: a `Source`."""
+    """The entries that contain all typed words, best matching titles first: a `Source`."""
 
     def __init__(self, entries: Sequence[PaletteEntry], text: str) -> None:
         text = " ".join(text.casefold().split())
@@ -66,7 +66,7 @@ class EntriesFound:
 
     @staticmethod
     def _rank(entry: PaletteEntry, text: str) -> int:
-        """How far a title is from what was typed, 0 being nothing else; -1 where a word is nowhere."""
+        """Return how far a title is from the typed text; 0: the same, -1: a word is missing."""
         title, words = entry.title.casefold(), text.split()
         if title == text or not words:
             return 0
@@ -119,7 +119,7 @@ class EntriesFound:
 
 
 class PaletteList(VirtualList[_Numbered], can_focus=False):
-    """Entries, a line each: key, title, then what stands beside it or what is against it."""
+    """Entries, one in each line: key, title, then `beside` or the reason against it."""
 
     keys_wide = 0
     """What the longest of the keys takes."""
@@ -129,7 +129,7 @@ class PaletteList(VirtualList[_Numbered], can_focus=False):
         entry = row.entry
         if entry.heading:
             return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
-        # Where there is not much room, the help does without the ids.
+        # A narrow help leaves out the ids.
         beside = entry.beside if look.width >= 60 or not self.keys_wide else ""
         right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
@@ -148,7 +148,7 @@ class PaletteList(VirtualList[_Numbered], can_focus=False):
 
 
 class Picker(Dialog, ModalScreen[None]):
-    """Entries under a line that searches them. What is chosen is done after the picker is gone."""
+    """Entries below an input that searches them. The chosen entry is performed after the picker has closed."""
 
     AUTO_FOCUS = "PickerWords"
     WINDOW: ClassVar[type[PaletteList]] = PaletteList
@@ -169,7 +169,7 @@ class Picker(Dialog, ModalScreen[None]):
         self._undo_looks = left
 
     def compose(self) -> ComposeResult:
-        """The line and the entries, below the Now line."""
+        """Compose the input and the entries, below the Now line."""
         with Vertical(classes="below"):
             with Horizontal(classes="field"):
                 yield Static(plain(f" {self._sign}", "$changed bold"))
@@ -192,7 +192,7 @@ class Picker(Dialog, ModalScreen[None]):
         }
 
     def _move(self, by: int, *, page: bool = False) -> None:
-        """Move, on over a heading; where nothing is beyond that, back."""
+        """Move the cursor past headings; back where no entry follows."""
         window = self.query_one(PaletteList)
         (window.move_page if page else window.move)(by)
         for step in (by, -by):
@@ -200,7 +200,7 @@ class Picker(Dialog, ModalScreen[None]):
                 window.move(step)
 
     def on_mount(self) -> None:
-        """Show them all."""
+        """Show all entries."""
         self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
         self._search("")
 
@@ -212,12 +212,12 @@ class Picker(Dialog, ModalScreen[None]):
             window.move(1)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search."""
+        """Search for the typed words."""
         event.stop()
         self._search(event.value)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Try the entry out, where it can be."""
+        """Preview the entry, if it has a preview."""
         event.stop()
         row = self.query_one(PaletteList).row
         if row is not None and row.entry.look is not None:
@@ -226,7 +226,7 @@ class Picker(Dialog, ModalScreen[None]):
             self._undo_looks()
 
     def on_click(self, event: events.Click) -> None:
-        """A click does the entry; one outside leaves."""
+        """Perform the clicked entry; leave on a click outside."""
         if isinstance(event.widget, PaletteList):
             if event.widget.row_at(event.y) is not None:
                 self.choose()
@@ -234,11 +234,11 @@ class Picker(Dialog, ModalScreen[None]):
             self.action_leave()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """The first click has done it."""
+        """Ignore it: the first click has performed the entry."""
         event.stop()
 
     def choose(self) -> None:
-        """Do the entry that the cursor is on."""
+        """Perform the entry under the cursor."""
         row = self.query_one(PaletteList).row if self.is_active else None
         if row is None or row.entry.heading:
             return
@@ -253,21 +253,21 @@ class Picker(Dialog, ModalScreen[None]):
             entry.run()
 
     def action_leave(self) -> None:
-        """Choose nothing."""
+        """Leave without a choice."""
         if self._undo_looks is not None:
             self._undo_looks()
         self.dismiss()
 
 
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
-    """Every action that can be done here, every theme, list and saved view."""
+    """Return the palette: all actions that can be performed here, all themes, lists and saved views."""
     before = themes.current
     actions = [replace(entry, beside=context.keymap.key_of(name)) for name, entry in _actions(lookup).items()]
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
     return Picker(context, ":", entries, left=lambda: themes.apply(before))
 
 
-# The groups of the help, by their scopes, in its order.
+# The groups of the help with their scopes, in order.
 _GROUPS: Final = {
     "tasks": "Tasks",
     "list": "List",
@@ -291,7 +291,7 @@ _GROUPS: Final = {
 
 
 def help_screen(context: Context, lookup: ActionLookup) -> Picker:
-    """Every action there is, in groups, each with its keys and its id: groups that can be done here first."""
+    """Return the help: all actions in groups, with keys and ids; groups that can be used here come first."""
     here = _actions(lookup)
     groups: dict[str, list[PaletteEntry]] = {scope: [] for scope in _GROUPS}
     for action in ACTIONS.values():
@@ -310,7 +310,7 @@ def _place(action: Action) -> str:
 
 
 def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
-    """What the focus, and what it stands in, offers now, by the actions' ids."""
+    """Return the actions that the focused widget and its ancestors offer now, by id."""
     entries: dict[str, PaletteEntry] = {}
     for actor in lookup.actors():
         for action in actor.offers():

@@ -1,4 +1,4 @@
-"""What a run has printed, as it comes: lines drawn as they are needed, however long it is."""
+"""The output of a run as it grows: lines are drawn when they are needed, so length does not matter."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tui_tasks.tui.widgets.scrolling import WheelScrolling
 from tui_tasks.tui.widgets.styles import StyleCache
 from tui_tasks.tui.widgets.text_lines import wrapped
 
-# What a program writes to colour its lines and to draw them anew is left out; the rest is shown as what it is.
+# Sequences that colour or redraw lines are removed; all else is shown.
 _STYLED: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B])")
 _KEPT: Final = 512 * 1024
 
 
 def readable(text: str) -> str:
-    """Return output as lines of text: without colours, and of a line that was drawn anew what stood there last."""
+    """Return output as lines of text: without colours, and with the last version of a line that was redrawn."""
     text = _STYLED.sub("", text).replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -29,7 +29,7 @@ def readable(text: str) -> str:
 
 
 class RunOutput(WheelScrolling, LinePainter, can_focus=True):
-    """Output in lines as wide as there is room. It follows the end until somebody scrolls back."""
+    """Output wrapped to the width. It follows the end until the human scrolls back."""
 
     DEFAULT_CSS = "RunOutput { height: 1fr; width: 1fr; }"
 
@@ -45,7 +45,7 @@ class RunOutput(WheelScrolling, LinePainter, can_focus=True):
         self._note = ""
 
     def show(self, log: RunLog, note: str = "") -> None:
-        """Show another run's output from its beginning; `note` where there is none."""
+        """Show the output of another run from its beginning; `note` is shown when there is none."""
         self._decoder.reset()
         self._text, self.total, self._note = log.text, log.total, note
         self._lay_out()
@@ -55,7 +55,7 @@ class RunOutput(WheelScrolling, LinePainter, can_focus=True):
         self.refresh()
 
     def add(self, log: RunLog) -> bool:
-        """Show what has come since; False where too much was dropped between, and all must be shown anew."""
+        """Append new output; return False when some in between was dropped, so that all must be shown again."""
         for start, data in log.pieces:
             if start > self.total:
                 return False
@@ -73,7 +73,7 @@ class RunOutput(WheelScrolling, LinePainter, can_focus=True):
 
     @property
     def text(self) -> str:
-        """What is shown, without what terminals are told."""
+        """The shown text, without control sequences."""
         return readable(self._text)
 
     def _lay_out(self) -> None:
@@ -89,13 +89,13 @@ class RunOutput(WheelScrolling, LinePainter, can_focus=True):
         return max(0, len(self._rows) - self.size.height)
 
     def scroll_rows(self, by: int) -> None:
-        """Scroll; at the end it follows again."""
+        """Scroll; at the end it follows new output again."""
         self._top = max(0, min(self._top + by, self._most_top))
         self.following = self._top == self._most_top
         self.refresh()
 
     def on_resize(self) -> None:
-        """Lay it out anew; the end stays the end."""
+        """Wrap the text anew; a view that was at the end stays there."""
         if self._width != self.size.width:
             self._lay_out()
         self._top = self._most_top if self.following else min(self._top, self._most_top)

@@ -1,4 +1,4 @@
-"""The runs of one job, and the times that were not run; what a run prints, as it comes."""
+"""The runs of one job, the times at which it was not run, and the output of a run as it grows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tui_tasks.tui.widgets.scrolling import FAR
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Divider
 
-# Output is no part of the journal, so it is asked for; nothing is painted where nothing has come.
+# Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 POLL: Final = 0.25
 
 
@@ -73,7 +73,7 @@ class RunsOfJob:
         return -row.id
 
     def place(self, row: RunLine) -> int:
-        """See `Source`; counting is not worth it."""
+        """See `Source`; None, as counting is not worth it."""
         return -1
 
     def total(self) -> int:
@@ -82,7 +82,7 @@ class RunsOfJob:
 
 
 class RunWindow(VirtualList[RunLine]):
-    """Runs, a line each."""
+    """The list of runs, one in each line."""
 
     def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>✗ Sat 21 Nov 08:00  schedule  failed 41s  exit 1  smtp: 535 ...`."""
@@ -111,31 +111,31 @@ class RunWindow(VirtualList[RunLine]):
         )
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """What to do next."""
+        """Draw what to do next."""
         text = "   It has never run."
         return [(text, "$muted")] if line == 1 else ()
 
 
 class RunsHead(FrameLine):
-    """` S4 Digest mail   08:00 daily`; at the right what runs."""
+    """` S4 Digest mail   08:00 daily`; at the right, the run in progress."""
 
     title = ""
     told = ""
 
     def left(self, width: int) -> Sequence[Part]:
-        """Which job."""
+        """The job."""
         return [(f" {safe_line(self.title, width - 2)}", "bold"), (f"   {self.told}", "$muted")]
 
 
 class OutputHead(FrameLine):
-    """Of which run the output is, and how much of it there is."""
+    """The head of the output: of which run, and how much of it there is."""
 
     run: RunLine | None = None
     total = 0
     following = True
 
     def left(self, width: int) -> Sequence[Part]:
-        """The run, what its agent has used, and what went wrong."""
+        """The run, what its agent has spent, and its error."""
         run = self.run
         if run is None:
             return ()
@@ -148,7 +148,7 @@ class OutputHead(FrameLine):
         return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
 
     def right(self, width: int) -> Sequence[Part]:
-        """How much, and whether its end is followed."""
+        """The length, and whether its end is followed."""
         if self.run is None or not self.total:
             return ()
         goes_on = self.run.state == "running"
@@ -157,7 +157,9 @@ class OutputHead(FrameLine):
 
 
 class RunView(Overlay):
-    """Runs above or beside, output of the one under the cursor below; on a small screen one of the two."""
+    """The screen: runs above or at the side, below them the output of the run under the cursor; one of both on a small
+    one.
+    """
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "runs")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -186,7 +188,7 @@ class RunView(Overlay):
         self._shown: RunLine | None = None
 
     def compose(self) -> ComposeResult:
-        """Head, runs, output."""
+        """Compose head, runs and output."""
         yield RunsHead(self.context, id="runs-head")
         yield Rule(self.context)
         with Container(id="run-body"):
@@ -199,7 +201,7 @@ class RunView(Overlay):
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Read the runs; the newest is shown."""
+        """Read the runs, and show the newest."""
         self.window.show(RunsOfJob(self.context.db, self._job_uid))
         self.window.focus()
         self._read_job()
@@ -207,12 +209,12 @@ class RunView(Overlay):
 
     @property
     def output(self) -> RunOutput:
-        """What the run printed."""
+        """The output that is shown."""
         return self.query_one(RunOutput)
 
     @property
     def run(self) -> RunLine | None:
-        """The run that keys are about."""
+        """The run that keys act on."""
         return self.window.row
 
     def _read_job(self) -> None:
@@ -226,7 +228,7 @@ class RunView(Overlay):
         head.again()
 
     def changed(self, changes: StateChanges) -> None:
-        """See to the runs that were touched."""
+        """Update the runs that changed."""
         if changes.touches("job"):
             self._read_job()
         if changes.all or any(entry.kind in ("job.pruned", "job.decided") for entry in changes.entries):
@@ -236,15 +238,15 @@ class RunView(Overlay):
         self._show()
 
     def on_virtual_list_moved(self) -> None:
-        """Another run's output."""
+        """Show the output of another run."""
         self._show()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """A double click does as Enter."""
+        """Do as Enter does, on a double click."""
         self.do_run_output()
 
     def on_resize(self) -> None:
-        """What the last line tells depends on the width."""
+        """Draw the foot line again, which depends on the width."""
         self._show()
 
     def _show(self) -> None:
@@ -264,7 +266,7 @@ class RunView(Overlay):
             self.hint(*map(self.hint_of, ("run_output", "run_follow", "run_stop", "run_copy", "back")))
 
     def _note(self, run: RunLine) -> str:
-        """What is said in place of output."""
+        """Return the text that is shown instead of output."""
         found = queries_jobs.any_run(self.context.db, run.uid)
         if found is None:
             return ""
@@ -283,13 +285,13 @@ class RunView(Overlay):
         return "\n\n".join(told)
 
     def draw_head(self) -> None:
-        """Say whose output it is, how much, and whether its end is followed."""
+        """Draw whose output it is, its length, and whether its end is followed."""
         head = self.query_one(OutputHead)
         head.run, head.total, head.following = self.run, self.output.total, self.output.following
         head.again()
 
     def _poll(self) -> None:
-        """Ask what has been printed since; a run that has ended has nothing more to say."""
+        """Read what has been printed since; stop when the run has ended."""
         run = self._shown
         if run is None or run.state != "running":
             return
@@ -298,10 +300,10 @@ class RunView(Overlay):
             self.output.show(queries_jobs.run_log(self.context.db, run.uid))
         self.draw_head()
 
-    # What can be done
+    # Actions
 
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; only what runs can be ended."""
+        """As `Actor.why_not`; some actions need a run, or one in progress."""
         run = self.run
         if action.needs in ("run", "any run") and run is None:
             return "no run here"
@@ -311,7 +313,7 @@ class RunView(Overlay):
 
     @property
     def is_on_output(self) -> bool:
-        """Whether the output has the focus, and not the runs."""
+        """Whether the output has the focus instead of the runs."""
         return self.output.has_focus
 
     def do_run_output(self) -> None:
@@ -354,7 +356,7 @@ class RunView(Overlay):
 
 
 class RunMoves(RowMoves):
-    """Moves in the runs or in the output, whichever has the focus; pages are always those of the output."""
+    """Moves in the runs or the output, whichever has the focus; pages are always those of the output."""
 
     def __init__(self, view: RunView) -> None:
         super().__init__(lambda: view.window)
@@ -393,7 +395,7 @@ class RunMoves(RowMoves):
         return max(1, self._view.output.size.height - 1)
 
     def _scrolled(self, by: int) -> bool:
-        """Scroll the output where that has the focus; False where it has not."""
+        """Scroll the output if it has the focus; return whether it has."""
         if self._view.is_on_output:
             self._scroll(by)
         return self._view.is_on_output

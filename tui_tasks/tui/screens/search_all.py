@@ -1,4 +1,4 @@
-"""The search in all lists: a filter is typed, and each task that matches is shown with its list beside it."""
+"""The search in all lists: the human types a filter, and each matching task is shown with its list."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.styles import Part
 
-# Whoever sees so many types another word.
+# The most tasks shown; more than that call for a narrower filter.
 MOST_FOUND: Final = 200
-# Lists that are looked into before keys come through, and the pause for them in seconds.
+# Lists searched between two pauses, in which keys are handled, and the length of a pause in seconds.
 _AT_ONCE: Final = 20
 _PAUSE: Final = 0.005
 
 
 class FoundWindow(PaletteList):
-    """What was found, a line each."""
+    """The tasks that were found, one in each line."""
 
     empty = ""
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """What can be typed, or that there is nothing."""
+        """Draw what can be typed, or that nothing was found."""
         return [(self.empty, "$muted")] if line == 1 else ()
 
 
 class SearchAll(Picker):
-    """Looks through the lists one after the other, the one on screen first, and goes to the task that is chosen."""
+    """Searches the lists one after the other, the current one first, and goes to the chosen task."""
 
     WINDOW = FoundWindow
 
     def __init__(self, context: Context, *, chosen: Callable[[str], None] | None = None) -> None:
-        """`chosen` is told the uid of the task, instead of going there."""
+        """`chosen` is called with the uid of the chosen task, instead of going there."""
         super().__init__(context, "/", ())
         self._chosen = chosen or self._go_to
         self._found: list[TaskLine] = []
@@ -53,11 +53,11 @@ class SearchAll(Picker):
         self._going_on: Timer | None = None
 
     def on_mount(self) -> None:
-        """Say what can be typed."""
+        """Show what can be typed."""
         self._search("")
 
     def _search(self, text: str) -> None:
-        """Begin anew with another filter."""
+        """Start again with another filter."""
         parsed = parse(text, typing=True)
         if self._going_on is not None:
             self._going_on.stop()
@@ -70,7 +70,7 @@ class SearchAll(Picker):
         self._go_on()
 
     def _lists(self, parsed: Parsed) -> list[TaskList]:
-        """The lists to look into, those of `list:` where there is any."""
+        """Return the lists to search: those of `list:` if there is any, else all."""
         context = self.context
         named = [term for term in parsed.lists if not term.negated]
         without = [term.value.casefold() for term in parsed.lists if term.negated]
@@ -80,13 +80,13 @@ class SearchAll(Picker):
             wanted = not named or any(name.startswith(term.value.casefold()) for term in named)
             return wanted and not any(name.startswith(value) for value in without)
 
-        # A list that is archived is looked into where it is named.
+        # An archived list is searched only when it is named.
         lists = context.state.lists.values()
         homes = [home for home in lists if home.total and is_meant(home) and (named or not home.archived)]
         return sorted(homes, key=lambda home: home.id != context.state.list_id)
 
     def _go_on(self) -> None:
-        """Look into the next lists, or further into a long one."""
+        """Search the next lists, or the next part of a long one."""
         for _ in range(_AT_ONCE):
             if not self._homes or len(self._found) >= MOST_FOUND:
                 break
@@ -119,7 +119,7 @@ class SearchAll(Picker):
     def _entry(self, task: TaskLine) -> PaletteEntry:
         context = self.context
         state = look(context.state.status_of(task)).mark(ascii_only=context.ascii_only)
-        # To number a task of a long list, all before it would have to be counted.
+        # The number of a task in a long list is left out: all tasks before it would have to be counted.
         ahead = context.numbers.known(task.list_id, task.rank)
         number = "#…" if ahead is None else f"#{ahead + 1}"
         home = context.state.lists.get(task.list_id)

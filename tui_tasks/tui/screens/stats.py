@@ -1,4 +1,4 @@
-"""The stats screen: what the last seven days of the list were like, to be looked at rather than read."""
+"""The statistics screen: charts of the list's last seven days."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tui_tasks.tui.widgets.scrolling import ScrollKeys
 from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
-# Loading that takes so many stretches shows how far it is.
+# Progress is shown when reading takes at least so many steps.
 _LONG: Final = 5
-# While agents write without a pause, the figures follow no more often.
+# Seconds at least between two counts while agents write without a pause.
 _PACE: Final = 0.5
 
 
 def bounds(now: int, zone: tzinfo) -> list[int]:
-    """The instants at which the quarters of the last seven days began by the clock of a zone; the last day is today."""
+    """Return the instants at which the quarters of the last seven days begin in a time zone; the last day is today."""
     today = datetime.fromtimestamp(now // SECOND, zone).date()
     found = []
     for ahead in range(DAYS):
@@ -51,20 +51,20 @@ class StatsHead(FrameLine):
     """` Stats   Plan, last 7 days`."""
 
     def left(self, width: int) -> Sequence[Part]:
-        """Of which list."""
+        """The title and the list."""
         found = self.context.state.current_list
         name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
         return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
 
 
 class StatsLines(TextLines):
-    """The figures, or how far reading them has come."""
+    """The figures, or the progress of reading them."""
 
     figures: Figures | None = None
     progress = 0.0
 
     def lines(self, width: int) -> list[Drawn]:
-        """All of it; what does not fit can be scrolled to."""
+        """Return all lines; the widget scrolls."""
         if self.figures is None:
             told = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (told, "$primary")]] if self.progress else []
@@ -72,7 +72,7 @@ class StatsLines(TextLines):
 
 
 class Stats(Overlay):
-    """The screen."""
+    """The statistics screen."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -90,7 +90,7 @@ class Stats(Overlay):
         self._again = False
 
     def compose(self) -> ComposeResult:
-        """Head and figures."""
+        """Compose head and figures."""
         yield StatsHead(self.context, id="stats-head")
         yield Rule(self.context)
         with VerticalScroll(id="stats-scroll", can_focus=True):
@@ -98,7 +98,7 @@ class Stats(Overlay):
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self.set_focus(self.query_one(VerticalScroll))
         self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
         self._begin()
@@ -121,7 +121,7 @@ class Stats(Overlay):
         self._begin()
 
     def changed(self, changes: StateChanges) -> None:
-        """Count on."""
+        """Count what is new."""
         self._read()
 
     def _read(self) -> None:
@@ -132,7 +132,7 @@ class Stats(Overlay):
         self.run_worker(self._count(), exit_on_error=True)
 
     async def _count(self) -> None:
-        """Read what the journal has, a stretch at a time: keys are served between two."""
+        """Read the journal in steps; keys are handled between two steps."""
         stats = self.query_one(StatsLines)
         while True:
             self._again = False
@@ -182,7 +182,7 @@ class Stats(Overlay):
 
     @property
     def page_rows(self) -> int:
-        """Less the lines above and below, and one that stays in sight."""
+        """The lines of a page: less the lines above and below, and one that stays visible."""
         return self.size.height - 4
 
     def scroll_rows(self, by: int) -> None:

@@ -1,4 +1,4 @@
-"""The figures of the stats screen as lines and charts. Pure; instants and durations are microseconds."""
+"""Draws the figures of the statistics screen as lines and charts. Pure; instants and durations are in microseconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GAP: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of the last days. `longest` is the longest wait for the human, `longest_about` which."""
+    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number."""
 
     tally: Tally
     now_open: int
@@ -43,18 +43,18 @@ class Figures:
 
     @property
     def open_by_day(self) -> list[int]:
-        """How many tasks were open at the end of each day."""
+        """The number of open tasks at the end of each day."""
         return self.tally.open(self.now_open)[QUARTERS - 1 :: QUARTERS]
 
     @property
     def done_by_day(self) -> list[int]:
-        """How many were done on each day."""
+        """The number of tasks that were done on each day."""
         done = self.tally.done
         return [sum(done[at : at + QUARTERS]) for at in range(0, len(done), QUARTERS)]
 
 
 def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
-    """All of it in lines of that width: sparks and numbers first, then the charts."""
+    """Return all lines in a width: numbers with sparklines first, then the charts."""
     lines = _numbers(figures, width, ascii_only)
     if width < _NARROW:
         return lines
@@ -119,7 +119,7 @@ def _span(time: int | None) -> str:
 
 
 def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Drawn]:
-    """Two blocks side by side, and an empty line after them."""
+    """Return two blocks side by side, and an empty line."""
     lines: list[Drawn] = []
     for at in range(max(len(left), len(right))):
         one = left[at] if at < len(left) else ()
@@ -174,7 +174,7 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
 
 
 def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """A bar for each hour of the day, in the colour of failure where a run failed."""
+    """Return a bar for each hour of the day, in the colour of failure when a run failed."""
     started: Counter[int] = Counter()
     failed: set[int] = set()
     for at, outcome in figures.runs:
