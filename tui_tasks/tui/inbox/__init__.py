@@ -1,1 +1,1 @@
-"""The inbox: what agents ask, the permissions they want, the tasks they have filed; answering by keys."""
+"""The inbox: agents' questions, the permissions they ask for, the tasks they have filed; all answered by keys."""

@@ -1,4 +1,4 @@
-"""What the human says to an agent, alike wherever an agent is shown: a message, a pause."""
+"""The human's actions on an agent, the same wherever one is shown: a message, a pause."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tui_tasks.tui.state.context import Context
 
 
 class AgentActions(Controller):
-    """The actions of the scope `agent`. `agent_here` returns the name of the agent that keys are about, or None."""
+    """The actions of the scope `agent`. `agent_here` returns the name of the agent that keys act on, or None."""
 
     def __init__(self, context: Context, agent_here: Callable[[], str | None]) -> None:
         self._context = context
         self._agent_here = agent_here
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; what needs an agent needs one here."""
+        """As `Controller.why_not`; most actions need an agent."""
         return "no agent here" if action.needs == "agent" and self._agent_here() is None else None
 
     async def do_agent_message(self) -> None:
@@ -33,7 +33,7 @@ class AgentActions(Controller):
             await self.message(name, text.strip())
 
     async def message(self, name: str, text: str) -> None:
-        """Send a message, and say so."""
+        """Send a message, and report that it was sent."""
         await self._context.link.commit(SendMessage(name, text))
         self._context.say(f"Sent to {safe_line(name, 30)}.")
 

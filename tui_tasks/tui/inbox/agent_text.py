@@ -1,4 +1,4 @@
-"""Words about questions and agents that several screens use. Pure but for the reads they are given a database for."""
+"""Texts about questions and agents that several screens use. Pure, except for reads of a given database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui_tasks.text.times import SECOND, ago
 
 
 def who(name: str) -> str:
-    """Who did it, for people: "you" is the human alone, and another name that reads like that stands in quotes."""
+    """Return an actor's name for people: "you" is the human alone; another name that reads like it is quoted."""
     if name == vocab.HUMAN:
         return "you"
     return f'"{name}"' if names.reserved(name) == vocab.HUMAN else name
@@ -38,7 +38,7 @@ def _first_word(option: str) -> str:
 
 
 def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str | None:
-    """The one option that begins with such a word, or is one; `otherwise` where there are no options at all."""
+    """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
     if not options:
         return otherwise
     found = [option for option in options if _first_word(option) in words]
@@ -48,24 +48,27 @@ def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str 
 
 
 def approving(options: Sequence[str]) -> str | None:
-    """The answer that approves: an option that says yes; `approve` where there are none; None where it is not clear."""
+    """Return the answer that approves: an option that says yes; `approve` without options; None where it is ambiguous.
+
+    The options that begin with a word of consent count, of several only the one that is such a word.
+    """
     return _only(options, _YES, "approve")
 
 
 def denying(options: Sequence[str]) -> str | None:
-    """The answer that denies: as `approving`."""
+    """Return the answer that denies: an option that says no; `deny` without options; None when it is ambiguous."""
     return _only(options, _NO, "deny")
 
 
 def allowing_always(ask: Ask) -> list[str]:
-    """The options that allow what a program suggests to allow from now on."""
+    """Return the options that allow from now on what a program suggests to allow."""
     if (ask.request or {}).get("kind") != "permission":
         return []
     return [option for option in ask.options if option.startswith(f"{ALWAYS}: ")]
 
 
 def why_not_always(ask: Ask, found: Sequence[str]) -> str:
-    """Why nothing is allowed from now on where there is not one way to do so."""
+    """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
     program = (ask.request or {}).get("program")
     if program is not None and (why := abilities.why_not(program, "always")) is not None:
         return why
@@ -75,23 +78,23 @@ def why_not_always(ask: Ask, found: Sequence[str]) -> str:
 
 
 def is_shown_whole(ask: Ask) -> bool:
-    """Whether a screen shows all of a question: it is not cut, and nothing in it is invisible."""
+    """Return whether a screen shows all of a question: it is not cut and has no invisible characters."""
     texts = (ask.question, *ask.options)
     return all(len(text) <= TEXT_CHARS and unseen(text) is None for text in texts)
 
 
 def ask_state(ask: Ask) -> str:
-    """The name in `format.LOOKS` for the state of a question."""
+    """Return the name in `format.LOOKS` of a question's state."""
     return {"open": "needs_you", "answered": "done"}.get(ask.state, "skipped")
 
 
 def ask_word(ask: Ask) -> str:
-    """The state of a question that is no longer open, in a word."""
+    """Return the state of a closed question as a word."""
     return "too late" if ask.state == "timeout" else ask.state
 
 
 def closed(ask: Ask, now: int) -> str:
-    """What has become of a question that is no longer open."""
+    """Return what became of a closed question."""
     when = ""
     if ask.answered_at is not None:
         when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
@@ -105,13 +108,13 @@ def closed(ask: Ask, now: int) -> str:
 
 
 def live_task(db: Database, uid: str) -> TaskLine | None:
-    """The task with that uid, where it is not deleted."""
+    """Return the task with a uid; None when it is deleted."""
     task = pages.line(db, uid)
     return None if task is None or task.deleted else task
 
 
 def asked(ask: Ask) -> str:
-    """What an agent waits for, in a line: the tool and its command, or the question."""
+    """Return in one line what an agent waits for: the tool and its command, or the question."""
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
         return ask.question
@@ -119,7 +122,7 @@ def asked(ask: Ask) -> str:
 
 
 def _gist(given: Any) -> str:
-    """The one value of a tool's input that says most."""
+    """Return the most telling value of a tool's input."""
     if not isinstance(given, dict):
         return given if isinstance(given, str) else ""
     found = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)

@@ -1,4 +1,4 @@
-"""What every place shares in which the human answers an agent: the keys of the options, and sending the answer."""
+"""Shared by all places in which the human answers an agent: the keys of options, and sending the answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OptionKeys(Controller):
 
     @abstractmethod
     def choose(self, number: int) -> Any:
-        """Answer with an option, counted from 1, or say why not."""
+        """Answer with an option, counted from 1, or show why it cannot be chosen."""
 
     def _choose(self, number: int) -> Any:
         return self.choose(number)
@@ -37,7 +37,8 @@ class OptionKeys(Controller):
 
 
 async def send_answer(context: Context, ask: Ask, answer: str, updated_input: Any = None) -> bool:
-    """Answer a question, and return whether that was done; say why not where its program waits for no answer any more.
+    """Answer a question, and return whether that was done; when its program no longer waits for an answer, show why
+    not.
 
     Raises:
         Refusal: the question is closed by now.

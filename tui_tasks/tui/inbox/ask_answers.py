@@ -1,4 +1,4 @@
-"""Answering what an agent has asked: by the number of an option, by approving or denying it, or in one's own words."""
+"""Answers to an agent's question: an option by its number, approval or denial, or the human's own words."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 class AskAnswers(OptionKeys):
-    """The actions of the scope `asks` that answer: by a key, or by the line in which an answer is typed."""
+    """The actions of the scope `asks` that answer, by a key or in an input."""
 
     def __init__(self, inbox: Inbox, agents: AgentActions) -> None:
-        """`agents` sends what is typed to a question that is closed by now."""
+        """`agents` sends what is typed when the question has been closed meanwhile."""
         self._inbox = inbox
         self._context = inbox.context
         self._agents = agents
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; answers need a question that is open."""
+        """As `Controller.why_not`; answers need an open question."""
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
@@ -42,7 +42,7 @@ class AskAnswers(OptionKeys):
         return None if ask.state == "open" else agent_text.closed(ask, self._context.clock.now())
 
     def _why_unread(self, ask: Ask) -> str | None:
-        """Why no answer of the program's own words can be given: something of the question was not seen."""
+        """Return why no answer in the program's own words can be given: part of the question has not been shown."""
         if not agent_text.is_shown_whole(ask):
             key = self._context.keymap.key_of("ask_reply")
             return f"Not all of this question can be shown: deny it, or answer it in your own words with {key}."
@@ -53,7 +53,7 @@ class AskAnswers(OptionKeys):
         )
 
     def choose(self, number: int) -> Any:
-        """As `OptionKeys.choose`; the question must have been seen to its end."""
+        """As `OptionKeys.choose`; the question must have been shown to its end."""
         ask = self._inbox.ask
         assert ask is not None
         if number > len(ask.options):
@@ -138,7 +138,7 @@ class AskAnswers(OptionKeys):
         self._open_reply(ask, "reply")
 
     def send_reply(self, event: Reply.Given) -> None:
-        """Send it: as the answer, or as a message where the question is closed by now."""
+        """Send the typed text: as the answer, or as a message when the question has been closed."""
         ask = queries.ask(self._context.db, event.uid)
         if ask.state != "open":
             if event.text:
@@ -150,7 +150,7 @@ class AskAnswers(OptionKeys):
             self._context.run(self._answer(ask, event.text))
 
     async def _answer(self, ask: Ask, answer: str, updated_input: Any = None) -> None:
-        # While it is written the human may leave, and then there is no such widget any more.
+        # The human may leave during the write, which removes the widget.
         reply = self._inbox.query_one(Reply)
         if not await send_answer(self._context, ask, answer, updated_input):
             return

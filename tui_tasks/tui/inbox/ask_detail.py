@@ -1,4 +1,4 @@
-"""One question in full: who asks, about what, what can be answered, what happens meanwhile."""
+"""One question in full: who asks, about what, the possible answers, and what happens meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SMALL = 60
 
 
 class AskDetail(TextLines):
-    """Shows the question that it is given; its options can be clicked."""
+    """Shows a given question; its options can be clicked."""
 
     def __init__(self, context: Context, *, id: str) -> None:
         super().__init__(context, id=id)
@@ -28,23 +28,25 @@ class AskDetail(TextLines):
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
         self._draft = False
-        # How many lines there are to the end of what can be answered.
+        # The number of lines to the end of the options.
         self._end = 0
 
     def put(
         self, ask: Ask | None, about: TaskLine | None, working: TaskLine | None, agent: Agent | None, *, draft: bool
     ) -> None:
-        """Show a question: the task it is about, the one its agent works on, whether an answer was typed half."""
+        """Show a question, with the task it is about, the task its agent works on, and whether there is a draft of an
+        answer.
+        """
         self._ask, self._about, self._working, self._agent, self._draft = ask, about, working, agent, draft
         self._end = 0
         self.again()
 
     def ends_by(self, ask: Ask, end: int) -> bool:
-        """Whether a question stands on screen to the end of its options, where the line before `end` does."""
+        """Return whether a question is shown to the end of its options by the line before `end`."""
         return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
 
     def lines(self, width: int) -> list[Drawn]:
-        """The question, from who asks to what happens meanwhile."""
+        """Return the lines of the question, from who asks to what happens meanwhile."""
         ask = self._ask
         if ask is None:
             return []
@@ -129,13 +131,13 @@ class AskDetail(TextLines):
         return lines
 
     def _choice(self, number: int, text: str) -> tuple[str, str, str]:
-        """Key, text and action of an option; there are keys for as many as can be asked with."""
+        """Return key, text and action of an option. There are as many keys as a question can have options."""
         if number > MOST_OPTIONS:
             return "-", text, ""
         return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 
     def _of_program(self, ask: Ask) -> str:
-        """Where else what a program asks for is answered."""
+        """Return where else a program's request can be answered."""
         if (ask.request or {}).get("answer") is None:
             return "It asks in its own window, and waits for no answer from here."
         return "It waits for your answer."

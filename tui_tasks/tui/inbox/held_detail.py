@@ -1,4 +1,4 @@
-"""One held task in full: who filed it and why, what it says, what it waits for and what waits for it."""
+"""One held task in full: who filed it and why, its fields, what it waits for and what waits for it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ MOST_NAMED = 5
 
 
 class HeldDetail(TextLines):
-    """Shows the task that it is given."""
+    """Shows a given task."""
 
     def __init__(self, context: Context, *, id: str) -> None:
         super().__init__(context, id=id)
         self._row: HeldTask | None = None
 
     def put(self, row: HeldTask | None) -> None:
-        """Show a task, or none."""
+        """Show a task; None: nothing."""
         self._row = row
         self.again()
 
     def lines(self, width: int) -> list[Drawn]:
-        """Title, who and when, why, description, fields, dependencies."""
+        """Return the lines: title, who filed it and when, the reason, description, fields, dependencies."""
         row = self._row
         if row is None:
             return []

@@ -1,8 +1,8 @@
-"""The asks inbox: what agents have asked the human, oldest first, answered by single keys (docs: protocol, section 7,
+"""The inbox of questions: what agents ask the human, oldest first, answered by single keys (docs: protocol, section 7,
 `ask`).
 
-An answer goes to the question that the cursor is on and to no other: a question that was answered, or that its agent
-has withdrawn, stays under the cursor and says so until the human goes on.
+An answer always goes to the question under the cursor. A question that is answered elsewhere or withdrawn stays under
+the cursor and shows that, until the human goes on.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ KEPT: Final = "inbox"
 
 
 class AskWindow(VirtualList[Ask]):
-    """Questions, a line each; on a small screen the one that the cursor is on is the screen's first line."""
+    """The list of questions, one in each line; on a small screen only the one under the cursor, as the first line."""
 
     def __init__(self, context: Context, inbox: Inbox, *, id: str) -> None:
         super().__init__(context, id=id)
         self.inbox = inbox
 
     def draw(self, row: Ask, look_: RowLook, line: int) -> Sequence[Part]:
-        """Who asks, what, and since when."""
+        """Draw who asks, the question, and its age."""
         now, width = self.context.clock.now(), look_.width
         state = look(agent_text.ask_state(row))
         mark = state.mark(ascii_only=self.context.ascii_only)
@@ -86,21 +86,21 @@ class AskWindow(VirtualList[Ask]):
         )
 
     def scroll_rows(self, by: int) -> None:
-        """On one line the wheel goes from question to question."""
+        """Scroll; with only one line visible, the wheel moves from question to question."""
         if self.inbox.small:
             self.move(1 if by > 0 else -1)
         else:
             super().scroll_rows(by)
 
     def _title(self, row: Ask, room: int) -> str:
-        """The question where it fits, else the name of the task that it is about, where that does."""
+        """Return the question if it fits, else the name of its task if that fits."""
         question, task = safe_line(agent_text.asked(row)), self.inbox.task_of(row)
         if task is None or cell_len(question) <= room or cell_len(safe_line(task.name)) > room:
             return question
         return task.name
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """How a question comes here."""
+        """Draw how a question gets here."""
         text = ("   Nothing needs you.", "", "   Agents ask here with the tool `ask`; the Now line then shows it.")
         at = line if self.inbox.small else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
@@ -110,18 +110,18 @@ class InboxHead(FrameLine):
     """` Needs you   2 waiting, oldest first`."""
 
     def left(self, width: int) -> Sequence[Part]:
-        """How many wait."""
+        """The title, and the number of waiting questions."""
         waiting = len(self.context.state.asks)
         told = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
         return [(" Needs you", "bold"), (f"   {told}", "$muted"), *self.context.state.projects.told_alone()]
 
     def right(self, width: int) -> Sequence[Part]:
-        """What there is in the other parts."""
+        """What the other parts hold."""
         return parts.others(self.context, "asks", width)
 
 
 class Inbox(Overlay):
-    """The screen. `listed` are the open questions, and the one under the cursor when it was closed."""
+    """The screen. `listed`: the open questions, and the one under the cursor even when it has been closed."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "asks", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -141,7 +141,7 @@ class Inbox(Overlay):
     """
 
     def __init__(self, context: Context, ask: str | None = None) -> None:
-        """`ask` is the uid of the question that the cursor begins on."""
+        """`ask` is the uid of the question on which the cursor starts."""
         super().__init__(context)
         self._first = ask
         self.window = AskWindow(context, self, id="asks")
@@ -151,12 +151,12 @@ class Inbox(Overlay):
         self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
         self.later: set[str] = set()
         self._under: str | None = None
-        # The questions that have stood on screen to their end.
+        # Uids of the questions that have been shown to their end.
         self._read_to_end: set[str] = set()
         self._tasks: dict[str, TaskLine] = {}
 
     def compose(self) -> ComposeResult:
-        """Head, questions, the one under the cursor, the line for an answer."""
+        """Compose head, questions, the detail of the one under the cursor, and the input for an answer."""
         yield InboxHead(self.context, id="inbox-head")
         yield Rule(self.context, id="under-head")
         with Container(id="both"):
@@ -169,7 +169,7 @@ class Inbox(Overlay):
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Read the questions and what was kept; the cursor is on the oldest that was not put off."""
+        """Read questions and drafts; the cursor is on the oldest question that was not put off."""
         kept = views.get(self.context.db, KEPT) or {}
         self.later = set(kept.get("later", ()))
         self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
@@ -181,19 +181,19 @@ class Inbox(Overlay):
         self._show()
 
     def on_resize(self) -> None:
-        """What the last line tells depends on the width."""
+        """Draw the foot line again, which depends on the width."""
         self.window.again()
         self._show()
 
-    # What is there
+    # State
 
     @property
     def ask(self) -> Ask | None:
-        """The question that keys are about."""
+        """The question that keys act on."""
         return self.listed.get(self.window.cursor)
 
     def is_read(self, ask: Ask) -> bool:
-        """Whether a question has stood on screen to its end."""
+        """Return whether a question has been shown to its end."""
         self._note_read()
         return ask.uid in self._read_to_end
 
@@ -204,11 +204,11 @@ class Inbox(Overlay):
             self._read_to_end.add(ask.uid)
 
     def agent_here(self) -> str | None:
-        """Who asked."""
+        """Return the agent that asked."""
         return self.ask.agent if self.ask is not None else None
 
     def task_of(self, ask: Ask) -> TaskLine | None:
-        """The task that a question is about."""
+        """Return the task that a question is about."""
         if ask.task_uid is None:
             return None
         if ask.task_uid not in self._tasks:
@@ -219,12 +219,12 @@ class Inbox(Overlay):
         return self._tasks[ask.task_uid]
 
     def number(self, ask: Ask) -> str:
-        """`#4`, or nothing where the question is about no task."""
+        """Return the number of a question's task as `#4`; empty without a task."""
         task = self.task_of(ask)
         return f"#{self.context.numbers.number(task)}" if task is not None else ""
 
     def changed(self, changes: StateChanges) -> None:
-        """Take in questions that came, were answered elsewhere or withdrawn; what is typed stays."""
+        """Update after questions were asked, answered elsewhere or withdrawn; typed text stays."""
         tasks = changes.tasks()
         if changes.all or changes.places or not tasks.isdisjoint(self._tasks):
             self._tasks.clear()
@@ -238,7 +238,7 @@ class Inbox(Overlay):
 
     @property
     def names_projects(self) -> bool:
-        """Whether a question comes from a project."""
+        """Whether any question comes from a project."""
         return any(map(self.context.state.projects.of_ask, self.listed.rows))
 
     def _asks(self) -> list[Ask]:
@@ -249,20 +249,20 @@ class Inbox(Overlay):
         rows = self._asks()
         under = self.ask
         if under is not None and all(ask.uid != under.uid for ask in rows):
-            # Where the database was replaced, or the past is shown, it may not be there.
+            # It may be missing when the database was replaced or the past is shown.
             with contextlib.suppress(NotFound):
                 rows.append(queries.ask(self.context.db, under.uid))
         return self.listed.take(rows)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Let go of what was closed, and of an answer typed half, now that the cursor is elsewhere."""
+        """Drop a closed question and close the input, as the cursor has moved elsewhere."""
         reply = self.query_one(Reply)
         if reply.is_open and reply.uid != event.key:
             reply.close()
         left, self._under = self.listed.get(self._under), event.key
         if left is not None and left.state != "open" and left.uid != event.key:
             self.window.change(self._read())
-        # At once: where the last question was scrolled to is not where this one was read to.
+        # At once: the scroll position belongs to the question shown before.
         self.query_one("#ask-scroll").scroll_home(animate=False, immediate=True)
         self._show()
 
@@ -278,7 +278,7 @@ class Inbox(Overlay):
         self.hints_again()
 
     def hints_again(self) -> None:
-        """Tell at the foot what keys do to the question under the cursor, or to the answer that is typed."""
+        """Show at the foot the keys for the question under the cursor, or for the input."""
         reply = self.query_one(Reply)
         ask = self.ask
         if reply.is_open:
@@ -299,10 +299,10 @@ class Inbox(Overlay):
             others = map(self.hint_of, ("ask_approve", *more, "ask_deny", "ask_reply", "ask_later", "back"))
             self.hint(("1-9", "Choose", ""), *others)
 
-    # What can be done
+    # Actions
 
     def put_off(self, ask: Ask) -> None:
-        """Put a question off and go on to the next, or take it up again."""
+        """Put a question off and go to the next; take it up again when it was put off."""
         self.later ^= {ask.uid}
         self.window.again()
         if ask.uid in self.later:
@@ -350,7 +350,7 @@ class Inbox(Overlay):
         parts.go_on(self.context, "asks")
 
     def _next(self) -> None:
-        """Go to the next open question that was not put off, in order, else back."""
+        """Go to the next open question that was not put off; without one, back to the pane."""
         rows = self.listed.rows
         at = next((at for at, ask in enumerate(rows) if ask.uid == self.window.cursor), -1)
         others = [ask for ask in rows[at + 1 :] + rows[: max(at, 0)] if ask.state == "open"]
@@ -361,10 +361,10 @@ class Inbox(Overlay):
             self.window.move_to(wanted.uid)
 
     def on_reply_given(self, event: Reply.Given) -> None:
-        """Send it."""
+        """Send the typed answer."""
         self._answers.send_reply(event)
 
     def on_reply_closed(self, event: Reply.Closed) -> None:
-        """The keys are the screen's again."""
+        """Give the keys back to the screen."""
         self.window.focus()
         self._show()

@@ -1,4 +1,4 @@
-"""What the parts of the inbox share that show rows and the one under the cursor: held tasks, failed checks."""
+"""Base of the parts of the inbox that list rows with a detail: held tasks and failed checks."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ R = TypeVar("R")
 class PartScreen(Overlay, Generic[R]):
     """A part of the inbox: `head`, the rows in `window`, and `detail` of the one under the cursor.
 
-    PART: its name in `parts.PARTS`.
-    OPEN: the action of Enter.
-    FOOT, FOOT_SMALL: the actions that the last line names where there is a row.
+    - PART: its name in `parts.PARTS`.
+    - OPEN: the action of Enter.
+    - FOOT, FOOT_SMALL: the actions that the foot line shows when there is a row.
     """
 
     PART: ClassVar[str]
@@ -50,14 +50,14 @@ class PartScreen(Overlay, Generic[R]):
 
     @abstractmethod
     def read(self) -> set[str]:
-        """Take in the rows as they are now; return the keys of those that changed."""
+        """Read the rows; return the keys of those that changed."""
 
     @abstractmethod
     def put(self, row: R | None) -> None:
         """Show a row in `detail`."""
 
     def compose(self) -> ComposeResult:
-        """Head, rows, the one under the cursor."""
+        """Compose head, rows and the detail of the one under the cursor."""
         yield self.head
         yield Rule(self.context, id="under-head")
         with Container(id="both"):
@@ -69,7 +69,7 @@ class PartScreen(Overlay, Generic[R]):
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Read what there is; the cursor is on the oldest."""
+        """Read the rows, and put the cursor on the oldest."""
         self.read()
         self.window.show(self.listed)
         self.window.focus()
@@ -81,7 +81,7 @@ class PartScreen(Overlay, Generic[R]):
         return self.listed.get(self.window.cursor)
 
     def show(self) -> None:
-        """Show the row under the cursor, how many there are, and what keys do."""
+        """Show the row under the cursor, the head, and the keys."""
         self.put(self.row)
         self.head.again()
         if self.row is None:
@@ -90,16 +90,16 @@ class PartScreen(Overlay, Generic[R]):
             self.hint(*map(self.hint_of, self.FOOT_SMALL if self.small else self.FOOT))
 
     def on_virtual_list_moved(self) -> None:
-        """Show another row."""
+        """Show the row under the cursor."""
         self.query_one("#row-scroll").scroll_home(animate=False, immediate=True)
         self.show()
 
     def on_virtual_list_opened(self) -> None:
-        """As Enter does."""
+        """Do as Enter does."""
         self.action_act(self.OPEN)
 
     def on_resize(self) -> None:
-        """Lay it out anew."""
+        """Adapt the layout to the size."""
         self.window.again()
         self.show()
 

@@ -1,4 +1,4 @@
-"""The parts of the inbox, each a screen: questions, failed checks, what agents have filed. A key goes round them."""
+"""The parts of the inbox, each a screen: questions, failed checks, filed tasks. One key goes from part to part."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PARTS: Final = ("asks", "failed_checks", "review")
 
 
 def first(context: Context) -> str:
-    """The part to begin with: the first that has something, else the questions."""
+    """Return the part to open first: the first that is not empty, else the questions."""
     return next((part for part in PARTS if _total(context, part)), PARTS[0])
 
 
 def go_on(context: Context, here: str) -> None:
-    """Go from one part to the next; failed checks are left out where there are none."""
+    """Go to the next part; failed checks are skipped when there are none."""
     from tui_tasks.tui.app.panes import screen
 
     at = PARTS.index(here) + 1
@@ -30,7 +30,7 @@ def go_on(context: Context, here: str) -> None:
 
 
 def others(context: Context, here: str, width: int) -> Sequence[Part]:
-    """What there is in the other parts, and the key that goes there."""
+    """Return a text on what the other parts hold, with the key that goes there."""
     told = [_told(context, part) for part in PARTS if part != here and _total(context, part)]
     if not told:
         return ()

@@ -1,4 +1,4 @@
-"""What a program asks a permission for, line by line and whole: its tool's input, changes of files as a diff."""
+"""A program's request for a permission as lines: the whole input of its tool, and changes of files as a diff."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
 
 
 def request_lines(ask: Ask, width: int) -> list[Drawn]:
-    """The lines of a question, without its options; what a tool would take away or put in is marked and coloured."""
+    """Return the lines of a question without its options; removed and added text is marked and coloured."""
     request = ask.request or {}
     given = request.get("input")
     if request.get("kind") != "permission" or not isinstance(given, dict):
@@ -35,5 +35,5 @@ def _text_of(given: dict[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _colored(line: str) -> Drawn:
-    """A line of a patch in the colour of what it does."""
+    """Return a line of a patch in the colour of what it does."""
     return [(f" {line}", _COLORS.get(line[:1], ""))]

@@ -1,6 +1,6 @@
-"""The inbox's part for held tasks: what agents have filed, accepted, joined or declined by single keys.
+"""The part of the inbox for held tasks: what agents have filed, accepted, joined or declined by single keys.
 
-What is accepted is what was on screen: a task that its maker has changed meanwhile stays, and the human is told.
+A task is accepted as it was on screen: one that its maker has changed meanwhile stays, and the human is told.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tui_tasks.tui.widgets.styles import Part
 
 
 class HeldWindow(VirtualList[HeldTask]):
-    """Held tasks, a line each."""
+    """The list of held tasks, one in each line."""
 
     def __init__(self, context: Context, review: Review, *, id: str) -> None:
         super().__init__(context, id=id)
         self._review = review
 
     def draw(self, row: HeldTask, look_: RowLook, line: int) -> Sequence[Part]:
-        """What was filed, in which list, by whom, since when, and how many wait for it."""
+        """Draw the title, the list, who filed it, its age, and how many tasks wait for it."""
         now, width = self.context.clock.now(), look_.width
         self.lasts(age_lasts(row.at, now))
         state = look("held")
@@ -58,7 +58,7 @@ class HeldWindow(VirtualList[HeldTask]):
         return (*head, (" " + fit(row.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """How a task comes here."""
+        """Draw how a task gets here."""
         key = self.context.keymap.key_of("review_list")
         text = (
             f"   {self._review.empty}",
@@ -70,14 +70,14 @@ class HeldWindow(VirtualList[HeldTask]):
 
 
 class ReviewHead(FrameLine):
-    """` Filed by agents   7 wait for you`, and the way to the questions."""
+    """` Filed by agents   7 wait for you`, and the key to the questions."""
 
     def __init__(self, context: Context, review: Review, *, id: str) -> None:
         super().__init__(context, id=id)
         self._review = review
 
     def left(self, width: int) -> Sequence[Part]:
-        """How many wait, are marked, are shown."""
+        """The title, and how many tasks wait, are marked, are shown."""
         review, total = self._review, self._review.total
         told = f"{total} wait{'s' if total == 1 else ''} for you" if total else "nothing waits"
         if review.filter:
@@ -87,12 +87,12 @@ class ReviewHead(FrameLine):
         return [(" Filed by agents", "bold"), (f"   {told}", "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
-        """What there is in the other parts."""
+        """What the other parts hold."""
         return parts.others(self.context, "review", width)
 
 
 class Review(PartScreen[HeldTask]):
-    """The screen. `listed` are the held tasks that the filter lets through."""
+    """The screen. `listed`: the held tasks that match the filter."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "review", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -126,14 +126,14 @@ class Review(PartScreen[HeldTask]):
 
     @property
     def empty(self) -> str:
-        """What stands where no task does."""
+        """Return the text shown when there is no task."""
         return "No held task says that." if self.filter else "Nothing filed waits for you."
 
     def _agent_here(self) -> str | None:
         return self.row.maker if self.row is not None else None
 
     def filter_by(self, text: str) -> None:
-        """Show the tasks that say each of these words, in title, list or agent."""
+        """Show the tasks that contain each of these words in title, list or agent."""
         self.filter = text.strip()
         self.read()
         self.window.refilter(self.listed, self.window.cursor)
@@ -147,7 +147,7 @@ class Review(PartScreen[HeldTask]):
         return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
 
     def changed(self, changes: StateChanges) -> None:
-        """Take in what was filed, changed, accepted elsewhere."""
+        """Update after tasks were filed, changed, or accepted elsewhere."""
         if changes.all or changes.touches("task", "list", "job"):
             self.window.change(self.read())
             self.show()
@@ -159,7 +159,7 @@ class Review(PartScreen[HeldTask]):
         self._detail.put(row)
 
     def marks_changed(self) -> None:
-        """Tell how many are marked."""
+        """Draw again how many tasks are marked."""
         self.head.again()
 
     def do_back(self) -> None:

@@ -1,4 +1,4 @@
-"""What the human does about held tasks by a key: accept, edit, join, decline, mark, filter."""
+"""The human's actions on held tasks: accept, edit, join, decline, mark, filter."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class ReviewActions(Controller):
-    """The actions of the scope `review`. What is done to several is one change, and one undo takes it back."""
+    """The actions of the scope `review`. An action on several tasks is one change, and one undo takes it back."""
 
     def __init__(self, context: Context, review: Review) -> None:
         self._context = context
         self._review = review
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; what needs a held task needs one here."""
+        """As `Controller.why_not`; most actions need a held task."""
         return "nothing waits for you" if action.needs == "held" and not self._review.chosen else None
 
     async def do_review_accept(self) -> None:
@@ -81,7 +81,7 @@ class ReviewActions(Controller):
         self._context.push(SearchAll(self._context, chosen=join))
 
     def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
-        """Whether there is a job among these, which is said: it is changed in the schedule."""
+        """Return whether there is a job among these, and show that jobs are changed in the schedule."""
         if found := any(row.is_job for row in rows):
             key = self._context.keymap.key_of("pane_schedule")
             self._context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")

@@ -1,1 +1,1 @@
-"""The inbox's part for tasks of which a check has failed."""
+"""The part of the inbox for tasks with a failed check."""

@@ -1,4 +1,4 @@
-"""What the human does by a key about a task of which a check has failed: open it, run its checks again, let it be."""
+"""The human's actions on a task with a failed check: open it, run its checks again, let it be done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FailedActions(Controller):
         self._screen = screen
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; what needs a task needs one here."""
+        """As `Controller.why_not`; most actions need a task."""
         return "no check has failed" if action.needs == "failed" and self._screen.row is None else None
 
     async def do_failed_run(self) -> None:

@@ -1,4 +1,4 @@
-"""One task of which a check has failed: who reported it, and the end of what each check said."""
+"""One task with a failed check: who reported it done, and the end of each check's output."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ OUTPUT_LINES: Final = 200
 
 
 class FailedDetail(TextLines):
-    """Shows the task that it is given."""
+    """Shows a given task."""
 
     def __init__(self, context: Context, *, id: str) -> None:
         super().__init__(context, id=id)
         self._row: FailedTask | None = None
 
     def put(self, row: FailedTask | None) -> None:
-        """Show a task, or none."""
+        """Show a task; None: nothing."""
         self._row = row
         self.again()
 
     def lines(self, width: int) -> list[Drawn]:
-        """Title, who reported it, its checks with what those that failed said, description."""
+        """Return the lines: title, who reported it, its checks with the output of failed ones, description."""
         row = self._row
         if row is None:
             return []

@@ -1,4 +1,4 @@
-"""The inbox's part for tasks of which a check has failed: who reported them, which check, and what it said."""
+"""The part of the inbox for tasks with a failed check: who reported each done, which check failed, and its output."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from tui_tasks.tui.widgets.styles import Part
 
 
 class FailedWindow(VirtualList[FailedTask]):
-    """Tasks, a line each."""
+    """The list of tasks, one in each line."""
 
     def draw(self, row: FailedTask, look_: RowLook, line: int) -> Sequence[Part]:
-        """Which task, which checks have failed and how, who reported it, since when."""
+        """Draw the task, its failed checks with their exit status, who reported it, and its age."""
         now, width = self.context.clock.now(), look_.width
         self.lasts(age_lasts(row.at, now))
         state = look("failed")
@@ -46,7 +46,7 @@ class FailedWindow(VirtualList[FailedTask]):
         return (*head, (" " + fit(row.task.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """How a task comes here."""
+        """Draw how a task gets here."""
         text = (
             "   No check has failed.",
             "",
@@ -57,7 +57,7 @@ class FailedWindow(VirtualList[FailedTask]):
 
 
 def told_of(row: FailedTask) -> str:
-    """Which checks have failed, and the first one's exit status: `tests 1, lint`."""
+    """Return the names of the failed checks, with the first one's exit status: `tests 1, lint`."""
     names = [safe_line(check.name, 16) for check in row.checks]
     first = row.checks[0].run if row.checks else None
     if first is not None and first.exit_code is not None:
@@ -66,25 +66,25 @@ def told_of(row: FailedTask) -> str:
 
 
 class FailedHead(FrameLine):
-    """` Failed checks   2 need you`, and the way to the other parts."""
+    """` Failed checks   2 need you`, and the key to the other parts."""
 
     def __init__(self, context: Context, screen: FailedChecks, *, id: str) -> None:
         super().__init__(context, id=id)
         self._screen = screen
 
     def left(self, width: int) -> Sequence[Part]:
-        """How many there are."""
+        """The title, and the number of tasks."""
         total = self._screen.listed.total()
         told = f"{total} need{'s' if total == 1 else ''} you" if total else "nothing waits"
         return [(" Failed checks", "bold"), (f"   {told}", "$muted")]
 
     def right(self, width: int) -> Sequence[Part]:
-        """What there is in the other parts."""
+        """What the other parts hold."""
         return parts.others(self.context, "failed_checks", width)
 
 
 class FailedChecks(PartScreen[FailedTask]):
-    """The screen."""
+    """The screen of failed checks."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "failed", "agent", "inbox")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -117,7 +117,7 @@ class FailedChecks(PartScreen[FailedTask]):
         self._detail.put(row)
 
     def changed(self, changes: StateChanges) -> None:
-        """Take in what was checked, changed, set done."""
+        """Update after checks were run or tasks changed."""
         if changes.all or changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.window.change(self.read())
             self.show()
