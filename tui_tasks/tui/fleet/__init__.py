@@ -1,1 +1,1 @@
-"""The fleet: every agent in a line, worst first, and what the human can do about each."""
+"""The fleet: all agents, one in each line, those that need attention first, with actions on each."""

@@ -1,4 +1,4 @@
-"""What the human does to an agent from its line in the fleet, beside writing to it and pausing it."""
+"""The human's actions on the agent under the cursor in the fleet, except messages and pauses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FleetActions(Controller):
         self._context = fleet.context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; each says what the agent under the cursor has, or can, not."""
+        """As `Controller.why_not`; names what the agent under the cursor lacks or cannot do."""
         member = self._fleet.member
         if action.needs != "agent":
             return None

@@ -1,4 +1,4 @@
-"""Answering what an agent asks from its line in the fleet. What is not shown there whole is answered in the inbox."""
+"""Answers to an agent's question from the fleet. A question that is not shown whole there is answered in the inbox."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class FleetAnswers(OptionKeys):
         self._context = fleet.context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; answers need a question, and a program that waits for one from here."""
+        """As `Controller.why_not`; answers need a question, and a program that waits for the answer here."""
         if action.needs != "ask":
             return None
         ask = self._fleet.ask
         return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
 
     def _answer_whole(self, answer: str | None, otherwise: str) -> Any:
-        """Answer what stands on screen to its end; open the inbox where it does not."""
+        """Answer a question that is shown to its end; else open the inbox."""
         ask = self._fleet.ask
         assert ask is not None
         if answer is None:
@@ -42,7 +42,7 @@ class FleetAnswers(OptionKeys):
         return self._answer(ask, answer)
 
     def choose(self, number: int) -> Any:
-        """As `OptionKeys.choose`; what is not shown whole here is shown in the inbox."""
+        """As `OptionKeys.choose`; a question that is not shown whole opens in the inbox."""
         ask = self._fleet.ask
         assert ask is not None
         answer = ask.options[number - 1] if number <= len(ask.options) else None
@@ -98,6 +98,6 @@ class FleetAnswers(OptionKeys):
         return text.strip() if text is not None else None
 
     async def _answer(self, ask: Ask, answer: str) -> None:
-        # Of the question that was shown, even where the agent has asked another meanwhile.
+        # It answers the question that was shown, even if the agent has asked another meanwhile.
         if await send_answer(self._context, ask, answer):
             self._context.say(f"Sent to {safe_line(ask.agent, 30)}: {safe_line(answer, 60)}.")

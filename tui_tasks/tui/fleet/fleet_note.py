@@ -1,4 +1,4 @@
-"""What is known of the agent under the cursor: its session, what it asks, what was written to it, what it said."""
+"""The note on the agent under the cursor: its session, its question, messages to it, and what it said."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
 class FleetNote(TextLines):
-    """As many lines as fit into half of the screen."""
+    """The note, at most half of the screen high."""
 
     def __init__(self, context: Context, fleet: Fleet, *, id: str) -> None:
         super().__init__(context, id=id)
@@ -38,16 +38,16 @@ class FleetNote(TextLines):
         self._whole: str | None = None
 
     def show(self, member: Member | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
-        """Show an agent, what it said and what was sent to it."""
+        """Show an agent, what it said, and the messages sent to it."""
         self._member, self._words, self._sent = member, words, sent
         self.again()
 
     def shows_whole(self, ask: Ask) -> bool:
-        """Whether all of a question stands here, with what can be answered."""
+        """Return whether all of a question and its options are shown."""
         return self._whole == ask.uid and bool(self.size.height)
 
     def lines(self, width: int) -> list[Drawn]:
-        """The agent, what it asks, what was written to it, its words, the newest last."""
+        """Return the lines: the agent, its question, messages to it, then its words, newest last."""
         member, room = self._member, self._fleet.size.height // 2
         self._whole = None
         if member is None:
@@ -93,7 +93,7 @@ class FleetNote(TextLines):
         return f"for {age(member.tool_since, self.context.clock.now())}"
 
     def _about(self, session: AgentSession | None, width: int) -> Drawn:
-        """Program, model, mode, folder, what it has spent."""
+        """Return program, model, mode, folder, and what it has spent."""
         if session is None:
             return ()
         spent = times.spent(session.tokens, session.cost_usd)
@@ -102,7 +102,7 @@ class FleetNote(TextLines):
         return [("   " + safe_line(told, max(8, width - 44)), "$muted")]
 
     def _ask(self, ask: Ask, width: int, room: int) -> list[Drawn]:
-        """All of a question and its options where there is room for that, else where it can be read."""
+        """Return the whole question and its options if they fit, else where they can be read."""
         lines: list[Drawn] = [[(f" {line}", "$state-needs-you")] for line in wrapped(ask.question, max(8, width - 2))]
         for number, option in enumerate(ask.options, 1):
             key = self.context.keymap.key_of(f"ask_{number}") if number <= 9 else "-"
@@ -115,7 +115,7 @@ class FleetNote(TextLines):
         return [*lines[:2], [(f" … {key} shows all of it", "$changed")]]
 
     def _messages(self, width: int) -> list[Drawn]:
-        """What was written to it of late, the newest last, and whether that has reached it."""
+        """Return recent messages to it, newest last, each with whether it was delivered."""
         drawn: list[Drawn] = []
         for sent in reversed(self._sent):
             when = f" {self.context.clock.time_of(sent.message.sent_at)}  "

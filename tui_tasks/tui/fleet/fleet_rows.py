@@ -1,4 +1,4 @@
-"""A line an agent: who, where, in which state since when, what matters, its task, its pulse, what it has spent."""
+"""The lines of the fleet: name, place, state and since when, what matters most, task, pulse, and what it has spent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SPENT: Final = 11
 
 
 class Columns(NamedTuple):
-    """How many cells each column has, the space behind it included; 0: it is not shown."""
+    """The width of each column in cells, with the space after it; 0: not shown."""
 
     who: int
     state: int
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
 
 def columns(width: int, names: int) -> Columns:
-    """Divide a width; `names` is how long the longest name is."""
+    """Divide a width into columns; `names` is the width of the longest name."""
     if width < NARROW:
         who = min(max(names, 6), 10) + 1
         return Columns(who, 5, max(1, width - 3 - who - 5), 0, 0, 0, 0)
@@ -54,14 +54,14 @@ def columns(width: int, names: int) -> Columns:
 
 
 class FleetWindow(VirtualList[Member]):
-    """Agents, a line each."""
+    """The list of agents, one in each line."""
 
     def __init__(self, context: Context, fleet: Fleet, *, id: str) -> None:
         super().__init__(context, id=id)
         self._fleet = fleet
 
     def draw(self, row: Member, look_: RowLook, line: int) -> Sequence[Part]:
-        """The line of an agent, in the columns that there is room for."""
+        """Draw the line of an agent in the columns that fit."""
         context, now = self.context, self.context.clock.now()
         ascii_only = context.ascii_only
         sizes = columns(look_.width, self._fleet.longest_name)
@@ -108,7 +108,7 @@ class FleetWindow(VirtualList[Member]):
         return parts
 
     def _tick(self, row: Member, state: str, now: int) -> None:
-        """Say when the line is out of date by time alone: an age, the pulse, an agent that becomes quiet."""
+        """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
         for then in (row.since, row.tool_since):
             if then is not None:
                 self.lasts(age_lasts(then, now))
@@ -118,7 +118,7 @@ class FleetWindow(VirtualList[Member]):
             self.lasts(max(1, row.last_seen + self._fleet.quiet_after + 1 - now))
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """How an agent comes here."""
+        """Draw how an agent gets here."""
         text = (
             "   No agent has spoken yet.",
             "",
@@ -136,7 +136,7 @@ class FleetTitles(FrameLine):
         self._fleet = fleet
 
     def left(self, width: int) -> Sequence[Part]:
-        """A title over each column."""
+        """The title of each column."""
         sizes = columns(width, self._fleet.longest_name)
         words = ("who", "state", "what", "where", "task", "pulse")
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
@@ -144,14 +144,14 @@ class FleetTitles(FrameLine):
 
 
 class FleetHead(FrameLine):
-    """` Agents   3 waiting for you   2 working`, and what all have spent."""
+    """` Agents   3 waiting for you   2 working`, and what all agents have spent."""
 
     def __init__(self, context: Context, fleet: Fleet, *, id: str) -> None:
         super().__init__(context, id=id)
         self._fleet = fleet
 
     def left(self, width: int) -> Sequence[Part]:
-        """The name of the screen, and how many agents are in which state."""
+        """The title, and how many agents are in each state."""
         if width < NARROW:
             marks = fleet_text.LOOKS_OF_STATES
             parts: list[Part] = [(" Agents ", "bold")]
@@ -165,10 +165,10 @@ class FleetHead(FrameLine):
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
-        """What all have spent, and where they are."""
+        """What all agents have spent, and their projects."""
         members = self._fleet.listed.rows
         spent = fleet_text.spent_by_all(members)
-        # What agents have open tells of them where the past is shown.
+        # In the past, an agent's presence is known only from what it had open.
         unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
         told = "   ".join(part for part in (spent, fleet_text.places(members, self.context), unknown) if part)
         return [(told + " ", "$muted")]

@@ -1,4 +1,4 @@
-"""The fleet: every agent in a line, the one that is worst off first, and below what is known of one of them."""
+"""The fleet's screen: all agents, those that need attention first, and below them a note on one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PACE: Final = 0.1
 
 
 class Fleet(Overlay):
-    """The screen. Agents that ended more than a day ago and have left nothing open are not shown."""
+    """The screen. It leaves out agents that ended more than a day ago with nothing open."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "overlay", "agents", "agent", "answers")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -61,7 +61,7 @@ class Fleet(Overlay):
         self._is_due = False
 
     def compose(self) -> ComposeResult:
-        """Head, agents, what is known of one of them."""
+        """Compose head, agents and the note."""
         yield FleetHead(self.context, self, id="agents-head")
         yield Rule(self.context)
         yield FleetTitles(self.context, self, id="titles")
@@ -71,7 +71,7 @@ class Fleet(Overlay):
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Read who there is."""
+        """Read the agents."""
         self.listed.take(self._read())
         self.window.show(self.listed)
         self.window.focus()
@@ -79,12 +79,12 @@ class Fleet(Overlay):
         self._show()
 
     def on_unmount(self) -> None:
-        """Look no more."""
+        """Stop the timer."""
         self.context.link.beside = lambda: None
 
     def _read(self) -> list[Member]:
         since, is_now = self.context.clock.now() - DAY, self.context.link.as_of is None
-        # What agents said last may be taken back where the past is shown.
+        # In the past, agents may have said less than was known before, so nothing is reused.
         known = self.listed.rows if is_now else ()
         found = fleet.everyone(self.context.db, since, known, knows_presence=is_now)
         return [member for member in found if self.context.state.projects.shows_member(member)]
@@ -93,28 +93,28 @@ class Fleet(Overlay):
         since = member.since if member.state == "waiting" and member.since is not None else 0
         return fleet_text.RANKS[member.state], since, member.name.casefold(), member.name
 
-    # What is there
+    # State
 
     @property
     def member(self) -> Member | None:
-        """The agent that keys are about."""
+        """The agent that keys act on."""
         return self.listed.get(self.window.cursor)
 
     @property
     def ask(self) -> Ask | None:
-        """What it waits for the human to answer."""
+        """The open question of that agent."""
         return self.member.ask if self.member is not None else None
 
     def agent_here(self) -> str | None:
-        """Its name."""
+        """Return the agent's name."""
         return self.member.name if self.member is not None else None
 
     def shows_whole(self, ask: Ask) -> bool:
-        """Whether all of a question is on screen."""
+        """Return whether all of a question is on screen."""
         return not self.small and self.query_one(FleetNote).shows_whole(ask)
 
     def state_of(self, member: Member) -> str:
-        """The state of an agent now, of `fleet_text.LOOKS_OF_STATES`."""
+        """Return an agent's state now, a key of `fleet_text.LOOKS_OF_STATES`."""
         return fleet_text.state_of(member, self.context.clock.now(), self.quiet_after)
 
     @property
@@ -124,20 +124,20 @@ class Fleet(Overlay):
 
     @property
     def longest_name(self) -> int:
-        """How many cells the longest name takes."""
+        """The width of the longest name in cells."""
         return max((cell_len(safe_line(member.name, 40)) for member in self.listed.rows), default=0)
 
-    # What happens
+    # Events
 
     def changed(self, changes: StateChanges) -> None:
-        """Take in what agents did."""
+        """Update after entries about agents."""
         if changes.all or changes.touches("task", "list"):
             self.window.again()
         self._take()
         self._show()
 
     def _look_soon(self) -> None:
-        """Something was written that the journal does not have: what an agent is at, or that one came or left."""
+        """Read soon: something without a journal entry changed, such as an agent's activity or connection."""
         if not self._is_due:
             self._is_due = True
             self.set_timer(_PACE, self._look)
@@ -151,7 +151,7 @@ class Fleet(Overlay):
             self.context.link.cannot_read(error)
 
     def _take(self) -> set[str]:
-        """Read all agents again, and draw the lines of those that differ; return their names."""
+        """Read all agents, and draw the lines of those that changed; return their names."""
         before = self.longest_name
         changed = self.listed.take(self._read())
         self.window.change(changed)
@@ -160,15 +160,15 @@ class Fleet(Overlay):
         return changed
 
     def on_virtual_list_moved(self) -> None:
-        """Another agent's note."""
+        """Show the note on another agent."""
         self._show()
 
     def on_virtual_list_opened(self) -> None:
-        """As Enter does."""
+        """Do as Enter does."""
         self.action_act("agent_log")
 
     def on_resize(self) -> None:
-        """Lay it out anew."""
+        """Adapt the layout to the size."""
         self.window.again()
         self._show()
 

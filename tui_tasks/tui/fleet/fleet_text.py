@@ -1,4 +1,4 @@
-"""Words about agents in the fleet. Pure but for the numbers of tasks."""
+"""Texts about agents in the fleet. Pure, except for the numbers of tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TOTALS: Final = {
 
 
 def said(word: Word | None) -> str:
-    """An agent's word as it is shown: what it said, or what it did in a few words."""
+    """Return an agent's words for display: what it said, or a short text on what it did."""
     if word is None:
         return ""
     if word.kind == "status":
@@ -45,30 +45,32 @@ def said(word: Word | None) -> str:
 
 
 def state_of(member: Member, now: int, quiet_after: int) -> str:
-    """Its state now, of `LOOKS_OF_STATES`.
+    """Return an agent's state now, a key of `LOOKS_OF_STATES`.
 
-    An agent of the channel that has said nothing for so long is quiet: nothing else is known of what it does. What a
-    session is at, its program tells.
+    An agent of the channel that has been silent for long is quiet, as nothing else is known of its activity. A
+    session's state is reported by its program.
     """
     is_silent = member.session is None and now - member.last_seen > quiet_after
     return "quiet" if member.state == "working" and is_silent else member.state
 
 
 def where(member: Member, context: Context) -> str:
-    """Where it works: its projects, else the name of its folder."""
+    """Return where an agent works: its projects, else the name of its folder."""
     folder = PurePath(member.session.cwd or "").name if member.session is not None else ""
     return " ".join(context.state.projects.of_member(member)) or folder
 
 
 def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
-    """What matters most about it now, and the colour: what it waits for, why it failed, its tool, what it said."""
+    """Return what matters most about an agent now, and its colour: what it waits for, a failure, its tool, its
+    words.
+    """
     now = context.clock.now()
     session = member.session
     last = (session.last_message if session is not None else None) or said(member.word)
     if state == "waiting" and member.ask is not None:
         return agent_text.asked(member.ask), "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:
-        # A turn that was ended by a limit of its model's service has failed, and waits.
+        # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
     if state == "paused":
         return member.message, "$muted"
@@ -85,7 +87,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
 
 
 def totals(states: Iterable[str]) -> list[tuple[str, str]]:
-    """How many agents are in which state, the worst first, each with its colour."""
+    """Return how many agents are in each state, the worst first, with colours."""
     counts: dict[str, int] = {}
     for state in states:
         counts[state] = counts.get(state, 0) + 1
@@ -97,7 +99,7 @@ def totals(states: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def spent_by_all(members: Sequence[Member]) -> str:
-    """What all that tell of it have spent; empty where none does."""
+    """Return what all agents that report it have spent; empty when none does."""
     sessions = [member.session for member in members if member.session is not None]
     tokens = [one.tokens for one in sessions if one.tokens is not None]
     costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
@@ -106,7 +108,7 @@ def spent_by_all(members: Sequence[Member]) -> str:
 
 
 def places(members: Sequence[Member], context: Context) -> str:
-    """The projects and folders in which agents are, by name."""
+    """Return the projects and folders of the agents, by name."""
     found = {each for member in members for each in context.state.projects.of_member(member)}
     found |= {where(member, context) for member in members if not context.state.projects.of_member(member)}
     return "  ".join(sorted(safe_line(place, 16) for place in found if place))
