@@ -1,1 +1,1 @@
-"""Lines that are typed in, dialogs, and the syntax of filters."""
+"""Inputs, dialogs, and the syntax of filters."""

@@ -1,4 +1,4 @@
-"""Questions to the human at the foot of the screen: a menu of keys, a line of text."""
+"""Dialogs at the foot of the screen: a menu of keys, and a line of text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to go on; `why_not` keeps it from being chosen and is told."""
+    """One choice of a menu; `why_not` is shown, and keeps it from being chosen."""
 
     key: str
     word: str
@@ -34,7 +34,7 @@ class Choice:
 
 
 class Menu(Dialog, ModalScreen[str | None]):
-    """Choices by one key each, or by a click. Result: the key, or None."""
+    """A menu whose choices are made by one key each, or by a click. Result: the key, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
@@ -45,7 +45,7 @@ class Menu(Dialog, ModalScreen[str | None]):
         self._choices = choices
 
     def compose(self) -> ComposeResult:
-        """A title and the choices, at the foot."""
+        """Compose title and choices, at the foot."""
         with Vertical(classes="foot"):
             yield Rule(self.context)
             yield Static(plain(self._title, "bold"))
@@ -54,7 +54,7 @@ class Menu(Dialog, ModalScreen[str | None]):
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Say how to leave."""
+        """Show the key that leaves."""
         self.query_one(FootLine).hint(("Esc", "Back", ""))
 
     @staticmethod
@@ -63,14 +63,14 @@ class Menu(Dialog, ModalScreen[str | None]):
         return Content.assemble(plain(f"   {choice.key}  ", "$changed bold"), word)
 
     def take_key(self, event: events.Key) -> bool:
-        """Take the key of a choice."""
+        """Choose by a key; return whether it was used."""
         chosen = next((choice for choice in self._choices if choice.key in (event.character, event.key)), None)
         if chosen is not None:
             self._choose(chosen)
         return chosen is not None
 
     def on_click(self, event: events.Click) -> None:
-        """Take the choice that was clicked; outside of all of them, none."""
+        """Choose what was clicked; a click outside leaves."""
         clicked = event.widget.id or "" if event.widget is not None else ""
         if clicked.startswith("choice-"):
             self._choose(self._choices[int(clicked.removeprefix("choice-"))])
@@ -84,12 +84,12 @@ class Menu(Dialog, ModalScreen[str | None]):
             self.dismiss(choice.key)
 
     def action_leave(self) -> None:
-        """Choose nothing."""
+        """Leave without a choice."""
         self.dismiss(None)
 
 
 class LineDialog(Dialog, ModalScreen[str | None]):
-    """One line of text. Result: what was typed, or None."""
+    """A dialog with one line of text. Result: the text, or None."""
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
@@ -103,7 +103,7 @@ class LineDialog(Dialog, ModalScreen[str | None]):
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        """A title and the line, at the foot."""
+        """Compose title and input, at the foot."""
         with Vertical(classes="foot"):
             yield Rule(self.context)
             yield Static(plain(self._title, "bold"))
@@ -116,19 +116,19 @@ class LineDialog(Dialog, ModalScreen[str | None]):
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Say what the keys are."""
+        """Show the keys."""
         self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
 
     def take(self) -> None:
-        """Take what was typed."""
+        """End with the typed text."""
         self.dismiss(self.query_one(AnswerLine).value)
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Leave without a result."""
         self.dismiss(None)
 
 
 async def confirm(context: Context, question: str, yes: str, no: str = "no") -> bool:
-    """Ask once, from an action's coroutine; True where the human says so."""
+    """Ask the human to confirm, from an action's coroutine; return whether they did."""
     key: str | None = await context.ask(Menu(context, question, [Choice("y", yes), Choice("n", no)]))
     return key == "y"

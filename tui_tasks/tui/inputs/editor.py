@@ -1,4 +1,4 @@
-"""Long texts in the human's own editor: the screen steps aside while it runs."""
+"""Edits long texts in the human's own editor; the screen gives the terminal to it meanwhile."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FALLBACKS: Final = ("sensible-editor", "nano", "vi")
 
 
 class NoEditor(Exception):
-    """No editor could be run; the message says what to do."""
+    """No editor could be run. The message says what to do."""
 
 
 def command(environment: dict[str, str] | os._Environ[str] = os.environ) -> list[str]:
-    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually there.
+    """Return the argv of the human's editor: $VISUAL, $EDITOR, else one that is usually installed.
 
     Raises:
         NoEditor: what is set is no command.
@@ -45,7 +45,7 @@ def _is_there(program: str, path: str) -> bool:
 
 
 def edit(context: Context, text: str) -> str | None:
-    """Let the human change a text; return it, or None where it was left as it was, or no editor could be run."""
+    """Let the human edit a text; return the new text, or None when it is unchanged or no editor could be run."""
     try:
         return _edited(context, text)
     except NoEditor as none:
@@ -54,7 +54,7 @@ def edit(context: Context, text: str) -> str | None:
 
 
 def open_file(context: Context, file: Path) -> None:
-    """Let the human read or change a file of theirs."""
+    """Let the human read or change a file of their own."""
     try:
         _run(context, [*command(), str(file)])
     except NoEditor as none:
@@ -62,7 +62,7 @@ def open_file(context: Context, file: Path) -> None:
 
 
 def _edited(context: Context, text: str) -> str | None:
-    """Return the changed text, or None.
+    """Return the edited text; None when it is unchanged.
 
     Raises:
         NoEditor: none could be run, or it ended with an error; nothing is changed.
@@ -71,7 +71,7 @@ def _edited(context: Context, text: str) -> str | None:
     with contextlib.ExitStack() as kept:
         try:
             file = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tui-tasks-"))) / "task.md"
-            # As bytes: what reads and writes text makes one of all ends of line.
+            # As bytes, since text mode would convert line endings.
             file.write_bytes(text.encode())
         except OSError as error:
             raise NoEditor(f"cannot write a file for {argv[0]}: {error.strerror}") from error
@@ -96,9 +96,9 @@ def _run(context: Context, argv: list[str]) -> None:
 
 
 def _ran(argv: list[str]) -> int:
-    """Run a program that has the terminal, and return its status.
+    """Run a program on the terminal, and return its exit status.
 
-    Ctrl+C and Ctrl+\\ are meant for it alone. What asks this program to end ends that one first.
+    Ctrl+C and Ctrl+\\ reach only that program. A signal that asks this program to end ends that one first.
     """
     running: list[subprocess.Popen[bytes]] = []
 
@@ -109,7 +109,7 @@ def _ran(argv: list[str]) -> int:
         if callable(before):
             before(number, frame)
 
-    # Functions, and not SIG_IGN, which the program would inherit.
+    # Functions instead of SIG_IGN, which the program would inherit.
     ours = dict.fromkeys((signal.SIGINT, signal.SIGQUIT), lambda _number, _frame: None)
     ours |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
     handlers = {number: signal.signal(number, handler) for number, handler in ours.items()}
@@ -122,13 +122,13 @@ def _ran(argv: list[str]) -> int:
 
 
 def as_document(name: str, description: str) -> str:
-    """Write a task as the editor shows it: the title, a blank line, the description."""
+    """Return a task as the editor shows it: the title, an empty line, the description."""
     title = name.replace("\n", " ")
     return f"{title}\n\n{description}" + ("" if description.endswith("\n") or not description else "\n")
 
 
 def from_document(text: str, description: str) -> tuple[str, str]:
-    """Read a title and a description back; the end of line that editors add is not part of it."""
+    """Return title and description of an edited document, without the final newline that editors add."""
     title, _, rest = text.partition("\n")
     rest = rest.removeprefix("\n")
     if rest.endswith("\n") and not description.endswith("\n"):

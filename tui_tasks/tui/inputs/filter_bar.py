@@ -1,4 +1,4 @@
-"""The filter bar: ` / jwt status:open            2 of 9`. It tells its pane what is wanted with every letter."""
+"""The filter bar: ` / jwt status:open            2 of 9`. It posts the filter to its pane at each letter."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), (
 
 
 class FilterCount(FrameLine):
-    """How many match, or what means nothing."""
+    """The number of matches, or the mistake in the filter."""
 
     text = ""
 
     def right(self, width: int) -> Sequence[Part]:
-        """How many match, or what means nothing."""
+        """The number of matches, or the mistake in the filter."""
         return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
 
 
 class FilterBar(ResilientMessages, Horizontal):
-    """Shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
+    """The bar, shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
 
     class Wanted(Message):
-        """The filter says something else."""
+        """The filter has changed."""
 
         def __init__(self, parsed: Parsed) -> None:
             super().__init__()
             self.parsed = parsed
 
     class Kept(Message):
-        """The typing is over, the filter stays."""
+        """The human has ended typing; the filter stays."""
 
     class Cleared(Message):
-        """There is no filter any more; `typing`: it was still being typed."""
+        """The filter was removed; `typing`: while it was being typed."""
 
         def __init__(self, typing: bool) -> None:
             super().__init__()
             self.typing = typing
 
     class Save(Message):
-        """The filter is to be kept under a name."""
+        """The filter is to be saved under a name."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -87,16 +87,16 @@ class FilterBar(ResilientMessages, Horizontal):
 
     @property
     def text(self) -> str:
-        """What was typed."""
+        """The typed text."""
         return self._words.value if self._words is not None else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a filter, or one is being typed."""
+        """Whether there is a filter or one is being typed."""
         return self.has_class("-open")
 
     def open(self, text: str | None = None, *, kept: bool = False) -> None:
-        """Begin typing, or go on, or keep the words that are given. The first time it takes a moment."""
+        """Start or resume typing, or set the given words. The first call takes longer, as it makes the input."""
         if self._words is not None:
             self._begin(text, kept=kept)
         else:
@@ -124,7 +124,7 @@ class FilterBar(ResilientMessages, Horizontal):
             self.keep()
 
     def say(self, text: str) -> None:
-        """Show at the right how many match."""
+        """Show the number of matches at the right."""
         if self._words is None:
             return
         found = self.query_one(FilterCount)
@@ -132,7 +132,7 @@ class FilterBar(ResilientMessages, Horizontal):
         found.again()
 
     def complete(self) -> None:
-        """Take the last word as far as there is one way to go; show the ways where there are more."""
+        """Complete the last word as far as it is unambiguous; show the candidates if there are several."""
         found = candidates(self.text, self._known(), self._language)
         if self._words is not None:
             self._words.value = complete(self.text, found)
@@ -141,8 +141,8 @@ class FilterBar(ResilientMessages, Horizontal):
             self.context.say("  ".join(found[:20]))
 
     def clear(self) -> None:
-        """Take the filter away."""
-        # What is hidden loses the focus soon.
+        """Remove the filter."""
+        # A hidden widget loses the focus soon.
         typing = self.has_focus_within
         self.remove_class("-open")
         if self._words is not None:
@@ -152,7 +152,7 @@ class FilterBar(ResilientMessages, Horizontal):
         self.post_message(self.Cleared(typing))
 
     def keep(self) -> None:
-        """End the typing; an empty filter is none."""
+        """End typing; an empty filter is removed."""
         if not self.text.strip():
             self.clear()
             return
@@ -160,23 +160,23 @@ class FilterBar(ResilientMessages, Horizontal):
         self.post_message(self.Kept())
 
     def save(self) -> None:
-        """Keep the filter under a name."""
+        """Post that the filter is to be saved under a name."""
         if self.text.strip():
             self.post_message(self.Save(self.text.strip()))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Tell what is wanted now."""
+        """Post the changed filter."""
         event.stop()
         if self.is_open:
             self._tell()
 
     def on_descendant_focus(self) -> None:
-        """The footer tells of the keys here."""
-        # Views are kept of tasks alone.
+        """Show the keys of this bar in the footer."""
+        # Only filters of tasks can be saved.
         self.context.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
 
     def on_descendant_blur(self) -> None:
-        """The footer tells of the pane's keys again."""
+        """Show the pane's keys in the footer again."""
         self.context.hint()
 
     def _tell(self, *, typing: bool = True) -> None:
@@ -186,7 +186,7 @@ class FilterBar(ResilientMessages, Horizontal):
             self.post_message(self.Wanted(parsed))
 
     def _take(self, parsed: Parsed) -> None:
-        """Note what the filter says; the footer has room to tell in full what means nothing in it."""
+        """Set the parsed filter; its mistake is shown in full in the footer."""
         if parsed.problem != self._said.problem:
             self.context.say(parsed.problem)
         self._said = parsed

@@ -1,4 +1,4 @@
-"""The words of a filter: `jwt status:open who:claude-1 -tag:later "two words"`. Pure.
+"""The syntax of filters: `jwt status:open who:claude-1 -tag:later "two words"`. Pure.
 
 The signs of quick add mean the same here: `#tag`, `!priority`, `@agent`. Quotes, or a backslash before a sign, make any
 word plain text.
@@ -21,7 +21,7 @@ SORTS: Final = ("due",)
 """The fields that `sort:` sorts a list by."""
 STATUSES: Final = ("open", *vocab.STATUSES, "blocked", "changed")
 _PRIORITIES: Final = {str(number): word for word, number in vocab.PRIORITY_WORDS.items()}
-# Under these the human is known in `who:`.
+# The names of the human in `who:`.
 YOU: Final = ("you", "me", vocab.HUMAN)
 
 _ANY_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,12 +30,12 @@ _ANY_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
 SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
 
 _TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
-# What stands before a colon as a field does; an address such as http://x is a plain word.
+# A word with a colon that may name a field; an address such as http://x is plain text.
 _FIELD = re.compile(r"([a-z]+):(?!//)")
 
 
 class Language(msgspec.Struct, frozen=True):
-    """The fields that a filter may name, the values that some of them take alone, and those that read ranges."""
+    """The fields that a filter may name, the fixed values of some of them, and those that take ranges."""
 
     fields: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]]
@@ -50,20 +50,20 @@ OF_TASKS: Final = Language(
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What a filter says; `problem` is the first thing in it that means nothing, for people."""
+    """A parsed filter; `problem` is the first mistake in it, for people."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
 
     @property
     def of_tasks(self) -> tuple[Term, ...]:
-        """The terms that a task matches or not. A list that is sorted has the tasks with a value to sort by."""
+        """The terms that tasks are matched with. A sorted list contains only tasks with a value to sort by."""
         matched = tuple(term for term in self.terms if term.field not in ("list", "sort"))
         return (*matched, Term(self.sort, NONE, negated=True)) if self.sort else matched
 
     @property
     def sort(self) -> str:
-        """The field that the list is sorted by; empty: its own order."""
+        """The field that the list is sorted by; empty: the list's own order."""
         return next((term.value for term in self.terms if term.field == "sort" and not term.negated), "")
 
     @property
@@ -73,7 +73,7 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> Parsed:
-    """Read the words of a filter. While `typing`, the last word may be the beginning of what is meant."""
+    """Parse a filter. While `typing`, the last word may be incomplete."""
     terms: list[Term] = []
     problem = ""
     for token in _TOKEN.finditer(text):
@@ -85,7 +85,7 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
 
 
 def _unknown_field(token: str, language: Language) -> str:
-    """What to tell of a word that looks like a field and is none; it is looked for as plain text all the same."""
+    """Return the message on a word that looks like an unknown field; it is searched as plain text all the same."""
     found = _FIELD.match(token.removeprefix("-"))
     if found is None or found[1] in language.fields:
         return ""
@@ -93,7 +93,7 @@ def _unknown_field(token: str, language: Language) -> str:
 
 
 def _term(token: str, open_end: bool, language: Language) -> Term | str:
-    """Return the term of a word, or what is wrong with it; an unfinished word is nothing yet: empty."""
+    """Return the term of a word, or its mistake; both empty for an incomplete word."""
     negated = token.startswith("-") and len(token) > 1
     body = token[1:] if negated else token
     field, value = _field_of(body, language)
@@ -105,7 +105,7 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
     is_sign = body[0] in SIGNS
     value = value.strip('"')
     if is_sign and field == "prio":
-        # As in quick add, the beginning of a priority's word or its number will do.
+        # As in quick add, a priority is named by its number or by a prefix of its name.
         return (
             _choice(field, _PRIORITIES.get(value, value), language.values[field], negated, True) or "! wants a priority"
         )
@@ -121,9 +121,9 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
 
 
 def _field_of(body: str, language: Language) -> tuple[str, str]:
-    """The field that a word names, empty where it is plain text, and what it says of it."""
+    """Return the field that a word names (empty: plain text), and the word's value."""
     sign = SIGNS.get(body[:1], "")
-    # A bare number behind # is no tag in quick add either.
+    # As in quick add, a number alone after # is no tag.
     if sign in language.fields and len(body) > 1 and not (sign == "tag" and body[1:].isdigit()):
         return sign, body[1:]
     field, colon, value = body.partition(":")
@@ -133,7 +133,7 @@ def _field_of(body: str, language: Language) -> tuple[str, str]:
 def _ranged(field: TaskField, value: str, negated: bool, open_end: bool) -> Term | str:
     if value != NONE:
         try:
-            # What it means is for the moment at which the filter is used; here it is whether it means anything.
+            # Only checked here: it is resolved when the filter is used, as it depends on the current time.
             field.ranges(value, _ANY_TIME)
         except ValueError as error:
             return "" if open_end else str(error)
@@ -153,7 +153,9 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
 
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:
-    """Return what the last word of `text` may become, in full; `known` has values by field, beyond the fixed ones."""
+    """Return the full words that the last word of `text` may become; `known`: values by field, beyond the fixed
+    ones.
+    """
     word = _last_word(text)
     minus, body = ("-", word[1:]) if word.startswith("-") else ("", word)
     field, colon, value = body.partition(":")
@@ -171,12 +173,12 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
 
 
 def quoted(value: str) -> str:
-    """Return a value as it stands behind its field: in quotes where it has spaces."""
+    """Return a value as it is written after its field: quoted when it has spaces."""
     return f'"{value}"' if any(letter.isspace() for letter in value) else value
 
 
 def _last_word(text: str) -> str:
-    """The word that is being typed; quotes that are open hold its spaces."""
+    """Return the word that is being typed; open quotes include spaces."""
     for found in _TOKEN.finditer(text):
         if found.end() == len(text):
             return found[0]
@@ -184,13 +186,13 @@ def _last_word(text: str) -> str:
 
 
 def _common(words: Sequence[str]) -> str:
-    """What all of the words begin with."""
+    """Return the longest common prefix of the words."""
     first, last = min(words), max(words)
     return next((first[:at] for at, letter in enumerate(first) if last[at : at + 1] != letter), first)
 
 
 def complete(text: str, found: Sequence[str]) -> str:
-    """Return `text` with its last word taken as far as all that was `found` agrees."""
+    """Return `text` with its last word extended to the common prefix of all that was `found`."""
     if not found:
         return text
     head = text.removesuffix(_last_word(text))

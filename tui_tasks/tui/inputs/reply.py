@@ -1,4 +1,4 @@
-"""The line on which an answer is typed. It belongs to one question, whatever comes in meanwhile."""
+"""The input for an answer. It stays with one question, whatever arrives meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST: Final = 100_000
 
 
 class ReplyLine(WordLine):
-    """The line itself."""
+    """The input line."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -30,13 +30,13 @@ class ReplyLine(WordLine):
         self.select_on_focus = False
 
     def does(self, key: str) -> Callable[[], object] | None:
-        """Enter hands it over, Esc keeps the text and closes."""
+        """Return what a key does: Enter sends the text, Esc keeps it and closes."""
         reply = self.query_ancestor(Reply)
         return {"enter": reply.give, "escape": reply.close}.get(key)
 
 
 class Reply(ResilientMessages, Vertical):
-    """Hidden until it is opened. `drafts` are what was typed and not sent: (kind, text) by question."""
+    """Hidden until it is opened. `drafts` holds unsent text as (kind, text), by question."""
 
     DEFAULT_CSS = """
     Reply { height: auto; display: none; dock: bottom; margin-bottom: 1; padding: 0 1; border-top: solid $rule; }
@@ -54,7 +54,7 @@ class Reply(ResilientMessages, Vertical):
             self.text = text
 
     class Closed(Message):
-        """The line is gone; what was typed is kept as a draft."""
+        """The input was closed; the typed text is kept as a draft."""
 
     def __init__(self, context: Context, *, id: str) -> None:
         super().__init__(id=id)
@@ -64,7 +64,7 @@ class Reply(ResilientMessages, Vertical):
         self._kind = "reply"
 
     def compose(self) -> ComposeResult:
-        """What it is for, and the line."""
+        """Compose the label and the input."""
         yield Static(id="reply-title")
         yield ReplyLine(id="reply-text")
 
@@ -75,16 +75,16 @@ class Reply(ResilientMessages, Vertical):
 
     @property
     def uid(self) -> str | None:
-        """The question that is being answered."""
+        """The uid of the question that is being answered."""
         return self._of.uid if self._of is not None else None
 
     @property
     def hints(self) -> tuple[tuple[str, str, str], ...]:
-        """What the screen's last line tells meanwhile."""
+        """The keys to show in the foot line meanwhile."""
         return ("Enter", "Send", ""), ("Esc", "Keep for later", "")
 
     def open(self, ask: Ask, kind: str) -> None:
-        """Begin to type an answer, or go on with one of the same kind."""
+        """Start an answer, or resume a draft of the same kind."""
         kept_kind, kept = self.drafts.get(ask.uid, (kind, ""))
         self._of, self._kind = ask, kind
         line = self.query_one(ReplyLine)
@@ -95,7 +95,7 @@ class Reply(ResilientMessages, Vertical):
         line.focus()
 
     def told(self, ask: Ask | None) -> None:
-        """The question may be closed by now: say so, and keep what was typed."""
+        """Show when the question has been closed meanwhile; the typed text stays."""
         if self._of is not None and ask is not None and ask.uid == self._of.uid:
             self._title(ask)
 
@@ -109,7 +109,7 @@ class Reply(ResilientMessages, Vertical):
             self.query_one("#reply-title", Static).update(plain(text, "bold"))
 
     def close(self) -> None:
-        """Stop typing; keep what there is."""
+        """Close the input; keep the text as a draft."""
         if self._of is not None:
             text = self.query_one(ReplyLine).value
             self.drafts.pop(self._of.uid, None)
@@ -123,7 +123,7 @@ class Reply(ResilientMessages, Vertical):
         self.post_message(self.Closed())
 
     def give(self) -> None:
-        """Hand it over; an empty reply is none."""
+        """Post the answer; an empty reply only closes."""
         if self._of is None:
             return
         text = self.query_one(ReplyLine).value.strip()

@@ -1,4 +1,4 @@
-"""A text of many lines that is typed in."""
+"""An input of many lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SHOWN: Final = 1_000
 
 
 class LongText(TextArea):
-    """A description or a prompt. The cursor does not blink; control characters are shown as pictures.
+    """An input for a description or a prompt. The cursor does not blink; control characters are shown as pictures.
 
-    One that is too long for the keys shows how it begins, and is changed in $EDITOR alone.
+    A text that is too long to edit here shows only its beginning, and is changed in $EDITOR.
     """
 
     def __init__(self, text: str, *, id: str | None = None) -> None:
@@ -28,7 +28,7 @@ class LongText(TextArea):
 
     @property
     def value(self) -> str:
-        """All of the text; what was not changed is as it was given, whatever kinds of ends its lines have."""
+        """The whole text; unless changed it is exactly as given, including its line endings."""
         return self._given if self.text == self._loaded else self.text
 
     @value.setter
@@ -41,5 +41,5 @@ class LongText(TextArea):
         self._loaded = self.text
 
     def get_line(self, line_index: int) -> Text:
-        """What is drawn of a line."""
+        """Return a line as it is drawn."""
         return Text(one_to_one(self.document.get_line(line_index)), end="", no_wrap=True)

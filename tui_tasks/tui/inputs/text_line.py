@@ -1,4 +1,4 @@
-"""Lines of text that are typed in. Imported once there is one: they are the largest part of Textual that we use."""
+"""Inputs of one line. Imported at first use: they are the largest part of Textual that is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 
 class WordLine(ResilientMessages, Input):
-    """A line of text. The cursor does not blink; `keys` are what keys do beside writing."""
+    """An input of one line. The cursor does not blink; `keys` maps keys to functions beside writing."""
 
     def __init__(
         self,
@@ -27,38 +27,38 @@ class WordLine(ResilientMessages, Input):
     ) -> None:
         super().__init__(value, placeholder=placeholder, id=id, compact=True)
         self.cursor_blink = False
-        # A letter that is typed is added, and takes nothing away.
+        # A typed letter is inserted and replaces nothing.
         self.select_on_focus = False
         self._keys = keys or {}
 
     @property
     def _value(self) -> Text:
-        # What Textual draws; it would pass control characters on.
+        # Textual draws this value, and would pass control characters on.
         return Text(one_to_one(self.value), no_wrap=True, overflow="ignore", end="")
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
-        """Take the focus at once, before the next key is looked at."""
+        """Take the focus at once, before the next key is handled."""
         self.screen.set_focus(self, scroll_visible)
         return self
 
     def does(self, key: str) -> Callable[[], object] | None:
-        """What a key does here beside writing; None: nothing. It is done once all that was typed before is written."""
+        """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
         return self._keys.get(key)
 
 
 class FilterWords(WordLine):
-    """The words of a filter."""
+    """The input of a filter."""
 
 
 class AddWords(WordLine):
-    """The words of a quick add. `pasted` is given a text of several lines that is pasted, which a line cannot take."""
+    """The input of quick add. `pasted` is called with pasted text of several lines, which an input cannot take."""
 
     def __init__(self, *, keys: Mapping[str, Callable[[], object]], pasted: Callable[[str], object]) -> None:
         super().__init__(keys=keys)
         self._pasted = pasted
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pass on what has several lines, and leave a single line to the input."""
+        """Pass text of several lines to `pasted`; leave a single line to the input."""
         if len(lines_of(event.text)) > 1:
             event.stop()
             event.prevent_default()
@@ -66,8 +66,8 @@ class AddWords(WordLine):
 
 
 class PickerWords(WordLine):
-    """The words that are searched for in a picker."""
+    """The search input of a picker."""
 
 
 class AnswerLine(WordLine):
-    """The answer to a prompt."""
+    """The input of a dialog."""
