@@ -1,4 +1,4 @@
-"""Who is there on our own channel: which process each agent speaks through, and which one waits for an answer.
+"""Connections to the channel: the process through which each agent speaks, and those that wait for an answer.
 
 Kept out of the journal, like the processes themselves.
 """
@@ -43,7 +43,7 @@ _PUT = Statement(
     )
 )
 _DROP = Statement(C.delete().where(_IS))
-# Only when the last one ended says something.
+# Of connections that have ended only the last of an agent is kept.
 _DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
 _CLOSE = Statement(C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _ASKERS = Statement(
@@ -66,7 +66,7 @@ _DROP_ASKER = Statement(AskerRow.delete().where(AskerRow.ask == slot("ask")))
 
 
 class Connection(msgspec.Struct, frozen=True, gc=False):
-    """An agent that speaks, or has spoken, through a process."""
+    """An agent that speaks, or has spoken, through a process. `closed_at` is None while it does."""
 
     agent: str
     process: Process
@@ -76,25 +76,25 @@ class Connection(msgspec.Struct, frozen=True, gc=False):
 
 
 def everyone(db: Database) -> list[Connection]:
-    """Every connection that is there, and the last of each agent that has left, in the order in which they began."""
+    """Return every open connection, and the last one of each agent that has left, in the order in which they began."""
     rows = db.all(_ALL)
     return [Connection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
 
 
 def there(db: Database) -> list[str]:
-    """The names of the agents that speak through a process."""
+    """Return the names of the agents that have an open connection."""
     return [name for (name,) in db.all(_THERE)]
 
 
 def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:
-    """Note that an agent speaks through a process, in a project, within the write transaction that is open."""
+    """Record that an agent speaks through a process, in a project, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_DROP, _by(agent, process))
     db.run(_PUT, {**_by(agent, process), "opened_at": now, "project": project})
 
 
 def end(db: Database, agent: str, process: Process, now: int) -> None:
-    """Note that it does no more, within the write transaction that is open."""
+    """Record that a connection has ended, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_CLOSE, {**_by(agent, process), "at": now})
 
@@ -104,16 +104,16 @@ def _by(agent: str, process: Process) -> dict[str, Any]:
 
 
 def askers(db: Database) -> list[tuple[str, Process]]:
-    """The questions that are open, each with the process that waits for the answer."""
+    """Return the uids of the questions for whose answer a process waits, each with the process."""
     return [(row[0], Process(*row[1:5])) for row in db.all(_ASKERS)]
 
 
 def put_asker(db: Database, ask: str, process: Process) -> None:
-    """Note which process waits for the answer to a question, within the write transaction that has opened it."""
+    """Record which process waits for the answer to a question, within the write transaction that opened it."""
     db.run(_DROP_ASKER, {"ask": ask})
     db.run(_PUT_ASKER, {"ask": ask, **msgspec.structs.asdict(process)})
 
 
 def drop_asker(db: Database, ask: str) -> None:
-    """Forget who waited for the answer to a question, within the write transaction that is open."""
+    """Delete the record of who waits for the answer to a question, within the open write transaction."""
     db.run(_DROP_ASKER, {"ask": ask})

@@ -27,14 +27,14 @@ from typing import Any, ClassVar
 
 
 def as_utf8(text: str) -> str:
-    """A text that names a path, which may be any bytes, with `?` for those that are not UTF-8."""
+    """Return the text of a path, which may be any bytes, with `?` for those that are not UTF-8."""
     return text.encode(errors="replace").decode()
 
 
 class Refusal(Exception):
-    """A request that was refused: nothing of it was written.
+    """A refused request: nothing of it was written.
 
-    `code` is stable and for programs, `message` is for people, `data` says what is in the way.
+    `code` is stable and for programs, `message` is for people, `data` has details.
     """
 
     code: ClassVar[str] = "internal"
@@ -52,7 +52,7 @@ class ParseError(Refusal):
 
 
 class TooLarge(Refusal):
-    """The line is longer than the channel takes."""
+    """The line is longer than the channel's limit."""
 
     code = "too_large"
 
@@ -64,11 +64,11 @@ class InvalidRequest(Refusal):
 
 
 class ReservedName(InvalidRequest):
-    """An agent poses as the human, or as the program itself."""
+    """An agent's name is, or looks like, that of the human or of the program itself."""
 
 
 class UnknownTool(Refusal):
-    """No tool has that name; `data["did_you_mean"]` has the nearest."""
+    """No tool has that name; `data["did_you_mean"]` has similar names."""
 
     code = "unknown_tool"
 
@@ -93,13 +93,13 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """The state forbids it; `data` says what is in the way."""
+    """The state forbids it; `data` says why."""
 
     code = "conflict"
 
 
 class NotProven(Conflict):
-    """A task is to be done whose checks have not passed; `uid` is the task's where there is one to run them for."""
+    """A task cannot be set done before its checks have passed. `uid` is the task's; None if they cannot be run yet."""
 
     def __init__(self, message: str, uid: str | None, **data: Any) -> None:
         super().__init__(message, **data)
@@ -142,7 +142,7 @@ class StorageFailed(Refusal):
     code = "storage_error"
 
     def __init__(self, message: str, *, retryable: bool) -> None:
-        super().__init__(as_utf8(message), retryable=retryable)  # it names the file
+        super().__init__(as_utf8(message), retryable=retryable)  # the message names the file
 
 
 class Busy(StorageFailed):
@@ -155,4 +155,4 @@ class Busy(StorageFailed):
 
 
 class DatabaseRefused(Exception):
-    """The database cannot be used and was left as it is (docs: protocol, section 3). For people, at the start."""
+    """The database cannot be used and was left as it is (docs: protocol, section 3). Shown to people at the start."""

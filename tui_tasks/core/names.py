@@ -1,6 +1,6 @@
-"""Names of agents: which of them a person would take for one another.
+"""Names of agents, and which of them a person could confuse.
 
-After Unicode's UTS #39: two names are alike where their skeletons are the same.
+After Unicode's UTS #39: two names are alike if their skeletons are the same.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.schema.models import JournalRow as J
 
-# Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt). Left out is what
-# compatibility normalisation makes that letter of, and what is not in the Basic Multilingual Plane.
+# Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt), without those that
+# compatibility normalisation turns into that letter, and without those outside the Basic Multilingual Plane.
 _ALIKE: Final = {
     "A": "\u0391\u0410\u13aa\u15c5\ua4ee",
     "B": "\u0392\u0412\u13f4\u15f7\ua4d0\ua7b4",
@@ -72,17 +72,17 @@ _ALIKE: Final = {
 }
 _LETTERS: Final = str.maketrans({char: letter for letter, chars in _ALIKE.items() for char in chars})
 _ASCII: Final = str.maketrans("I1|0", "lllo")
-# A letter by its name: `LATIN LETTER SMALL CAPITAL H`, `LATIN SMALL LETTER H WITH STROKE`.
+# Unicode names of Latin letters: `LATIN LETTER SMALL CAPITAL H`, `LATIN SMALL LETTER H WITH STROKE`.
 _LATIN: Final = re.compile(r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?(?: SCRIPT)? ([A-Z])(?: WITH .+)?")
-# Printable, but nothing to see.
+# Printable characters without a visible shape.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _IS_ACTOR: Final = Statement(J.select(J.seq).where(J.actor == slot("actor")).limit(1))
-# The screen calls the human "you", and who starts jobs "scheduler".
+# The screen calls the human "you", and the actor that starts jobs "scheduler".
 _RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
 
 
 def is_invisible(char: str) -> bool:
-    """Whether a character can stand in a text unseen: it has no width, or only changes its neighbours."""
+    """Return whether a character is invisible in a text: it has no width, or only changes its neighbours."""
     if char.isascii():
         return False
     return char in _BLANK or unicodedata.category(char) == "Cf" or _is_variation(char)
@@ -94,7 +94,7 @@ def _is_variation(char: str) -> bool:
 
 @lru_cache(1024)
 def skeleton(name: str) -> str:
-    """What a person sees of a name: names with the same skeleton look the same."""
+    """Return a form of a name such that names with the same form look the same."""
     parts = unicodedata.normalize("NFKD", name)
     seen = "".join(char for char in parts if not is_invisible(char) and unicodedata.category(char) not in _UNSEEN)
     folded = "".join(map(_letter, seen.translate(_LETTERS)))
@@ -112,7 +112,7 @@ def _letter(char: str) -> str:
 
 
 def reserved(name: str) -> str | None:
-    """Whose reserved name this is, or looks like; None where it is nobody's."""
+    """Return the reserved actor whose name this is or looks like; None if it is nobody's."""
     return _RESERVED_SKELETONS.get(skeleton(name).casefold())
 
 
@@ -120,12 +120,12 @@ _RESERVED_SKELETONS: Final = {skeleton(name).casefold(): whose for name, whose i
 
 
 def has_spoken(db: Database, name: str) -> bool:
-    """Whether the journal has an entry of an agent of that name."""
+    """Return whether the journal has an entry of an agent of that name."""
     return db.one(_IS_ACTOR, actor=name) is not None
 
 
 def alike(db: Database, name: str) -> str | None:
-    """Return the agent in the journal that a name which has not spoken would be taken for; None where there is none."""
+    """Return the agent in the journal that looks like a name without entries; None if there is none."""
     from tui_tasks.core.read import overview
 
     wanted = skeleton(name)

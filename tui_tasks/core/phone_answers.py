@@ -1,7 +1,7 @@
-"""Which questions were sent to the human's phone, and the answers that may come back from there.
+"""Questions that were sent to the human's phone, and the answers that may come back from it.
 
-An answer is known by a nonce, of which only the hash is kept. Bookkeeping of the process that sends, and no part of the
-state: what an answer did is in the journal as any answer is.
+An answer is identified by a nonce, of which only the hash is stored. The tables belong to the process that sends, and
+are no part of the state: the journal has what an answer did, as for any answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tui_tasks.core.schema.models import PhoneAnswerRow as A
 from tui_tasks.core.schema.models import PhoneMessageRow as M
 
 KEEP: Final = 30 * 86_400_000_000
-"""For how many microseconds an answer that has expired is told from one that never was."""
+"""For how many microseconds an expired answer is kept, to distinguish it from one that never existed."""
 
 _FIND = Statement(A.select(A.ask, A.answer, A.expires_at, A.used_at).where(A.nonce == slot("nonce")))
 _PUT = Statement(
@@ -35,7 +35,7 @@ _DROP_MESSAGE = Statement(M.delete().where(M.ask == slot("ask")))
 
 
 class PhoneAnswer(msgspec.Struct, frozen=True, gc=False):
-    """What a nonce answers. Instants are microseconds, UTC."""
+    """The question and the answer that a nonce stands for. Instants are microseconds, UTC."""
 
     ask: str
     answer: str
@@ -44,18 +44,18 @@ class PhoneAnswer(msgspec.Struct, frozen=True, gc=False):
 
 
 def hashed(nonce: str) -> str:
-    """Return what is kept of a nonce."""
+    """Return the hash of a nonce, which is what is stored."""
     return hashlib.sha256(nonce.encode()).hexdigest()
 
 
 def find(db: Database, nonce: str) -> PhoneAnswer | None:
-    """Return what a nonce, hashed, answers; None: it was never given, or long ago."""
+    """Return the answer of a hashed nonce; None if it was never offered, or was deleted as too old."""
     row = db.one(_FIND, nonce=nonce)
     return PhoneAnswer(*row) if row else None
 
 
 def spend(db: Database, nonce: str, now: int) -> None:
-    """Let a nonce, hashed, be used, within a write transaction."""
+    """Mark a hashed nonce as used, within a write transaction."""
     db.run(_SPEND, {"nonce": nonce, "now": now})
 
 
@@ -65,7 +65,7 @@ def sent(db: Database) -> set[str]:
 
 
 def offer(db: Database, ask: str, answers: Mapping[str, str], expires_at: int) -> None:
-    """Keep that a question is about to be sent, with its answers by their nonces, hashed."""
+    """Record that a question is about to be sent, with its answers by their hashed nonces."""
     with db.transaction(write=True):
         _drop(db, ask)
         db.run(_DROP_OLD, {"before": expires_at - KEEP})
@@ -75,19 +75,19 @@ def offer(db: Database, ask: str, answers: Mapping[str, str], expires_at: int) -
 
 
 def mark_sent(db: Database, ask: str, now: int) -> None:
-    """Keep that a question has reached the server."""
+    """Record that a question has reached the server."""
     with db.transaction(write=True):
         db.run(_MARK_SENT, {"ask": ask, "now": now})
 
 
 def withdraw_half_sent(db: Database) -> None:
-    """Forget what a process that is no more was about to send."""
+    """Delete the records of questions that a process was about to send when it ended."""
     for (uid,) in db.all(_HALF_SENT):
         withdraw(db, uid)
 
 
 def withdraw(db: Database, ask: str) -> None:
-    """Forget that a question was sent: it was not."""
+    """Delete the record of a question that could not be sent."""
     with db.transaction(write=True):
         _drop(db, ask)
 
@@ -98,7 +98,7 @@ def _drop(db: Database, ask: str) -> None:
 
 
 def forget_closed(db: Database, open_asks: Iterable[str]) -> None:
-    """Forget that questions were sent that are closed by now; their answers are kept, to tell late ones."""
+    """Delete the records of questions that are closed by now. Their answers are kept, to recognize late ones."""
     closed = sent(db) - set(open_asks)
     if closed:
         with db.transaction(write=True):

@@ -1,10 +1,10 @@
-"""Places in an ordered list, as text keys that sort by their letters.
+"""Positions in an ordered list, as text keys that sort alphabetically.
 
 A key is a path of signed numbers, each written in hexadecimal so that the keys sort as the paths do. Putting a task
 between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
-Runs of inserts at one spot, upwards or downwards, count on at one level, so that keys stay short. They leave room,
-which inserts on both sides of a spot use up by halves before they need one level more. Before a key grows too long
-that way, the keys around it are made anew (`spread`, used by `core.commit.rebalancing`).
+Repeated inserts at one place, upwards or downwards, count on at one level, so that keys stay short. The numbers leave
+gaps; inserts on both sides of a place halve the gap before they need another level. Before keys grow too long that way,
+the keys around the place are replaced (`spread`, used by `core.commit.rebalancing`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 _BIAS = 0x80
 _SMALL = range(-0x40, 0x40)
 _STEP = 0x20
-# Room between keys that are made anew: so many halvings before the next level.
+# The gap between the keys that `spread` makes; its logarithm is the number of halvings before the next level.
 _SPREAD = 1 << 16
-# Sorts before whatever follows a key in another one that `spread` or `between` has made.
+# Sorts before any number that `spread` or `between` appends to a key.
 _LOWEST = -(1 << 40)
 
 
 def _encode(number: int) -> str:
-    """Write one number so that text order is number order and no number is another's beginning."""
+    """Return one number as text, such that text order is number order and no number is the beginning of another."""
     if number in _SMALL:
         return f"{number + _BIAS:02x}"
     if number > 0:
@@ -30,7 +30,7 @@ def _encode(number: int) -> str:
 
 
 def _number(key: str, at: int) -> tuple[int, int]:
-    """The number that is written there, and where the next one is."""
+    """Return the number that is written at a place of a key, and the place of the next."""
     head = int(key[at : at + 2], 16)
     at += 2
     if head >= 0xC0:
@@ -52,7 +52,7 @@ def _decode(key: str) -> list[int]:
 
 
 def is_rank(key: str) -> bool:
-    """Whether a text, of a file perhaps, is a key as `between` writes them."""
+    """Return whether a text, such as one from a file, is a key as `between` writes them."""
     try:
         return key != "" and "".join(map(_encode, _decode(key))) == key
     except (ValueError, OverflowError):
@@ -89,7 +89,7 @@ def _path_between(low: list[int], high: list[int]) -> list[int]:
 
 
 def spread(low: str | None, high: str | None, count: int) -> list[str]:
-    """Return `count` keys in order, after `low` and before `high`, with room between them; None is the list's end."""
+    """Return `count` keys in order, after `low` and before `high`, with gaps between them; None is the list's end."""
     if low is None and high is None:
         return [_encode(_SPREAD * at) for at in range(count)]
     below = _decode(low) if low is not None else []
@@ -113,5 +113,5 @@ def spread(low: str | None, high: str | None, count: int) -> list[str]:
 
 
 def within(key: str, rest: str) -> str:
-    """Return a key right after `key`; for one `key` they sort as `rest` does."""
+    """Return a key right after `key`; such keys of one `key` sort as their `rest` does."""
     return key + _encode(_LOWEST) + rest

@@ -1,4 +1,4 @@
-"""What a read returns: frozen values, never rows that could write themselves back. Instants are microseconds, UTC."""
+"""What reads return: frozen values, not rows that could write themselves back. Instants are microseconds, UTC."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_tasks.core.schema.task_fields import FIELDS
 
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):
-    """A list of tasks and how many it has in each status."""
+    """A list of tasks, with the number of its tasks in each status."""
 
     id: int
     uid: str
@@ -40,24 +40,26 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def handle(self) -> str:
-        """What names it on the channel: a list's name, a plan's id (docs: protocol, section 7, `control:claim`)."""
+        """Return what identifies it on the channel: a list's name, a plan's id (docs: protocol, section 7,
+        `control:claim`).
+        """
         return self.uid if self.kind == "plan" else self.name
 
     @property
     def total(self) -> int:
-        """How many tasks it has."""
+        """Return the number of its tasks."""
         return self.pending + self.in_progress + self.done + self.failed + self.skipped + self.cancelled
 
     @property
     def takes_more(self) -> bool:
-        """Whether one more of its tasks may be in progress (docs: protocol, section 5)."""
+        """Return whether another of its tasks may be in progress (docs: protocol, section 5)."""
         return not (self.one_in_progress and self.in_progress)
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A task with everything the state knows of it (docs: protocol, section 4).
+    """A task with all its fields (docs: protocol, section 4).
 
-    A field that a journal entry, a copy or a backup was written without has its default here.
+    A field that older journal entries, copies or backups lack has its default here.
     """
 
     id: int
@@ -93,12 +95,12 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     estimate: int | None = None  # minutes
     held: bool = False
     decline_reason: str | None = None
-    checks: tuple[str, ...] | None = None  # names that the human gave it; None: those of its list
+    checks: tuple[str, ...] | None = None  # names of checks that the human gave it; None: its list's checks
     links: tuple[dict[str, str], ...] = ()  # `work_links`
 
     @property
     def blocked(self) -> bool:
-        """Whether a dependency holds it up, or the human has not accepted it yet."""
+        """Return whether an unfinished dependency blocks it, or the human has not accepted it yet."""
         return self.waiting_on > 0
 
 
@@ -115,7 +117,7 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class SavedState(msgspec.Struct, frozen=True, gc=False):
-    """What an agent saved to resume a task (seed 004)."""
+    """The state that an agent saved to resume a task (seed 004)."""
 
     uid: str
     agent: str
@@ -177,7 +179,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
 
 
 class AgentSession(msgspec.Struct, frozen=True, gc=False):
-    """A session of an agent program; `state` is what the journal tells of it (`read.sessions` tells what it does)."""
+    """A session of an agent program. `state` is the journal's; `read.sessions` finds what it is doing."""
 
     id: int
     uid: str
@@ -205,7 +207,7 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
 
 
 class SessionActivity(msgspec.Struct, gc=False):
-    """What a session is at, from one entry about it to the next; `news` are columns that the next entry writes."""
+    """What a session is doing, between two entries about it; `news` are columns that the next entry writes."""
 
     uid: str
     last_seen: int
@@ -218,14 +220,14 @@ class SessionActivity(msgspec.Struct, gc=False):
     request: str | None = None
     news: dict[str, Any] = {}
     tool_times: dict[str, list[int]] = {}  # microseconds that each tool took the last times
-    pulse: list[int] = []  # how often it told something, by the minute up to that of `last_seen`, the oldest first
-    worked_at: int | None = None  # when it was last told that its turn goes on
-    failure: str | None = None  # the error with which its model's service has answered last in its turn
-    record: dict[str, Any] = {}  # how far its program's own record of it was read
+    pulse: list[int] = []  # how often it was heard, per minute up to that of `last_seen`, oldest first
+    worked_at: int | None = None  # when it was last heard that its turn goes on
+    failure: str | None = None  # the last error of its model's service in its turn
+    record: dict[str, Any] = {}  # how far its program's transcript was read
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):
-    """What the human has said about an agent."""
+    """Whether the human has paused an agent, and with what message."""
 
     uid: str
     paused: bool
@@ -233,7 +235,9 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Stuck(msgspec.Struct, frozen=True, gc=False):
-    """Whether an agent gets nowhere: the kind of cause (`stuck.Cause`; None: it goes on), in a line, since when."""
+    """Whether an agent is stuck: the kind of cause (`stuck.Cause`; None: it is not), a line about it, and since
+    when.
+    """
 
     uid: str
     cause: str | None
@@ -242,7 +246,9 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
 
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
-    """What the human wrote to an agent. `seq` and `delivered_seq` are those of the entries that tell of it."""
+    """A message of the human's to an agent. `seq` and `delivered_seq` are the entries of its sending and its
+    delivery.
+    """
 
     id: int
     uid: str
@@ -285,7 +291,9 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def state(self) -> str:
-        """What it is doing, in the seed's words: running, disabled, error (its last run was no success) or idle."""
+        """Return its state in the words of seed 003: running, disabled, error (its last run was no success) or
+        idle.
+        """
         if self.active:
             return "running"
         if not self.enabled:
@@ -294,7 +302,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
-    """One nominal time or manual start of a job, and what came of it."""
+    """One nominal time or manual start of a job, and its outcome."""
 
     id: int
     uid: str
@@ -326,7 +334,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 
 class Heartbeat(msgspec.Struct, frozen=True, gc=False):
-    """The process that has a run in hand, told from any other that has had its number, and when it last said so."""
+    """The process that holds a run, and when it last reported. `born` distinguishes it from others of its number."""
 
     run_uid: str
     supervised: bool
@@ -338,7 +346,7 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
 
 
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
-    """A check that a configuration file names. `digest` is of what it runs, and of what it looks at."""
+    """A check that a configuration file defines. `digest` is of its command, folder and inputs."""
 
     uid: str
     source: str
@@ -369,21 +377,21 @@ class CheckRun(msgspec.Struct, frozen=True, gc=False):
 
 
 class Check(msgspec.Struct, frozen=True, gc=False):
-    """One check of a task, and what is known of it: `state` is one of `vocab.CHECK_STATES`."""
+    """One check of a task with its state, one of `vocab.CHECK_STATES`."""
 
     name: str
     state: str
     run: CheckRun | None = None
     gate: bool = False
-    uid: str = ""  # the definition's; empty where no definition has the name
-    is_waived: bool = False  # the human lets the task be done though it has failed
+    uid: str = ""  # the definition's; empty if no definition has the name
+    is_waived: bool = False  # the human accepts the task as done although it failed
 
     def brief(self) -> dict[str, Any]:
-        """What a journal entry keeps of it; `read.checks.told` adds the rest."""
+        """Return what a journal entry keeps of it; `read.checks.told` adds the rest."""
         return {"name": self.name, "state": self.state, "run_id": self.run.uid if self.run else None}
 
     def told(self) -> dict[str, Any]:
-        """As the channel shows it (docs: protocol, section 11)."""
+        """Return it as the channel shows it (docs: protocol, section 11)."""
         run = self.run
         return self.brief() | {
             "exit_code": run.exit_code if run else None,
@@ -395,7 +403,7 @@ class Check(msgspec.Struct, frozen=True, gc=False):
 
 
 def verified(states: Iterable[str]) -> str | None:
-    """What the states of a task's checks come to together; None where it has none."""
+    """Return the state of a task's checks together; None without checks."""
     found = set(states)
     return next((state for state in vocab.CHECK_STATES if state in found), None)
 
@@ -420,7 +428,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def changes(self) -> dict[str, list[Any]]:
-        """What it was and what it became, by field, less the bookkeeping."""
+        """Return the values before and after, by field, without the bookkeeping."""
         if self.old is None or self.new is None:
             return {}
         return {name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.BOOKKEEPING}
@@ -447,7 +455,9 @@ def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
 
 
 def _decoders(cls: type[S], model: type[Model]) -> list[tuple[int, Callable[[Any], Any]]]:
-    """What turns columns into fields, by their place. Made at the first row: most processes read of few tables."""
+    """Return the functions that decode columns, with their positions. Made at the first row: most processes read
+    few tables.
+    """
     columns = models.columns(model)
     assert tuple(columns) == cls.__struct_fields__, (cls, model)
     kinds = {field.name: field.type for field in msgspec.structs.fields(cls)}
@@ -465,16 +475,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @lru_cache(1024)
 def iso(instant: int | None) -> str | None:
-    """Write an instant as ISO 8601 in UTC with milliseconds (docs: protocol, section 7), or None."""
+    """Return an instant as ISO 8601 in UTC with milliseconds (docs: protocol, section 7); None for None."""
     if instant is None:
         return None
     return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="milliseconds")
 
 
 def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """A task with every field that the channel shows (docs: protocol, section 7).
+    """Return a task with every field that the channel shows (docs: protocol, section 7).
 
-    `handle` names its list; `checks` are those that it has (`read.checks`), in the form in which they are to be shown.
+    `handle` names its list; `checks` are its checks (`read.checks`), as they are to be shown.
     """
     return {
         "uid": task.uid,
@@ -505,12 +515,12 @@ def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) ->
     }
 
 
-# The fields that version 1 did not have, with their defaults.
+# The fields that version 1 lacked, with their defaults.
 _ADDED: Final[dict[str, Any]] = {**{name: field.none for name, field in FIELDS.items()}, "held": False}
 
 
 def image_since(image: dict[str, Any]) -> dict[str, Any]:
-    """The task of an entry, with the default of each field that was added since the entry was written."""
+    """Return the task image of an entry, with the default of each field that was added since the entry was written."""
     checks = image.get("checks", [])
     told = {"verified": verified(check["state"] for check in checks), "checks": checks}
     added = {name: default for name, default in _ADDED.items() if name not in image}

@@ -1,7 +1,7 @@
-"""Ids for new rows: UUIDs, of which those that are made one after another lie side by side.
+"""Ids for new rows: UUIDs that lie side by side in an index if they are made one after another.
 
-A row goes into an index at the place of its uid. Were the uids of a group of 64 new tasks strewn over it, the commit
-would write 64 pages of each such index in place of one or two; and were each alone in its place, a checkpoint would.
+An index orders rows by uid. If the uids of a group of 64 new tasks were scattered, the commit would write 64 pages of
+each such index in place of one or two; if each group's place were its own, a checkpoint would.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ RUN: Final = 256
 
 
 def new_uids() -> Iterator[str]:
-    """Uids without end: the first 32 bits count up from a random number, another one now and then; the rest is random.
+    """Yield uids without end: the first 32 bits count up from a random number, which is redrawn now and then; the
+    rest is random.
 
-    They have the form of version 4, and differ within the eight letters that people see of them.
+    They have the form of version 4, and differ within the first eight letters, which people see.
     """
     for number, rest in zip(_numbers(), _letters(), strict=True):
         yield f"{number & 0xFFFFFFFF:08x}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:]}"
@@ -29,7 +30,7 @@ def _numbers() -> Iterator[int]:
 
 
 def _letters() -> Iterator[str]:
-    """24 random letters at a time; to ask the system for them takes longer than all else, so that many are drawn."""
+    """Yield 24 random hexadecimal digits at a time. Many are drawn at once, as the system call takes longest."""
     while True:
         drawn = os.urandom(12 * 32).hex()
         for at in range(0, len(drawn), 24):

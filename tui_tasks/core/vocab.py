@@ -1,14 +1,14 @@
-"""The words of the state: statuses, priorities, kinds of journal entry (docs: protocol, sections 4 and 7)."""
+"""The vocabulary of the state: statuses, priorities, kinds of journal entry (docs: protocol, sections 4 and 7)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
-# Still to be done.
+# Not finished yet.
 OPEN: Final = ("pending", "in_progress")
 CLOSED: Final = frozenset({"done", "failed", "skipped", "cancelled"})
-# A dependency in one of these holds nobody up (docs: protocol, section 6, `tasks`).
+# A dependency in one of these does not block the tasks that wait for it (docs: protocol, section 6, `tasks`).
 RELEASING: Final = frozenset({"done", "skipped", "cancelled"})
 
 URGENT, HIGH, MEDIUM, LOW = 1, 2, 3, 4
@@ -23,17 +23,17 @@ def priority_word(priority: int) -> str:
 
 HUMAN: Final = "human"
 SYSTEM: Final = "system"
-# Who speaks by the verbs of a shell: a person mostly, but an agent has a shell too. No agent, and not the human.
+# The actor of the shell's commands: mostly a person, but agents have shells too. So neither an agent nor the human.
 SHELL: Final = "shell"
 RESERVED_AGENTS: Final = frozenset({HUMAN, SYSTEM, SHELL})
 
-# The lists of the three dialects that work each on a list of its own (docs: protocol, section 5).
+# The lists of the three dialects that have a list of their own (docs: protocol, section 5).
 DIALECT_LISTS: Final = ("tasklist", "task", "todo")
 
 MAX_NAME: Final = 10_000
 MAX_TEXT: Final = 1_000_000
 
-# What an entry carries beside the fields that were meant: hidden from `changes`, passed over by undo.
+# Fields that change along with those that were meant: hidden from `changes`, ignored by undo.
 BOOKKEEPING: Final = frozenset(
     {
         "version",
@@ -52,12 +52,12 @@ BOOKKEEPING: Final = frozenset(
     }
 )
 
-# Of a check, and of all checks of a task together: the first of these that one of them has.
+# The states of a check. Those of a task together are in the first of these that any of them is in.
 CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
 
 OUTCOMES: Final = ("success", "error", "interrupted")
 
-# Entries that a person or an agent may take back; claims, questions, runs and messages have happened.
+# Kinds of entry that can be undone; claims, questions, runs and messages cannot.
 UNDOABLE: Final = frozenset(
     {
         "task.created",
