@@ -63,6 +63,8 @@ def fill(store: Store, clock: Clock) -> None:
     assert undone["uid"]
     one.refused("control:answer")
     one.ok("tasklist:update_task", uid=second["uid"], name="Write all tests")
+    one.ok("control:update_task", uid=second["uid"], due="2026-03-01", estimate=30)
+    one.ok("control:link", uid=second["uid"], kind="branch", target="auth-flow")
     clock.forward(60)
 
 
