@@ -1,1 +1,1 @@
-"""One task, alike in every pane: its detail, form, number, quick add, and what is done to it."""
+"""One task in all panes: its detail, form, number, quick add, and actions."""

@@ -1,4 +1,4 @@
-"""Adding tasks: with quick add, with the form, and with a description written in $EDITOR."""
+"""Adding tasks: by quick add, by the form, or with a description written in $EDITOR."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AddActions(Controller):
-    """Opens the quick add of a pane and adds what is typed there."""
+    """Opens the quick add of a pane, and adds the tasks typed there."""
 
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
@@ -58,7 +58,7 @@ class AddActions(Controller):
                 raise
 
     async def _add(self, tasks: Sequence[NewTask], place: AddPlace) -> None:
-        """Add tasks as one change, in their order; the cursor goes to the last, and the next comes below that."""
+        """Add tasks as one change, in order; the cursor goes to the last, and the next task comes below it."""
         async with self._lock:
             added = await self._context.link.commit(*self._operations(tasks, place))
             place.beside, place.above = added[-1].uid, False
@@ -71,7 +71,7 @@ class AddActions(Controller):
         beside = pages.line(db, place.beside) if place.beside is not None else None
         after, before = None, None
         if beside is not None and not beside.deleted:
-            # Several tasks go before the same one, so that they keep their order.
+            # All go before the same task, which keeps their order.
             below = pages.after(db, beside.list_id, beside.rank, 1) if len(tasks) > 1 and not place.above else None
             before = beside.uid if place.above else below[0].uid if below else None
             after = None if before is not None or below is not None else beside.uid

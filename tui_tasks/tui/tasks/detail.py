@@ -1,4 +1,4 @@
-"""All of one task: beside the list, below it, or on a small screen in its place."""
+"""A task in full: beside the list, below it, or on a small screen in its place."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The newest entries of the log that are shown, and the characters of each; the log pane has all of them.
+# The number of newest log entries shown, and the characters of each; the log pane shows all.
 MOST_LOG = 100
 MOST_OF_ENTRY = 500
-# The lines of a title and the tags that are shown, so that what follows them stays in reach.
+# The most lines of a title and the most tags, so that the text after them stays visible.
 TITLE_LINES = 4
 MOST_TAGS = 20
 
 
 class TaskDetails:
-    """A task with its log, questions and neighbours, as they were at one moment."""
+    """A task with its log, questions and neighbours, read at one moment."""
 
     def __init__(self, context: Context, task: Task, line: TaskLine) -> None:
         db = context.db
@@ -56,7 +56,7 @@ class TaskDetails:
         self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
-        """Whether changes touch a task that is shown here, or the number of one."""
+        """Return whether changes touch a task shown here, or the number of one."""
         shown = (self.line, *self.after, *self.blocks)
         if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown):
             return True
@@ -64,7 +64,7 @@ class TaskDetails:
 
 
 class DetailHead(FrameLine):
-    """` #5 Ship auth flow                ◐ in progress`; below the list the rest of the facts are here too."""
+    """` #5 Ship auth flow                ◐ in progress`; below the list it also holds the other facts."""
 
     details: TaskDetails | None = None
     brief = False
@@ -96,14 +96,14 @@ class DetailHead(FrameLine):
 
 
 class DetailText(ScrollLines):
-    """What is below the head. `brief`: the newest of the log alone, for a place of a few lines."""
+    """The text below the head. `brief`: only the newest log entries, for a place of a few lines."""
 
     details: TaskDetails | None = None
     brief = False
     links: LinkLines | None = None
 
     def lines(self, width: int) -> list[Drawn]:
-        """Return the lines, from who has the task to what it blocks."""
+        """Return the lines, from the task's agent to the tasks it blocks."""
         details, room = self.details, max(8, width - 2)
         if details is None:
             return []
@@ -190,7 +190,7 @@ class DetailText(ScrollLines):
 
 
 class Detail(ResilientMessages, Vertical, NoRelayout):
-    """Shows one task. `brief`: in a few lines, for below a list."""
+    """Shows one task. `brief`: in a few lines, for a place below a list."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -204,17 +204,17 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
-        """Head and text."""
+        """Compose head and text."""
         yield self.head
         yield self.text
 
     @property
     def uid(self) -> str | None:
-        """The task that is shown, or about to be read."""
+        """The uid of the task that is shown or about to be read."""
         return self._uid
 
     def show(self, uid: str | None) -> None:
-        """Show another task soon; of several in a row, only the last is read."""
+        """Show another task soon; of several calls in a row, only the last one reads."""
         if uid == self._uid:
             return
         self._uid = uid
@@ -222,12 +222,12 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
             self._is_reading = self.call_later(self._read)
 
     def changed(self, changes: StateChanges) -> None:
-        """Read again if the changes touch what is shown."""
+        """Read the task again if the changes touch what is shown."""
         if self._details is None or self._details.is_outdated_by(changes):
             self._read()
 
     def refreshed(self) -> None:
-        """Read again: anything may have changed while it was not on screen."""
+        """Read the task again, as anything may have changed while it was not on screen."""
         self._read()
 
     def again(self) -> None:
@@ -239,7 +239,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
             part.again()
 
     def focus_text(self) -> None:
-        """Give the keys to the text, to scroll it."""
+        """Focus the text, to scroll it."""
         self.screen.set_focus(self.text)
 
     def _read(self) -> None:
@@ -260,7 +260,7 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         self.again()
 
     def on_resize(self) -> None:
-        """Read the task if it was not read while there was no room, and draw."""
+        """Draw; read the task first if it was not read for lack of room."""
         if self._details is None or self._details.task.uid != self._uid:
             self._read()
         else:

@@ -1,4 +1,4 @@
-"""What an empty list says of who emptied it."""
+"""The note in an empty list on who deleted its tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui_tasks.tui.state.context import Context
 
 
 class EmptiedNote:
-    """Tells of the last deletion in the list on screen; read once for each state of the journal."""
+    """The last deletion in the current list; read once for each state of the journal."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -17,7 +17,7 @@ class EmptiedNote:
         self._found: Deletion | None = None
 
     def text(self) -> str:
-        """Return `rogue deleted 24 tasks here 9m ago`; nothing where no task was deleted of late."""
+        """Return `rogue deleted 24 tasks here 9m ago`; empty when no task was deleted recently."""
         found, now = self._deletion(), self._context.clock.now()
         return f"{who(found.actor)} deleted {count(found.tasks, 'task')} here {ago(found.at, now)}" if found else ""
 
@@ -27,7 +27,7 @@ class EmptiedNote:
         return f"{who(found.actor)} deleted {found.tasks:,}" if found else ""
 
     def lasts(self) -> int | None:
-        """Return for how many microseconds the text stays true; None where there is none."""
+        """Return for how many microseconds the text stays true; None when there is no text."""
         found = self._deletion()
         return age_lasts(found.at, self._context.clock.now()) if found else None
 

@@ -1,4 +1,4 @@
-"""The filter of a pane of tasks: what the words mean, what they complete to, and keeping a filter as a view."""
+"""The filter of a pane of tasks: parsing, completion, and saving a filter as a view."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tui_tasks.tui.keys.actions import Controller
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
-# The newest lists are offered for `list:`, no more than these.
+# The most lists offered for `list:`, newest first.
 _MOST_LISTS: Final = 200
 
 
 class FilterActions(Controller):
-    """Opens the filter bar of a pane and turns what is typed there into a filter."""
+    """Opens the filter bar of a pane, and turns its text into a filter."""
 
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
@@ -33,7 +33,7 @@ class FilterActions(Controller):
         self.open()
 
     def open(self, text: str | None = None) -> None:
-        """Open the filter bar, with a text if one is given."""
+        """Open the filter bar, with a text if given."""
         bar = self._pane.filter_bar
         if not bar.is_open:
             self.cursor_before = self._pane.row_list.cursor
@@ -41,7 +41,7 @@ class FilterActions(Controller):
         self._pane.make_room()
 
     def completions(self) -> Mapping[str, Sequence[str]]:
-        """Return the values that Tab completes to, by the filter's word."""
+        """Return the values that Tab completes to, by field."""
         state, rows = self._context.state, list(self._pane.nearby())
         tags = dict.fromkeys(tag for row in rows for tag in row.tags)
         domains = dict.fromkeys(row.domain for row in rows if row.domain)
@@ -49,7 +49,7 @@ class FilterActions(Controller):
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "tag": list(tags), "domain": list(domains)}
 
     def filter_of(self, parsed: Parsed) -> Filter:
-        """Return the filter that was typed; the screen goes to a list that it names."""
+        """Return the typed filter; go to a list that it names."""
         state, clock = self._context.state, self._context.clock
         terms = parsed.of_tasks
         for term in parsed.lists:
@@ -62,14 +62,14 @@ class FilterActions(Controller):
         return Filter(terms, state.looked.at, local_time(clock.now(), clock.zone), parsed.sort)
 
     def _list_named(self, term: Term) -> int | None:
-        """Return the list of that name, else the only one whose name begins with it."""
+        """Return the list of a name, else the only list whose name begins with it."""
         name = term.value.casefold()
         lists = [found for found in self._context.state.lists.values() if found.name.casefold().startswith(name)]
         same = [found.id for found in lists if found.name.casefold() == name]
         return same[0] if same else lists[0].id if len(lists) == 1 else None
 
     def save(self, text: str) -> None:
-        """Ask for a name and keep a filter under it."""
+        """Ask for a name, and save a filter under it."""
         self._context.run(self._save(text))
 
     async def _save(self, text: str) -> None:

@@ -14,7 +14,7 @@ from tui_tasks.tui.keys.actions import Controller
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
-# The most tasks that are marked, or changed as one change.
+# The most tasks that can be marked, and changed as one change.
 MOST_MARKED: Final = 10_000
 PAUSE: Final = 0.005
 """Seconds between two stretches of a long search, for keys to be handled."""
@@ -47,7 +47,7 @@ class MarkActions(Controller):
         return None
 
     async def _search(self, uids: list[str], start: str, list_id: int, only: Filter) -> None:
-        """Look for what matches from a rank on, a stretch at a time; then mark all of it at once."""
+        """Search for matches from a rank on, in steps; then mark all of them at once."""
         context = self._context
         rank: str | None = start
         while rank is not None:

@@ -1,4 +1,4 @@
-"""How many tasks a filter matches, counted a stretch at a time so that keys are handled meanwhile."""
+"""Counts the tasks that match a filter, in steps between which keys are handled."""
 
 from __future__ import annotations
 

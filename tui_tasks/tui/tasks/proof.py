@@ -1,4 +1,4 @@
-"""What the screen tells of a task's checks: what was proven, from what was only reported."""
+"""What checks have proven of a task, as opposed to what was only reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The last lines of a failed check's output that a detail shows.
+# The number of last lines of a failed check's output that a detail shows.
 OUTPUT_LINES: Final = 8
 _KEYS: Final = "123456789"
 
@@ -32,9 +32,9 @@ def checks_of(context: Context, task: Any) -> list[Check]:
 
 
 def note(context: Context, task: Any) -> Part | None:
-    """Return in a word or two what is proven of a task that was reported done; None where it has no check.
+    """Return in a word or two what checks have proven of a task reported done; None without checks.
 
-    One that is not done is told of where its checks have been run.
+    For a task that is not done, return it only when its checks have been run.
     """
     found = checks_of(context, task)
     state = verified(check.state for check in found)
@@ -45,7 +45,9 @@ def note(context: Context, task: Any) -> Part | None:
 
 
 def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
-    """Return a task's checks for its detail: each with its state, and the last `most` lines of a failed one."""
+    """Return a task's checks for its detail: each with its state, a failed one with the last `most` lines of its
+    output.
+    """
     drawn: list[Drawn] = []
     for check in checks_of(context, task):
         shown, run = PROOF_LOOKS[check.state], check.run
@@ -65,7 +67,7 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
 
 
 def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple[Operation, ...]]]:
-    """Yield what can be done about a task's checks: a key, its word, its ink, and the operations."""
+    """Yield the actions on a task's checks: a key, its word, its style, and the operations."""
     known = sorted({each.name for each in checks.definitions(context.db)})
     found = checks_of(context, task)
     has = [*dict.fromkeys(check.name for check in found)]

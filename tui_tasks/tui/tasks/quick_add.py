@@ -1,4 +1,4 @@
-"""Quick add: one line with a preview of what was understood of it."""
+"""Quick add: one line, with a preview of how it is understood."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
 
 
-# The most pasted lines that become a task each.
+# The most pasted lines that become tasks.
 MOST_LINES: Final = 10_000
 
 
 @dataclass(slots=True)
 class AddPlace:
-    """Where the next task goes: below or above the task `beside`, None: to the end of the list."""
+    """The place of the next task: below or above the task `beside`; None: the end of the list."""
 
     beside: str | None = None
     above: bool = False
@@ -44,7 +44,7 @@ class AddPlace:
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """A task to be added: what was typed, and the uids of the tasks that it waits for."""
+    """A task to be added: the parsed line, and the uids of the tasks that it waits for."""
 
     draft: Draft
     depends_on: tuple[str, ...] = ()
@@ -62,13 +62,13 @@ class AddPreview(FrameLine):
 
 
 class QuickAdd(ResilientMessages, Vertical):
-    """A line for one task after another, until Esc."""
+    """The input for one task after another, until Esc."""
 
     class Add(Message):
         """Tasks are to be added at a place.
 
-        `describe`: with a description from $EDITOR; `more`: after the form with all fields. `text` is what was typed:
-        the line gets it back where nothing could be added.
+        `describe`: with a description from $EDITOR; `more`: after the form with all fields. `text` is what was typed;
+        the line gets it back if nothing could be added.
         """
 
         def __init__(
@@ -93,25 +93,25 @@ class QuickAdd(ResilientMessages, Vertical):
     """
 
     def __init__(self, context: Context, find: Callable[[int], TaskLine | None], *, id: str | None = None) -> None:
-        """`find` returns the task of the list that has a number."""
+        """`find` returns the task of the list with a number."""
         super().__init__(id=id)
         self.context = context
         self._find = find
-        # A number means the task that had it when it was typed, whatever changes since.
+        # A number means the task that had it when it was typed.
         self._numbered: dict[int, TaskLine | None] = {}
         self._place = AddPlace()
         self._description = ""
         self._preview_line = AddPreview(context)
-        # Made when the line is first opened: `Input` takes long to import.
+        # Made when the line is first opened, as `Input` takes long to import.
         self._words: AddWords | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether something is being typed."""
+        """Whether a task is being typed."""
         return self.has_class("-open")
 
     def open(self, beside: str | None, *, above: bool) -> None:
-        """Begin a task below or above another, None: at the end of the list. The first time, the line is made."""
+        """Start a task below or above another, None: at the end of the list. The first call makes the input."""
         if self._words is not None:
             self._begin(AddPlace(beside, above))
         else:
@@ -135,7 +135,7 @@ class QuickAdd(ResilientMessages, Vertical):
         self._words.focus()
 
     def _write(self, text: str, description: str = "") -> None:
-        """Put text in the line."""
+        """Set the text of the line."""
         assert self._words is not None
         self._numbered.clear()
         self._description = description
@@ -144,12 +144,12 @@ class QuickAdd(ResilientMessages, Vertical):
         self._preview()
 
     def give_back(self, event: Add) -> None:
-        """Put what could not be added back in the line, unless something else is being typed."""
+        """Put text that could not be added back in the line, unless other text is being typed."""
         if self.is_open and self._words is not None and not self._words.value:
             self._write(event.text, event.tasks[0].description if len(event.tasks) == 1 else "")
 
     def close(self) -> None:
-        """Close the line; what was typed is dropped."""
+        """Close the line, and drop its text."""
         self.remove_class("-open")
         self.post_message(self.Closed())
 
@@ -158,7 +158,7 @@ class QuickAdd(ResilientMessages, Vertical):
         self._add()
 
     def more(self) -> None:
-        """Go on in the form with all fields."""
+        """Continue in the form with all fields."""
         self._add(more=True)
 
     def describe(self) -> None:
@@ -210,7 +210,7 @@ class QuickAdd(ResilientMessages, Vertical):
         self.context.run(self._ask_of_lines(text))
 
     async def _ask_of_lines(self, text: str) -> None:
-        """Ask whether pasted lines are tasks or a description, and do that; nothing where the human goes back."""
+        """Ask whether pasted lines are tasks or a description, and use them so; do nothing if the human goes back."""
         from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
         assert self._words is not None
@@ -229,7 +229,7 @@ class QuickAdd(ResilientMessages, Vertical):
             self._write(name.strip(), rest.strip("\n"))
 
     def _task_from(self, item: str) -> NewTask:
-        """Return the task of a pasted line; a line with a mistake in it is a title as it stands."""
+        """Return the task of a pasted line; a line with a mistake becomes a title as it is."""
         draft = self._parsed(item)
         return NewTask(Draft(item)) if self._wrong(draft) else NewTask(draft, self._depends_on(draft))
 

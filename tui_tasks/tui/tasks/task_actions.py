@@ -1,6 +1,7 @@
-"""What the human does to tasks that are there: status, edit, note, copy, move to another list, delete.
+"""The human's actions on existing tasks: status, edit, note, copy, move to another list, delete.
 
-Forms and dialogs are imported when they are opened: together they take longer to import than to show the first screen.
+Forms and dialogs are imported when they are opened: together they take longer to import than the first screen takes to
+appear.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ ASKED_WHY: Final = ("failed", "skipped")
 
 
 class TaskActions(Controller):
-    """Acts on the marked tasks of a pane, else on the cursor's task."""
+    """Acts on the marked tasks of a pane, else on the task under the cursor."""
 
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`: a form takes one task."""
+        """As `Controller.why_not`; a form edits one task."""
         marks = self._pane.row_list.marks
         if len(marks) > 1 and action.id in ("edit", "edit_in_editor", "checks"):
             return f"{count(len(marks), 'task')} are marked; it takes one"
@@ -75,9 +76,9 @@ class TaskActions(Controller):
             self._pane.row_list.clear_marks()
 
     async def set_status(self, uids: Sequence[str], status: str) -> bool:
-        """Set the status of tasks as one change, after asking why where it is one of `ASKED_WHY`.
+        """Set the status of tasks as one change; ask for the reason first if it is one of `ASKED_WHY`.
 
-        Return False where the human went back.
+        Return False if the human went back.
         """
         from tui_tasks.tui.inputs.dialogs import LineDialog
 

@@ -1,4 +1,4 @@
-"""The form with all that a human changes of a task, and what to do when somebody else has changed it meanwhile."""
+"""The form of a task, and resolving conflicts with changes that others made meanwhile."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FIELDS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is typed in the form: title, the line of fields, description, and of `task_fields.FIELDS` a line each."""
+    """The content of the form: title, the line of fields, description, and a line for each of `task_fields.FIELDS`."""
 
     name: str = ""
     fields: str = ""
@@ -58,7 +58,7 @@ class Form:
 
 
 class EditScreen(FormScreen[Form]):
-    """A task's fields to type in. Result: what was typed, once `check` has no objection; None: left without saving."""
+    """The form's screen. Result: the content, once `check` accepts it; None: left without saving."""
 
     AUTO_FOCUS = "WordLine"
 
@@ -75,14 +75,14 @@ class EditScreen(FormScreen[Form]):
         super().__init__(context)
         self._head = title
         self._form = form
-        # The form as its widgets return it before anything is typed: they may turn one end of line into another.
+        # The content as the widgets return it before any edit, as they may convert line endings.
         self._shown = form
         self._check = check
         self._editing = task
         self._first = focus
 
     def compose(self) -> ComposeResult:
-        """The fields, each a line but the description; fields that few tasks have come last."""
+        """Compose the fields, one line each except the description; rarely used fields come last."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
             yield Rule(self.context)
@@ -101,7 +101,7 @@ class EditScreen(FormScreen[Form]):
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Say what the keys are."""
+        """Show the keys."""
         self._shown = self._read()
         self.set_focus(self.query_one(f"#{self._first}"))
         self.query_one(FootLine).hint(
@@ -110,7 +110,7 @@ class EditScreen(FormScreen[Form]):
 
     @property
     def form(self) -> Form:
-        """What is typed now; a field that nobody touched is exactly as it was given."""
+        """The content now; an untouched field is exactly as it was given."""
         typed = self._read()
         untouched = {
             each.name: getattr(self._form, each.name)
@@ -128,7 +128,7 @@ class EditScreen(FormScreen[Form]):
         )
 
     def changed(self, changes: StateChanges) -> None:
-        """Say so when the task is changed by somebody else meanwhile; what is typed stays."""
+        """Show when somebody else changes the task; typed text stays."""
         if self._editing is None or self._editing.uid not in changes.tasks():
             return
         now = queries.any_task(self.context.db, self._editing.uid)
@@ -142,12 +142,12 @@ class EditScreen(FormScreen[Form]):
         self.query_one("#edit-head", Static).update(head)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in a line goes on to the next."""
+        """Go to the next field."""
         event.stop()
         self.focus_next()
 
     def action_save(self) -> None:
-        """Save, unless `check` objects."""
+        """Save, unless `check` refuses."""
         wrong = self._check(self.form)
         if wrong:
             self.context.say(wrong)
@@ -155,7 +155,7 @@ class EditScreen(FormScreen[Form]):
             self.dismiss(self.form)
 
     def action_outside(self) -> None:
-        """Write the description in $EDITOR."""
+        """Edit the description in $EDITOR."""
         from tui_tasks.tui.inputs import editor
 
         text = editor.edit(self.context, self.query_one(LongText).value)
@@ -169,7 +169,7 @@ class EditScreen(FormScreen[Form]):
 
 
 class ConflictScreen(Dialog, ModalScreen[str | None]):
-    """Both texts side by side. Result: `mine`, `theirs`, or None to go on typing."""
+    """Shows both texts side by side. Result: `mine`, `theirs`, or None to continue editing."""
 
     AUTO_FOCUS = "VerticalScroll"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -189,7 +189,7 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
         self._theirs = theirs
 
     def compose(self) -> ComposeResult:
-        """The fields that both changed."""
+        """Compose the fields that both have changed."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"))
             yield Rule(self.context)
@@ -207,23 +207,23 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
                 yield Static(block(text))
 
     def on_mount(self) -> None:
-        """Say what the keys are."""
+        """Show the keys."""
         self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
 
     def action_choose(self, choice: str | None) -> None:
-        """End with it."""
+        """End with a choice."""
         self.dismiss(choice)
 
 
 class TaskForm:
-    """Turns a task into the form and what was typed in the form into fields."""
+    """Converts a task to the form's content, and the content to fields."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._numbers: dict[int, str | None] = {}
 
     def read(self, form: Form, name: str = "") -> Draft:
-        """Return what the line of fields and the other lines say, with a title."""
+        """Parse the line of fields and the other lines; return them with a title."""
         draft = parse(form.fields, self._now())
         typed: dict[str, Any] = {}
         problem = draft.problem
@@ -243,17 +243,17 @@ class TaskForm:
         return tuple("" if value is None else field.write(value, now) for field, value in each)
 
     def remember(self, number: int, uid: str) -> None:
-        """Make a number mean this task."""
+        """Make a number stand for this task."""
         self._numbers[number] = uid
 
     def uid_of(self, number: int) -> str | None:
-        """Return the task that had a number when it was first typed."""
+        """Return the uid of the task that had a number when it was first typed."""
         if number not in self._numbers:
             self._numbers[number] = self._context.numbers.at(self._context.state.list_id, number)
         return self._numbers[number]
 
     def wrong(self, form: Form) -> str:
-        """Return what keeps the form from being saved; empty where nothing does."""
+        """Return the mistake for which the form cannot be saved; empty when there is none."""
         draft = self.read(form)
         if not form.name.strip():
             return "a task needs a title"
@@ -320,10 +320,10 @@ class TaskForm:
 
 
 async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
-    """Save what the human changed of the task `base`; return False where they want to go on typing.
+    """Save what the human changed of the task `base`; return False if they want to continue editing.
 
-    Where somebody else changed other fields meanwhile, both changes hold. Where it is the same field, the human sees
-    both texts and chooses; the one that gives way stays in the journal.
+    If others changed other fields meanwhile, both changes hold. If they changed the same field, the human sees both
+    texts and chooses one; the journal keeps the other.
     """
     if not changes:
         return True
@@ -355,7 +355,7 @@ async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
 
 
 async def edit_outside(context: Context, task: Task) -> None:
-    """Let the human edit title and description in their own editor, until what they wrote can be saved."""
+    """Let the human edit title and description in their own editor, again until the result can be saved."""
     from tui_tasks.tui.inputs import editor
 
     text = editor.edit(context, editor.as_document(task.name, task.description))

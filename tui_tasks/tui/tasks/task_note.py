@@ -1,4 +1,4 @@
-"""What list and board show of a task beside its name: due date, priority, questions, what was said last."""
+"""What list and board show of a task beside its name: due date, priority, questions, the last log entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
 
 
 def last_word(context: Context, task: TaskLine, state: str) -> str:
-    """Return the newest log entry: quoted for a task in progress, the reason for one that failed or was given up."""
+    """Return the newest log entry: quoted for a task in progress; the reason for a failed or cancelled one."""
     if state not in ("in_progress", "failed", "skipped", "cancelled"):
         return ""
     log = overview.log_page(context.db, task.uid, 1)
@@ -42,16 +42,17 @@ def last_word(context: Context, task: TaskLine, state: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return what somebody said as one safe line in quotes."""
+    """Return a text as one safe line in quotes."""
     return f'"{safe_line(text, _NOTE_CHARS)}"'
 
 
 def field_parts(
     context: Context, task: Any, *, long: bool = False, without: Collection[str] = ()
 ) -> Iterator[tuple[Part, int]]:
-    """Return a part for each of `task_fields.FIELDS` with a value, and for how many microseconds it stays true.
+    """Return a part for each of `task_fields.FIELDS` with a value, and for how many microseconds they stay true.
 
-    `without`: but for these. A value that is late is marked. `task`: a `Task`, or a `TaskLine`, which has some of them.
+    `without`: fields to leave out. A late value is marked. `task`: a `Task`, or a `TaskLine`, which has only some
+    fields.
     """
     values = task_fields.of(task)
     if not values:
@@ -69,7 +70,7 @@ def field_parts(
 
 
 def late_mark(context: Context, task: TaskLine) -> Part | None:
-    """Return the mark of an open task with a value that is late, for a row without room for the value."""
+    """Return the mark of an open task with a late value, for a row without room for the value."""
     values = {} if task.finished_at else task_fields.of(task)
     if not values:
         return None
@@ -80,7 +81,7 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
 
 
 def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
-    """Return what is proven, due date, priority, tags, and what was asked or said last, the most important first."""
+    """Return what is proven, due date, priority, tags, and the last question or log entry, most important first."""
     checked = proof.note(context, task)
     found = [checked] if checked is not None else []
     found += [] if task.finished_at else [part for part, _ in field_parts(context, task)]

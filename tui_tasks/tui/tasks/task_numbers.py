@@ -1,7 +1,7 @@
-"""The number of a task, its place in its list, at a cost that does not grow with the list.
+"""The number of a task, which is its place in its list, at a cost that does not grow with the list.
 
-A short list is counted. Of a long one the rank of every thousandth task is kept, so that only one stretch of it is
-counted; changes that move tasks between stretches come from the journal.
+A short list is counted. For a long one the rank of every thousandth task is kept, so that only one stretch between two
+ranks is counted; the journal tells which changes move tasks between stretches.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from tui_tasks.core.read.tasks import pages, queries
 from tui_tasks.core.read.tasks.pages import TaskLine
 
 STRETCH: Final = 1_000
-# A list of up to this many tasks is counted each time: that takes a fraction of a millisecond.
+# A list of up to so many tasks is counted each time, which takes a fraction of a millisecond.
 SHORT: Final = 4_000
 
 
 class _Marks:
-    """A long list in stretches: the rank that each begins after, and how many tasks it has."""
+    """The stretches of a long list: the rank after which each begins, and its number of tasks."""
 
     def __init__(self, db: Database, list_id: int) -> None:
         self._db = db
         self._list = list_id
-        # A stretch begins after its rank: the task of that rank is the last of the stretch before.
+        # A stretch begins after its rank: the task of that rank ends the stretch before.
         self.ranks: list[str] = [pages.FIRST]
         self.counts: list[int] = []
         while (rank := pages.step(db, list_id, self.ranks[-1], STRETCH)) is not None:
@@ -46,10 +46,10 @@ class _Marks:
         return pages.uid_after(self._db, self._list, self.ranks[number], place)
 
     def count_again(self, rank: str) -> bool:
-        """Count the stretch that a rank is in again; return False where it has become too long."""
+        """Count the stretch of a rank again; return False when it has become too long."""
         at = max(0, bisect_left(self.ranks, rank) - 1)
         ends = at + 1 < len(self.ranks)
-        # Up to the next mark and including it: a blank sorts before every digit.
+        # Up to and including the next mark; a blank sorts before every digit.
         end = f"{self.ranks[at + 1]} " if ends else pages.LAST
         self.counts[at] = pages.between(self._db, self._list, self.ranks[at], end)
         return self.counts[at] <= 4 * STRETCH
@@ -76,13 +76,13 @@ class TaskNumbers:
         return self.ahead(task.list_id, task.rank) + 1
 
     def number_of(self, uid: str, list_id: int | None = None) -> int:
-        """Return the number of the task with that uid, of one list alone if given; 0 where there is none."""
+        """Return the number of the task with a uid, in one list only if given; 0 when there is none."""
         task = pages.line(self._db, uid)
         there = task is not None and not task.deleted and list_id in (None, task.list_id)
         return self.number(task) if task is not None and there else 0
 
     def known(self, list_id: int, rank: str) -> int | None:
-        """As `ahead`, but None where a long list would have to be counted first."""
+        """As `ahead`, but None when a long list would have to be counted first."""
         marks = self._marks.get(list_id)
         if marks is not None:
             return marks.ahead(rank)
@@ -91,12 +91,12 @@ class TaskNumbers:
             return pages.between(self._db, list_id, high=rank)
         far = pages.step(self._db, list_id, pages.LAST, STRETCH, backwards=True)
         if far is not None and rank > far:
-            # Near the end: the total is kept with the list.
+            # Near the end, count backwards from the total, which is kept with the list.
             return queries.list_by_id(self._db, list_id).total - pages.count_from(self._db, list_id, rank)
         return None
 
     def go_through(self, list_id: int) -> None:
-        """Count a list once, so that any number of it is quick."""
+        """Count a list once, which makes all its numbers quick to get."""
         self._of(list_id)
 
     def at(self, list_id: int, place: int) -> str | None:
@@ -105,11 +105,11 @@ class TaskNumbers:
         return pages.uid_after(self._db, list_id, pages.FIRST, place) if marks is None else marks.at(place)
 
     def is_quick(self, list_id: int) -> bool:
-        """Whether any number of the list is quick: the list is short, or was counted."""
+        """Return whether numbers of the list are quick to get: it is short, or was counted."""
         return list_id in self._marks or list_id in self._short or not self._is_long(list_id)
 
     def take(self, changes: Iterable[Change]) -> None:
-        """Take in changes that moved tasks."""
+        """Apply changes that moved tasks."""
         for list_id, rank in [place for change in changes for place in change.places()]:
             self._short.discard(list_id)
             marks = self._marks.get(list_id)
@@ -117,7 +117,7 @@ class TaskNumbers:
                 del self._marks[list_id]
 
     def forget(self) -> None:
-        """Forget all counts: more changed than can be taken in."""
+        """Drop all counts, as too much has changed."""
         self._marks.clear()
         self._short.clear()
 

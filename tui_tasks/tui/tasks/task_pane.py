@@ -1,4 +1,4 @@
-"""What the list and the board have in common: a cursor on a task, a filter, quick add, a detail, and their actions."""
+"""Base of the list and the board: a cursor on a task, a filter, quick add, a detail, and their actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tui_tasks.tui.widgets.pane import Pane
 
 
 class TaskPane(Pane):
-    """A pane of tasks. Subclasses lay its parts out and say how the tasks that match a filter are shown."""
+    """A pane of tasks. Subclasses arrange its parts, and show the tasks that match a filter."""
 
     HAS_TASKS = True
 
@@ -50,37 +50,37 @@ class TaskPane(Pane):
         self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
         self.quick_add = QuickAdd(context, self.numbered)
 
-    # What subclasses say
+    # For subclasses
 
     def show_matching(self, only: Filter) -> None:
         """Show the tasks that match a filter."""
         raise NotImplementedError
 
     def nearby(self) -> Iterable[TaskLine]:
-        """Return the tasks whose tags and domains are offered while the human types."""
+        """Return the tasks whose tags and domains are offered for completion."""
         raise NotImplementedError
 
     def show_added(self, uid: str) -> None:
-        """Put the cursor on a task that was added."""
+        """Put the cursor on an added task."""
         if not self.row_list.move_to(uid):
             self.context.say("Added; the filter hides it.")
 
     def make_room(self) -> None:
-        """Clear the line above the rows: the filter or quick add is about to open there."""
+        """Clear the line above the rows for the filter or quick add."""
 
-    # What the actions are about
+    # What actions act on
 
     def target(self) -> str | None:
-        """Return the uid of the cursor's task."""
+        """Return the uid of the task under the cursor."""
         return self.row_list.cursor
 
     def selection(self) -> list[str]:
-        """Return the uids of the marked tasks, else of the cursor's task."""
+        """Return the uids of the marked tasks, else of the task under the cursor."""
         target = self.target()
         return self.row_list.marks or ([target] if target is not None else [])
 
     def numbered(self, number: int) -> TaskLine | None:
-        """Return the task of the list that has a number."""
+        """Return the task of the list with a number."""
         uid = self.context.numbers.at(self.context.state.list_id, number)
         return pages.line(self.context.db, uid) if uid is not None else None
 
@@ -90,7 +90,7 @@ class TaskPane(Pane):
         return self.quick_add.is_open or self.filter_bar.is_open or bool(self.row_list.marks)
 
     def focus_rows(self) -> None:
-        """Give the keys to the rows, before the next key is handled."""
+        """Focus the rows, before the next key is handled."""
         self.screen.set_focus(self.focus_target())
 
     # The filter and quick add
@@ -100,17 +100,17 @@ class TaskPane(Pane):
         self.filter_actions.open(text)
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches."""
+        """Show the matching tasks."""
         event.stop()
         self.show_matching(self.filter_actions.filter_of(event.parsed))
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
-        """Go back to the rows, with the filter."""
+        """Return to the rows, with the filter."""
         event.stop()
         self.focus_rows()
 
     def on_filter_bar_save(self, event: FilterBar.Save) -> None:
-        """Keep the filter under a name."""
+        """Save the filter under a name."""
         event.stop()
         self.filter_actions.save(event.text)
 
@@ -120,6 +120,6 @@ class TaskPane(Pane):
         self.add_actions.add_typed(event)
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
-        """Go back to the rows."""
+        """Return to the rows."""
         event.stop()
         self.focus_rows()

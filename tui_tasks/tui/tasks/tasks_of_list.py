@@ -12,9 +12,9 @@ from tui_tasks.tui.state.app_state import AppState
 
 
 class TasksOfList:
-    """A `Source` of the tasks of a list that match a filter, in the order of the list.
+    """A `Source` of the tasks of a list that match a filter, in the list's order.
 
-    With a filter, a read ends early where nothing matches for long; repeated, it goes on from there.
+    With a filter, a read ends early when nothing matches for long; repeated, it continues from there.
     """
 
     def __init__(self, db: Database, state: AppState, list_id: int, only: Filter = ALL) -> None:
@@ -22,7 +22,7 @@ class TasksOfList:
         self._state = state
         self.list_id = list_id
         self.only = only
-        # How far the read from a rank in a direction has come, where it ended early.
+        # Where a read from a rank in a direction ended early.
         self._reached: dict[tuple[str, bool], str] = {}
 
     def first(self, limit: int) -> TaskPage:
@@ -51,7 +51,7 @@ class TasksOfList:
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
         found = pages.lines(self._db, self.list_id, keys, self.only)
-        # A task that a read passed over may match by now: that read begins anew.
+        # A task that a read skipped may match now, so that read starts again.
         for (rank, backwards), reached in list(self._reached.items()):
             low, high = (reached, rank) if backwards else (rank, reached)
             if any(low <= row.rank <= high for row in found.values()):
@@ -72,6 +72,6 @@ class TasksOfList:
 
     def total(self) -> int:
         """See `Source`."""
-        # The list may be missing in a backup that was put in the database's place.
+        # The list may be missing when a backup has replaced the database.
         found = self._state.lists.get(self.list_id)
         return -1 if self.only else found.total if found else 0
