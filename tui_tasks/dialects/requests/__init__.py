@@ -1,1 +1,3 @@
-"""What a request says, before any dialect: strict JSON, arguments, whose task is meant, who speaks."""
+"""The parts of a request that all dialects share: strict JSON, arguments, references to tasks, the speaker's
+identity.
+"""

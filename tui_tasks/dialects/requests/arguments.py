@@ -1,8 +1,7 @@
-"""Arguments: from what an agent sent to a checked, typed value; and the schema that tells an agent what to send.
+"""Arguments: they become checked, typed values, and a schema tells an agent what to send.
 
-The types are msgspec structs. What is allowed beyond them (docs: protocol, section 2) is done before they are checked:
-null
-for what is optional, a list or object held in a string, one string for a list of one.
+The types are msgspec structs. What is accepted beyond them (docs: protocol, section 2) is converted before the check:
+null for an optional argument, a list or object within a string, one string for a list of one.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Nothing(Arguments):
 
 
 class Open(Arguments, forbid_unknown_fields=False, kw_only=True):
-    """Arguments of which some are for another tool to check: `rest` holds them all as they came."""
+    """Arguments some of which another tool checks: `rest` holds all arguments as they came."""
 
     rest: dict[str, Any] = {}
 
@@ -37,9 +36,9 @@ class Open(Arguments, forbid_unknown_fields=False, kw_only=True):
 Name = Annotated[str, Meta(min_length=1, max_length=vocab.MAX_NAME, pattern=r"\S")]
 Text = Annotated[str, Meta(max_length=vocab.MAX_TEXT)]
 Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME)]
-# A task's uid, or what stands for it (`task_references`).
+# A task's uid, or a reference to the task (`task_references`).
 TaskUid = Annotated[Uid, Meta(extra={"names": "task"})]
-# As far as SQLite counts.
+# Up to the largest integer of SQLite.
 Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 A = TypeVar("A", bound=Arguments)
@@ -51,7 +50,7 @@ _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*?)
 
 
 def decode(kind: type[A], given: dict[str, Any]) -> A:
-    """Check arguments against their struct.
+    """Return the arguments, checked against their struct.
 
     Raises:
         InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
@@ -70,7 +69,7 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
 
 
 def _with_integers(kind: Any, value: Any) -> Any:
-    """A value with its whole numbers as integers where one is asked for: JSON has no word for the difference."""
+    """Return a value with whole numbers as integers where the type is int: JSON does not distinguish 1 and 1.0."""
     info = msgspec.inspect
     kind = _bare(kind)
     if isinstance(kind, info.UnionType):
@@ -106,13 +105,13 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     return InvalidArgument(path, message if field else f"{path}: {message}")
 
 
-# What JSON Schema calls what msgspec calls as Python does.
+# JSON Schema's names of the types that msgspec names as Python does.
 _SCHEMA_WORDS: Final = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
 _TYPES: Final = re.compile(r"`([a-z |]+)`")
 
 
 def _in_words_of_json(text: str) -> str:
-    """A message with types as the tool's schema calls them, not as Python does."""
+    """Return a message with its types named as in the tool's schema, not as in Python."""
 
     def words(found: re.Match[str]) -> str:
         return " or ".join(_SCHEMA_WORDS.get(word, word) for word in found[1].split(" | "))
@@ -131,7 +130,7 @@ def _missing(kind: type[Arguments], holder: str, name: str) -> str:
     return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_taken(kind, holder)}'
 
 
-# What models write for the statuses of some dialect, and the words, one of which each dialect has.
+# For each status: the words for it in the dialects. Each dialect has one of them.
 _SYNONYMS: Final = {
     "pending": ("pending", "open"),
     "in_progress": ("in_progress",),
@@ -150,7 +149,7 @@ _MEANT: Final = {
 }
 
 
-# What models write for the names of arguments, for actions and priorities.
+# What models write instead of the names of arguments, actions and priorities.
 _ALSO: Final = {
     **dict.fromkeys(("title", "task_name", "subject"), ("name", "title")),
     **dict.fromkeys(("name", "content", "text"), ("title", "name", "message", "question")),
@@ -171,7 +170,7 @@ _ALSO: Final = {
 
 
 def nearest(given: str, words: list[str]) -> str:
-    """Which of the words is likely to be meant, as the end of a message; nothing where none is."""
+    """Return the end of a message that suggests which of the words was probably meant; "" if none is similar."""
     import difflib
 
     plain = re.sub(r"[\s-]+", "_", given.strip().lower())
@@ -182,7 +181,7 @@ def nearest(given: str, words: list[str]) -> str:
 
 
 def _value_in(message: str) -> str:
-    """The value that a message quotes."""
+    """Return the value that a message quotes, or ""."""
     found = re.search(r"'(.*)'", message, re.DOTALL)
     return found[1] if found else ""
 
@@ -192,18 +191,18 @@ def _names(kind: type[Arguments], path: str) -> list[str]:
 
 
 def _taken(kind: type[Arguments], path: str) -> str:
-    """The arguments that may stand in the object at a path, for people."""
+    """Return a sentence for people with the arguments that the object at a path takes."""
     names = _names(kind, path)
     return f"there is {', '.join(names)}" if names else "it takes none"
 
 
 def _words(part: dict[str, Any], path: str) -> list[str]:
-    """The words that a schema allows at a path."""
+    """Return the words that a schema allows at a path."""
     return [str(word) for option in _options(part, path) for word in option.get("enum", ())]
 
 
 def _options(part: dict[str, Any], path: str) -> list[dict[str, Any]]:
-    """What a schema allows at a path: one of these."""
+    """Return the alternative schemas that a schema has at a path."""
     for step in re.findall(r"[A-Za-z_]\w*|\[", path):
         kind = "items" if step == "[" else "properties"
         holder: dict[str, Any] = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
@@ -214,7 +213,7 @@ def _options(part: dict[str, Any], path: str) -> list[dict[str, Any]]:
 
 @cache
 def task_arguments(kind: type[Arguments]) -> tuple[str, ...]:
-    """The arguments that name a task."""
+    """Return the names of the arguments that name a task."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
     return tuple(field.name for field in fields if any(map(_names_task, getattr(field.type, "types", [field.type]))))
 
@@ -223,13 +222,13 @@ def _names_task(kind: Any) -> bool:
     return isinstance(kind, msgspec.inspect.Metadata) and (kind.extra or {}).get("names") == "task"
 
 
-# Mends a value that stands at a path.
+# Converts a value; the path is where it is in the arguments.
 _Mend = Callable[[Any, str], Any]
 
 
 @cache
 def _is_plain(kind: type[Arguments]) -> bool:
-    """Whether only nulls can need mending: there is no list or object in it."""
+    """Return whether nulls are all that may need conversion: the struct has no list or object in it."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
     return not issubclass(kind, Open) and not any(_mender_of(field.type) for field in fields)
 
@@ -240,12 +239,12 @@ def _mender(kind: type[Arguments]) -> _Mend:
 
 
 def _bare(kind: Any) -> Any:
-    """A type without the description that stands around it."""
+    """Return a type without its metadata."""
     return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
 
 
 def _mender_of(kind: Any) -> _Mend | None:
-    """What mends values of a type; None where it has no list or object in it."""
+    """Return the function that converts values of a type; None if it has no list or object in it."""
     info = msgspec.inspect
     kind = _bare(kind)
     if isinstance(kind, info.UnionType):
@@ -259,7 +258,7 @@ def _mender_of(kind: Any) -> _Mend | None:
 
 
 def _mend_struct(kind: Any) -> _Mend:
-    """Leave out nulls of what is optional, and mend the lists and objects within."""
+    """Return a function that drops the nulls of optional fields, and converts lists and objects within."""
     required = {field.encode_name for field in kind.fields if field.required}
     menders = {field.encode_name: mender for field in kind.fields if (mender := _mender_of(field.type))}
     optional = {field.encode_name for field in kind.fields} - required
@@ -294,7 +293,7 @@ def _mend_held(kind: Any, inner: _Mend | None) -> _Mend:
 
 
 def _held_in_string(kind: Any, text: str, path: str) -> Any:
-    """A list or object may come as a string that holds it; one string may stand for a list of one."""
+    """Return a list or object that a string contains, or a list of that one string if the type takes it."""
     stripped = text.strip()
     info = msgspec.inspect
     may_be_one = isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TAKES_TEXT)
@@ -308,22 +307,22 @@ def _held_in_string(kind: Any, text: str, path: str) -> Any:
 
 _TAKES_TEXT: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
 _BEGINS: Final = re.compile(r"[\[{]")
-# Not `[CI] waiting for the runner`, which is one string.
+# It does not match `[CI] waiting for the runner`, which is one string.
 _HOLDS: Final = re.compile(r"""[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))""", re.DOTALL)
 
 
 _REF: Final = "#/$defs/"
 
 
-# What a schema leaves unsaid: bounds that hardly any text or number reaches; a refusal tells of them.
+# Bounds that schemas omit because hardly any value reaches them; a refusal names them.
 _UNSAID: Final = frozenset({"exclusiveMinimum", "maxLength", "maximum", "minLength", "pattern"})
 
 
 def schema(kind: type[Arguments]) -> dict[str, Any]:
-    """The arguments as JSON Schema, whole in one object that the strictest clients take.
+    """Return the arguments as a JSON Schema without references, in a form that the strictest clients accept.
 
-    An argument that may be left out is not said to be null: strict clients refuse such unions, and a key that is
-    missing says the same.
+    The schema of an optional argument does not mention null: strict clients refuse such unions, and leaving out the key
+    means the same.
     """
     made = msgspec.json.schema(kind)
     definitions = made.pop("$defs", {})
@@ -335,7 +334,7 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
             return part
         if "$ref" in part:
             return inline(definitions[part["$ref"].removeprefix(_REF)])
-        # A title that is no text is a property of that name.
+        # A title that is not a text is a property of that name.
         return _strict({key: inline(value) for key, value in part.items() if key != "title" or isinstance(value, dict)})
 
     inlined: dict[str, Any] = inline(made)
@@ -352,22 +351,22 @@ _WORDS: Final = frozenset({"description", "default", "additionalProperties"})
 
 
 def without_words(part: Any) -> Any:
-    """A schema in brief: without its descriptions, its defaults, and that nothing else is taken."""
+    """Return a schema in brief: without descriptions, defaults, and `additionalProperties`."""
     if isinstance(part, list):
         return [without_words(item) for item in part]
     if not isinstance(part, dict):
         return part
-    # A property of such a name is described by an object.
+    # An object is a property of that name.
     return {key: without_words(value) for key, value in part.items() if key not in _WORDS or isinstance(value, dict)}
 
 
 def _strict(part: dict[str, Any]) -> dict[str, Any]:
-    """A part of a schema without unions of null or of numbers and strings, and without what is better left unsaid."""
+    """Return a part of a schema without unions with null or of numbers and strings, and without omitted bounds."""
     options = part.get("anyOf")
-    # A property of that name is described by an object.
+    # An object is a property of that name.
     if isinstance(options, list):
         options = [option for option in options if option != {"type": "null"}]
-        # A number may be given as a string that holds it.
+        # A number may be sent as a string that contains it.
         if options == [{"type": "string"}, {"type": "integer"}]:
             del options[1:]
         if len(options) == 1:

@@ -1,7 +1,7 @@
-"""A channel for one list alone (docs: protocol, section 2, `--list-only`): what its agents reach, and what they are
-told.
+"""Channels limited to one list (docs: protocol, section 2, `--list-only`): what their agents reach and what they
+hear.
 
-A tool that is not named here is refused, so that one that is added reaches nothing by accident.
+Tools that are not named here are refused, so that a new tool reaches nothing by accident.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ _WITHIN: Final = frozenset(
         "control:request_check",
     }
 )
-# What an argument of that name names, whatever the tool.
+# What arguments of these names refer to, in every tool.
 _TASK: Final = ("uid", "uid1", "uid2", "task_id", "task", "id")
 _LIST: Final = {"list": "list", "plan_id": "plan"}
 
 
 def is_within(tool: Tool) -> bool:
-    """Whether a tool works on one list, or can be kept to one."""
+    """Return whether a tool works on one list, or can be limited to one."""
     return tool.name in _WITHIN or tool.name.startswith("tasklist:")
 
 
 def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
-    """Refuse a tool, or an action of it, that is about more than the list of that handle.
+    """Refuse a tool or action that reaches beyond the list of that handle.
 
     Raises:
-        Forbidden: it is.
+        Forbidden: it does.
     """
     if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
         raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
 
 
 def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = False) -> None:
-    """Refuse what names something outside the channel's list.
+    """Refuse arguments that name something outside the channel's list.
 
     A request that was served before, under its idempotency key, may name a task by a number that no task has now.
 
     Raises:
-        NotFound: a task, a list or a claim is another list's, or there is none.
+        NotFound: a task, list or claim is another list's, or does not exist.
     """
     handle = call.channel.identity.list
     given = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
-    # The deprecated tool hands on what it was given.
+    # The arguments that the deprecated tool hands on.
     given |= given.pop("rest", None) or {}
     for name in _TASK:
         if isinstance(uid := given.get(name), str) and (is_full(uid) or not was_served):
@@ -87,7 +87,7 @@ def _require_task(call: Call, task_uid: str, kind: str, uid: str) -> None:
 
 
 def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
-    """Whether a channel hears of an entry: of its list's tasks as they were then, and of what its agent is told."""
+    """Return whether a channel receives an entry: about a task that was in its list then, or about its agent."""
     if not identity.list_only:
         return True
     if entry.image is not None:
@@ -104,5 +104,5 @@ def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
 
 
 def shown_tools(identity: Identity, tools: dict[str, Tool]) -> list[Tool]:
-    """The tools that an agent is told of: those that it may use."""
+    """Return the tools that an agent sees: those that it may use."""
     return [tool for tool in tools.values() if not tool.human and (not identity.list_only or is_within(tool))]

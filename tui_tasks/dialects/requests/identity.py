@@ -1,4 +1,6 @@
-"""Who speaks. It stands alone, so that a screen with no pipe beside it needs nothing else of the dialects."""
+"""Who speaks on a channel. In a module of its own, so that a screen without a channel imports no other of the
+dialects.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ class Identity(msgspec.Struct, frozen=True):
     agent: str = "agent"
     list: str | None = None
     read_only: bool = False
-    # Whether a request may name no other agent, no other list (docs: protocol, section 2).
+    # Whether requests are refused that name another agent, or another list (docs: protocol, section 2).
     agent_only: bool = False
     list_only: bool = False
     # The project that the dialects' own lists belong to (docs: protocol, section 5); None: no project.
     project: str | None = None
-    # Whether what speaks was started by a run of a job (rule S1).
+    # Whether the speaker was started by a run of a job (rule S1).
     inside_run: bool = False
 
 

@@ -16,18 +16,18 @@ _WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _SIGNS: Final = "#!@"
-# The time does not matter for tags and names.
+# A time to parse with; tags and names do not depend on it.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
-"""What quick add takes beside a title, for hints."""
+"""What quick add accepts besides a title, for hints."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A task as it was typed.
+    """A parsed quick add.
 
-    after: the numbers, in the list, of the tasks that come first.
-    fields: values of `task_fields.FIELDS`; None to clear a field.
-    problem: a message for the human about a part that has no meaning; "" if there is none.
+    after: the numbers, in the list, of the tasks that it waits for.
+    fields: values of `task_fields.FIELDS`; None clears a field.
+    problem: a message for the human about a part without meaning; "" if there is none.
     """
 
     name: str = ""
@@ -40,7 +40,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, now: datetime) -> Draft:
-    """Read a quick add; `now` is local time. A backslash before `#`, `!`, `@` or a field makes it plain text."""
+    """Return the draft of a quick add; `now` is local time. A backslash makes `#`, `!`, `@` or a field plain text."""
     after: list[int] = []
 
     def take(match: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ def _priority(word: str) -> int | None:
 
 
 def can_write(sign: str, name: str) -> bool:
-    """Whether `parse` reads a tag or an agent's name back as it is written."""
+    """Return whether `parse` reads a tag or an agent's name back unchanged."""
     draft = parse(_written(sign, name), _ANY_TIME)
     return (draft.tags if sign == "#" else (draft.agent,)) == (name,)
 

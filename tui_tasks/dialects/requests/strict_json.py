@@ -1,4 +1,4 @@
-"""JSON as the channel takes it (docs: protocol, section 3): stricter than Python's own reader."""
+"""JSON as the channel accepts it (docs: protocol, section 3): stricter than Python's own reader."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _nesting(value: Any) -> int:
-    """How deep lists and objects stand in one another."""
+    """Return how deep lists and objects are nested."""
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1
@@ -59,11 +59,11 @@ def _nesting(value: Any) -> int:
 
 
 def loads(text: str) -> Any:
-    """Read one JSON text.
+    """Return the value of one JSON text.
 
     Raises:
-        ParseError: it is none, has NaN or Infinity, a key twice in one object, a lone surrogate, nesting over 64, or
-            an integer beyond 64 bits.
+        ParseError: it is not one, or has NaN or Infinity, a key twice in one object, a lone surrogate, nesting over 64,
+            or an integer beyond 64 bits.
     """
     try:
         value = _DECODER.decode(text)
@@ -78,18 +78,19 @@ def loads(text: str) -> Any:
     return value
 
 
-# A string in quotes of either kind, or a word of Python's. One that does not end goes to the end of the text: to try
-# again at each quote within would take the square of its length.
+# A string in quotes of either kind, or a constant of Python's. A string without an end extends to the end of the text:
+# a new attempt at each quote within it would take quadratic time.
 _EITHER: Final = re.compile(
     r"""("[^"\\]*(?:\\.[^"\\]*)*"?)|'([^'\\]*(?:\\.[^'\\]*)*)('?)|\b(True|False|None)\b""", re.DOTALL
 )
-# `\xa0` is what Python writes for a no-break space.
+# Python writes a no-break space as `\xa0`.
 _INSIDE: Final = re.compile(r'\\x([0-9a-f]{2})|\\.|"', re.DOTALL)
 _OTHERWISE: Final = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 
 
 def loads_either(text: str) -> Any:
-    """Read one JSON text whose strings may be in single quotes, as seed 000 writes `['done','failed']`.
+    """Return the value of one JSON text whose strings may be in single quotes, as seed 000 writes
+    `['done','failed']`.
 
     Raises:
         ParseError: as `loads`.
@@ -111,7 +112,7 @@ def _escape(part: re.Match[str]) -> str:
 
 
 def load_line(line: bytes) -> Any:
-    """Read one line of the channel.
+    """Return the value of one line of the channel.
 
     Raises:
         ParseError: as `loads`, or it is not UTF-8.
@@ -130,11 +131,11 @@ def _load_any(line: bytes) -> Any:
 
 
 def _load_plain(line: bytes) -> Any:
-    """Read what nearly every line is, eight times as fast as `loads` does; a ValueError leaves the rest to it.
+    """Return the value of a line, eight times as fast as `loads`; raise ValueError for the few that need `loads`.
 
-    msgspec is as strict, but for three things. Nesting is counted here. A key that comes twice, with its colon, is
-    missing when the value is written again (no escape can stand for a colon where there is no \\u). And MessagePack
-    has no integer beyond 64 bits.
+    msgspec is as strict, with three exceptions. Nesting is counted here. A key that occurs twice, with its colon, is
+    missing when the value is encoded again (a Unicode escape, the only other way to write a colon, is excluded). And
+    MessagePack has no integer beyond 64 bits.
     """
     if line.count(b"[") + line.count(b"{") > MAX_NESTING or b"\\u" in line:
         raise ValueError

@@ -1,4 +1,6 @@
-"""What stands for a task's uid (docs: protocol, section 2): `#N`, its number in a list, and the uid's beginning."""
+"""References to tasks in place of a uid (docs: protocol, section 2): `#N`, the number in a list, and the uid's
+beginning.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,24 @@ from tui_tasks.dialects.requests.arguments import Open
 
 _UID_LENGTH: Final = 36
 _MIN_PREFIX: Final = 6
-# As many as are told of when more than one task may be meant.
+# How many candidates a refusal names if a reference is ambiguous.
 _MAX_CANDIDATES: Final = 5
 _NUMBER: Final = re.compile(r"#([0-9]{1,18})")
-# The list whose numbers a tool goes by where its channel is bound to none.
+# The list whose numbers a dialect uses if its channel is bound to none.
 _HOMES: Final = {"tasklist": "tasklist", "task": "task", "agent": "task"}
 
 
 def is_full(reference: str) -> bool:
-    """Whether it can only be a whole uid."""
+    """Return whether a reference can only be a whole uid."""
     return len(reference) == _UID_LENGTH
 
 
 def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
-    """A tool's arguments, with the uids of the tasks that they name.
+    """Return a tool's arguments with references to tasks replaced by their uids.
 
     Raises:
         NotFound: no task has that number.
-        InvalidArgument: more than one task may be meant.
+        InvalidArgument: a reference is ambiguous.
     """
     if isinstance(arguments, Open):
         uid = tool.subject(arguments)
@@ -50,11 +52,12 @@ def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
 
 
 def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
-    """The uid of the task that is meant; what names none is returned as it is, for the tool to refuse.
+    """Return the uid of the task that is meant; a reference that names none is returned unchanged, for the tool to
+    refuse.
 
     Raises:
         NotFound: no task has that number.
-        InvalidArgument: more than one task may be meant.
+        InvalidArgument: the reference is ambiguous.
     """
     if is_full(reference):
         return reference
@@ -86,11 +89,13 @@ def _uid_of_number(call: Call, tool: Tool, argument: str, number: int) -> str:
 
 
 def _candidate_lists(call: Call, tool: Tool) -> list[TaskList]:
-    """The lists whose numbers may be meant: all, or all plans, where neither the channel nor the tool has one."""
+    """Return the lists whose numbers may be meant: the channel's or the dialect's list, otherwise all lists or all
+    plans.
+    """
     handle = call.bound_list or _HOMES.get(tool.name.partition(":")[0])
     if handle is not None:
         home = call.home(handle)
-        # Read anew: what a transaction holds of a list does not count what it has written itself.
+        # Read again: the counts of the list that the transaction keeps do not include its own writes.
         return [queries.list_by_id(call.db, home.id)] if home is not None else []
     about_plans = not tool.name.startswith("control:") and tool.name != "ask"
     return [home for home in queries.lists(call.db, call.project) if home.kind == "plan" or not about_plans]
