@@ -1,4 +1,4 @@
-"""`task`, the deprecated `agent`, and `memory` (seed 001): a task board whose results are remembered."""
+"""`task`, the deprecated `agent`, and `memory` (seed 001): a task board that keeps results as memories."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ Limit = Natural
 
 
 def priority_meant(word: str, current: int) -> int:
-    """The priority that a word means; writing back the word just shown changes nothing (docs: protocol, section 4)."""
+    """Return the priority that a word means; the word of the current one leaves it (docs: protocol, section 4)."""
     return current if vocab.priority_word(current) == word else vocab.PRIORITY_WORDS[word]
 
 
 def shown(task: Task) -> dict[str, Any]:
-    """A task as `structuredContent` has it (docs: protocol, section 6)."""
+    """Return a task as in `structuredContent` (docs: protocol, section 6)."""
     return {
         "task_id": task.uid,
         "title": task.name,
@@ -71,7 +71,7 @@ def _told(text: str | Raw | LongValue, structured: dict[str, Any] | None = None)
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    """The dialect's own form of a refusal (docs: protocol, section 3)."""
+    """Return the dialect's own form of a refusal (docs: protocol, section 3)."""
     return {**_told(refusal.message), "isError": True}
 
 
@@ -140,13 +140,13 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     return _told(_update_text(task.uid, named, memory), structured)
 
 
-# In the order in which the text tells of them; the last three by name alone (docs: protocol, section 6).
+# In the order of the reply's text, which gives only the names of the last three (docs: protocol, section 6).
 _TOLD = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
 _TOLD_BY_NAME = frozenset({"description", "result", "metadata"})
 
 
 def _changes(before: Task, named: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the state that the named fields of the dialect set."""
+    """Return the state's fields with their new values for the named fields of the dialect."""
     changes = dict(named)
     if "title" in changes:
         changes["name"] = changes.pop("title")
@@ -220,13 +220,13 @@ _BRIEF = ("task_id", "title", "status")
 
 
 def _priorities(word: str) -> tuple[int, int]:
-    """The numbers that read as that word, from the lowest to the highest."""
+    """Return the lowest and the highest number that the word stands for."""
     number = vocab.PRIORITY_WORDS[word]
     return number, queries_board.ANY_PRIORITY[1] if number == vocab.LOW else number
 
 
 def _head(given: _List, total: int) -> str:
-    """How many match, in the words of what was asked for."""
+    """Return a line that says how many tasks match which filters."""
     words = [
         *([given.status.replace("_", " ")] if given.status else []),
         *([f"{given.priority}-priority"] if given.priority else []),

@@ -1,4 +1,4 @@
-"""`control:*` and `ask`: what goes beyond the seeds (docs: protocol, section 7)."""
+"""`control:*` and `ask`: the tools beyond the seeds (docs: protocol, section 7)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ CONTROL = Table()
 PROTOCOL = 1
 SECOND = 1_000_000
 MAX_PAGE = 10_000
-# Of a channel that is told of one list the entries are chosen as they are read.
+# For a channel limited to one list, entries are filtered as they are read.
 NO_LIMIT = 2**62
 DEFAULT_LEASE = 300
 MAX_WAIT = 31_536_000
-# The first sentence, and what follows it where it is very short.
+# The first sentence; if it is very short, the next one too.
 _SENTENCE = re.compile(r".{20,}?\.(?=\s|$)", re.DOTALL)
 
-# As far as SQLite counts.
+# Up to the largest integer of SQLite.
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
@@ -71,7 +71,7 @@ def hello(call: Call, given: _Hello) -> dict[str, Any]:
 
 
 def _named_tools(call: Call, words: list[str]) -> frozenset[str]:
-    """The names of the tools that are to be told whole."""
+    """Return the names of the tools that are to be described in full."""
     if "all" in words:
         return frozenset(call.channel.table.tools)
     try:
@@ -81,7 +81,7 @@ def _named_tools(call: Call, words: list[str]) -> frozenset[str]:
 
 
 def _told(tool: Tool, *, whole: bool) -> dict[str, Any]:
-    """A tool as an agent is told of it; in brief, its first sentence, and a schema without words."""
+    """Return a tool as an agent sees it; unless `whole`, with one sentence, and a schema without descriptions."""
     taken = schema(tool.arguments)
     if whole:
         return {"name": tool.name, "description": tool.description, "input_schema": taken}
@@ -347,7 +347,7 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
 
     def check(later: Call) -> dict[str, Any] | None:
         found = _state_of(later, asked.uid)
-        # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
+        # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
         return found if found["state"] != "open" or later.elapsed_time >= deadline else None
 
     until = elapsed.until(call.db, asked.uid)
@@ -359,7 +359,7 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
 
 
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
-    """What has come of a question; one that is over though nobody has closed it is timed out."""
+    """Return the state of a question; an open one whose time is over reads as timed out."""
     asked = queries.ask(call.db, uid)
     until = elapsed.until(call.db, uid)
     is_over = (
@@ -385,7 +385,7 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
         return None
 
     def give_up(later: Call) -> Any:
-        # The answer may have come since it was looked for.
+        # The answer may have come since the last check.
         if (answered := check(later)) is not None:
             return answered
         later.run(CloseAsk(asked.uid, "timeout" if asked.expires_at is not None else "withdrawn"))
@@ -395,13 +395,13 @@ def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
     deadline = asked.expires_at if until is None else until
     ticket_at = None if wait is None else call.elapsed_time + int(wait * SECOND)
     if ticket_at is not None and (deadline is None or ticket_at < deadline):
-        # Whoever has gone before then wants no answer.
+        # An agent that leaves before then wants no answer.
         return Wait(check, check, ticket_at, asked.uid, abandon=give_up)
     return Wait(check, give_up, deadline, asked.uid)
 
 
 class _Anything(Arguments):
-    """What a verb of the human's takes is nobody else's business."""
+    """Arguments of the human's tools, which are not listed for agents."""
 
 
 for _verb, _does in (

@@ -1,4 +1,4 @@
-"""`tasks` and the eight tools that it absorbed (seed 004): plans, who does what, and what it takes to resume."""
+"""`tasks` and the eight tools that it replaces (seed 004): plans, who does what, and saved states to resume tasks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WORDS = Words(
 
 AgentId = Annotated[Name, Meta(description="An agent's name; left out: yours, or any.")]
 TaskId = TaskUid
-# Whatever an agent keeps; mostly text, which is what it is told to give.
+# Any JSON value that an agent stores; the schema asks for text.
 Entry = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
 PlanId = Annotated[Uid, Meta(description="Of this plan alone.")]
 Suggest = Annotated[bool, Meta(description="Also say what to take up next.")]
@@ -46,7 +46,7 @@ Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes
 
 
 def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
-    """A task as the dialect shows it (docs: protocol, section 6)."""
+    """Return a task as the dialect shows it (docs: protocol, section 6)."""
     return {
         "id": task.uid,
         "plan_id": plan_id,
@@ -63,7 +63,7 @@ def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
 
 
 class _PlanIds(dict[int, str | None]):
-    """The ids of plans by the numbers of lists, each looked up once; another list has none."""
+    """The ids of plans by list id, each looked up once; None for a list that is not a plan."""
 
     def __init__(self, call: Call) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
 
 
 def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
-    """The uids of the tasks outside the call that tasks of it wait for, by what the caller calls them."""
+    """Return the uids of existing tasks on which tasks of the call depend, by the caller's reference."""
     words = _own_words(tasks)
     found: dict[str, str] = {}
     for at, task in enumerate(tasks):
@@ -127,9 +127,9 @@ def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
 
 
 def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask], existing: dict[str, str]) -> list[str]:
-    """Add tasks in order, and then join those that wait for one behind them; return their uids.
+    """Add tasks in order, then set the dependencies on tasks further back in the call; return their uids.
 
-    `made` begins with the uids of existing tasks, and takes in those of the new ones by the caller's words.
+    `existing` has the uids of existing tasks by the caller's reference.
     """
     made = dict(existing)
     uids: list[str] = []
@@ -163,7 +163,11 @@ def _new_task(task: _NewTask, plan: TaskList, depends_on: Sequence[str]) -> AddT
 
 
 def _own_words(tasks: Sequence[_NewTask]) -> set[str]:
-    """The caller's ids of the tasks, each of which may come but once."""
+    """Return the caller's ids of the tasks.
+
+    Raises:
+        InvalidArgument: an id occurs twice.
+    """
     words: set[str] = set()
     for at, task in enumerate(tasks):
         if task.id in words:
@@ -175,7 +179,7 @@ def _own_words(tasks: Sequence[_NewTask]) -> set[str]:
 
 @contextlib.contextmanager
 def _within(path: str) -> Iterator[None]:
-    """Name the argument that is refused by its whole path."""
+    """Prefix the argument that a refusal in the block names with the path."""
     try:
         yield
     except InvalidArgument as refusal:
@@ -191,7 +195,7 @@ class _Nothing(Arguments):
 @TASKS.action("list_plans", _Nothing)
 def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
     """Read all plans, oldest first, with how many tasks each has."""
-    # Outside any project: the plans that belong to none.
+    # Without a project: the plans that belong to none.
     found = (plan for plan in queries.each_list(call.db) if plan.project == call.project)
     if call.channel.identity.list_only:
         only = call.only_list
@@ -263,7 +267,7 @@ _BRIEF = ("id", "title", "status")
 
 
 def _scope(call: Call, plan_id: str | None) -> TaskList | None:
-    """The plan that is named, else the list that the channel is bound to, None where there is none."""
+    """Return the named plan, otherwise the list to which the channel is bound, or None."""
     if plan_id is None:
         return queries.find_list(call.db, call.bound_list) if call.bound_list is not None else None
     plan = queries.list_by_uid(call.db, plan_id, "plan")

@@ -1,4 +1,4 @@
-"""`scheduler:*` (seed 003): jobs that run by a schedule, by a plan, or by hand."""
+"""`scheduler:*` (seed 003): jobs that run by a schedule, by a plan, or on request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Schedule(Arguments):
     weekday: Field
 
     def fields(self) -> dict[str, Field]:
-        """The fields by name."""
+        """Return the fields by name."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
@@ -117,7 +117,7 @@ class _Adhoc(Arguments, kw_only=True):
 
 
 class _Scheduled(_Adhoc, kw_only=True):
-    # What all three take is told here alone.
+    # The arguments that all three share are described only here.
     name: Annotated[Name, Meta(description="No other job's.")]
     prompt: Annotated[Text, Meta(description="Its objective; never to schedule more jobs.")]
     timezone: Annotated[Text, Meta(description="IANA; left out: the system's.")] | None = None
@@ -186,7 +186,7 @@ def wait_for_task(call: Call, given: _WaitForTask) -> Any:
         if run is None or run.state == "final":
             now = queries_jobs.any_job(later.db, given.uuid) or job
             return _ended_json(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
-        # Here and not in `give_up`, which is given a write transaction: a channel that is read only waits as well.
+        # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
         return give_up(later) if later.elapsed_time >= deadline else None
 
     def give_up(later: Call) -> Any:
@@ -196,7 +196,7 @@ def wait_for_task(call: Call, given: _WaitForTask) -> Any:
 
 
 def _newest_attempt(call: Call, run_id: str) -> Run | None:
-    """The run, or the last of the attempts made after it; None where it is no longer kept."""
+    """Return the run, or the last of its retries; None if it is no longer stored."""
     run = queries_jobs.any_run(call.db, run_id)
     while run is not None and run.state == "final" and (retry := queries_jobs.retry_of(call.db, run)) is not None:
         run = retry
@@ -215,7 +215,7 @@ def _ended_json(call: Call, job: Job, run: Run | None) -> dict[str, Any]:
 
 
 def _note_failure(call: Call, run: Run | None) -> None:
-    """Let the reply say why a run was no success, where the result has no place for it."""
+    """Note in the reply why a run did not succeed, as its result has no field for it."""
     if run is not None and run.outcome not in (None, "success"):
         code = f" (exit status {run.exit_code})" if run.exit_code is not None else ""
         call.note = (

@@ -38,7 +38,7 @@ NewDescription = Annotated[Text, Meta(description="Enough detail to do it later.
 
 
 def shown(task: Task | TaskSummary) -> dict[str, Any]:
-    """A task as the dialect shows it, nothing more (docs: protocol, section 6)."""
+    """Return a task as the dialect shows it (docs: protocol, section 6)."""
     return {
         "uid": task.uid,
         "name": task.name,
@@ -205,7 +205,7 @@ def display(call: Call, given: Page) -> Any:
 
 
 def _page(call: Call, given: Page, tasks: Generator[TaskSummary, None, None] | None) -> Any:
-    """A part of the tasks of a list; None: the list is not made yet."""
+    """Return a part of the tasks of a list; None means that the list does not exist yet."""
     if tasks is not None:
         return listed(call.db, tasks, given.limit, shown, _BRIEF if given.brief else None)
     if given.after is not None:

@@ -1,6 +1,6 @@
-"""`todo` (seed 002): a list that its agent writes as a whole, or merges into, with ids of its own.
+"""`todo` (seed 002): a list that its agent replaces or merges into, with ids of its own.
 
-The checks and the writing take no channel: the class for programs in Python (`tui_tasks.todo_tool`) has them too.
+Checks and writing need no channel: the class for Python programs (`tui_tasks.todo_tool`) uses them too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui_tasks.dialects.requests.arguments import Arguments, nearest, schema
 
 TODO = Table()
 LEAST = 2
-# Items that are written at once; more, or a list that is replaced, may take so long that others write meanwhile.
+# How many items are written in one step; with more, and when a list is replaced, others may write in between.
 _FEW = 500
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
 
@@ -41,7 +41,7 @@ WORDS = Words(
 
 
 class _Item(Arguments):
-    """What an agent reads of an item; `check` is what checks it, in the words of the seed."""
+    """The schema of an item for agents; `check` checks items, in the words of the seed."""
 
     id: Annotated[str, Meta(min_length=1, description="Your own, unique in the list.")]
     content: Annotated[str, Meta(min_length=1, description="What is to be done.")] = ""
@@ -67,18 +67,18 @@ class TodoArguments(Arguments):
 
 
 def shown(task: KeyedTask) -> dict[str, str]:
-    """A task as an item; one made elsewhere shows its uid as id (docs: protocol, section 4)."""
+    """Return a task as an item; one made elsewhere has its uid as id (docs: protocol, section 4)."""
     return {"id": task.key or task.uid, "content": task.name, "status": WORDS.show(task.status)}
 
 
 def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) -> list[dict[str, str]]:
     """Return the items with their id, content and status, of which all but the id may be absent unless `whole`.
 
-    `at` is what holds them, for the messages. An item with another field is refused if `strict`, else the field is
-    passed over.
+    `at` is the path of the items, for the messages. An item with another field is refused if `strict`; otherwise the
+    field is ignored.
 
     Raises:
-        InvalidArgument: the first that is wrong, in the words of docs: protocol, section 6, `todo`.
+        InvalidArgument: for the first invalid item, in the words of docs: protocol, section 6, `todo`.
     """
     checked = [_checked_item(item, f"{at}[{number}]", whole=whole, strict=strict) for number, item in enumerate(items)]
     seen: set[str] = set()
@@ -118,10 +118,10 @@ def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str,
 
 
 def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
-    """The items of a call, as `check` returns them.
+    """Return the items of a call, as `check` does.
 
     Raises:
-        InvalidArgument: one of them is wrong, or there are too few.
+        InvalidArgument: an item is invalid, or there are too few.
     """
     if len(given.todos) < LEAST:
         raise _wrong("todos", f"at least {LEAST} items are required")
@@ -131,12 +131,12 @@ def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
 def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> None:
     """Write checked items into a list.
 
-    Merged items keep the places that those with their ids have; new ones go to the end. Replacing deletes what is not
-    among the items, keeps what has an id of theirs, and puts them in their order (docs: protocol, section 6, `todo`).
+    Merging keeps the places of existing items, and appends new ones. Replacing deletes the tasks that are not among the
+    items, keeps those with their ids, and orders all as the items are (docs: protocol, section 6, `todo`).
 
     Raises:
         InvalidArgument: two ids mean the same task, or a new one lacks its content or status.
-        Conflict: the list may not hold two in progress, or another agent has claimed one of the tasks.
+        Conflict: the list may not have two tasks in progress, or another agent has claimed one of them.
     """
     ids = {item["id"] for item in items}
     by_uid: dict[str, KeyedTask] = {}
@@ -152,7 +152,7 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     if not merge:
         tx.run(ClearList(home.uid, frozenset(kept)))
     edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit(item, task))]
-    # Where one task at a time may be in progress, the one that is must leave before the next enters.
+    # If only one task may be in progress, the current one must be changed before the next is started.
     for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):
         tx.run(edit)
         tx.pause()
@@ -182,7 +182,7 @@ def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | No
 
 
 def _edit(item: dict[str, str], task: KeyedTask) -> EditTask | None:
-    """What an item changes of its task; writing back what was shown changes nothing."""
+    """Return the change of a task that an item means, or None; writing back what was shown changes nothing."""
     status = WORDS.meant(item["status"], task.status) if "status" in item else task.status
     changes = {"name": item.get("content", task.name), "status": status}
     changes = {name: value for name, value in changes.items() if value != getattr(task, name)}
@@ -194,7 +194,7 @@ def _new(item: dict[str, str], home: TaskList) -> AddTask:
 
 
 def success(todos: Any, total: int, open_: int, checkpoint: str, *, merge: bool) -> dict[str, Any]:
-    """The result, before filters: the `todos` as they are told, how many there are, and how many of them open."""
+    """Return the result, before filters: the `todos` as shown, how many there are, and how many of them are open."""
     return {
         "success": True,
         "content": f"Successfully {'merged' if merge else 'replaced'} the todos: {total} in the list, "
@@ -207,7 +207,7 @@ def success(todos: Any, total: int, open_: int, checkpoint: str, *, merge: bool)
 
 
 def filtered(result: dict[str, Any], *, empty: bool, metadata: bool) -> dict[str, Any]:
-    """The result less its empty fields and its metadata, where that is asked for."""
+    """Return the result without its empty fields (`empty`) and without its metadata (`metadata`)."""
     dropped: tuple[Any, ...] = (None, "", [], {})
     return {
         name: value
@@ -217,7 +217,7 @@ def filtered(result: dict[str, Any], *, empty: bool, metadata: bool) -> dict[str
 
 
 def as_text(result: dict[str, Any], as_type: str) -> str:
-    """The result for reading: `pretty_str` a line for each field, else one line."""
+    """Return the result as text: as `pretty_str` one line for each field, otherwise one line."""
     if as_type == "pretty_str":
         return "\n".join(f"{name}: {value}" for name, value in result.items())
     return str(result)
@@ -228,7 +228,7 @@ def _may_be_long(given: TodoArguments) -> bool:
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
-    """The dialect's own form of a refusal (docs: protocol, section 3)."""
+    """Return the dialect's own form of a refusal (docs: protocol, section 3)."""
     return {"success": False, "error": refusal.message}
 
 
