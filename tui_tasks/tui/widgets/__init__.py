@@ -1,1 +1,1 @@
-"""What every pane is drawn with: frame, lines, styles, scrolling."""
+"""Shared parts of all panes: frame, lines, styles, scrolling."""

@@ -1,4 +1,4 @@
-"""Letters in place of glyphs, for all that is painted: what a pane draws with letters already, and what it does not."""
+"""Replaces glyphs with letters in all that is painted, unless the pane has drawn letters already."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-# One cell for one cell. Scroll bars are drawn in eighths of a cell.
+# Each replacement is as wide as its glyph. Scroll bars are drawn in eighths of a cell.
 _LETTERS: Final = str.maketrans(
     {
         **dict.fromkeys("–—─━▔▁▂", "-"),
@@ -30,7 +30,7 @@ _LETTERS: Final = str.maketrans(
 
 
 class AsciiFilter(LineFilter):
-    """Makes the program's own signs letters; other text, that somebody wrote, stays as it is."""
+    """Replaces the program's own glyphs with letters; text that somebody wrote stays as it is."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """See `LineFilter`."""

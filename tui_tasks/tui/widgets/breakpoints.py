@@ -1,4 +1,4 @@
-"""At which sizes of the terminal the screen is laid out otherwise."""
+"""The sizes of the terminal at which the layout changes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
 
 
 def is_compact(size: Size) -> bool:
-    """Whether there is room for the Now line and one thing only."""
+    """Return whether there is room only for the Now line and one pane."""
     return size.width < NARROW or size.height < SHORT
 
 
 def is_wide(size: Size) -> bool:
-    """Whether there is room for two things side by side."""
+    """Return whether there is room for two things side by side."""
     return not is_compact(size) and size.width >= WIDE

@@ -1,4 +1,4 @@
-"""Charts out of characters: numbers in, lines of text out. Pure; one cell a value unless told otherwise."""
+"""Charts of characters: numbers in, lines of text out. Pure; one cell for each value unless told otherwise."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _PARTS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def spark(values: Sequence[float], *, ascii_only: bool = False) -> str:
-    """Return a line with a bar for each value, from nothing to the greatest; more than nothing shows as something."""
+    """Return a line with a bar for each value, scaled to the greatest; a value above 0 is always visible."""
     return columns(values, 1, ascii_only=ascii_only)[0]
 
 
 def columns(values: Sequence[float], height: int, width: int = 1, *, ascii_only: bool = False) -> list[str]:
     """Return `height` lines, the top first, with a bar `width` cells wide for each value.
 
-    Bars grow by eighths of a line; the greatest value reaches the top, and what is more than nothing is seen.
+    Bars grow by eighths of a line. The greatest value reaches the top, and a value above 0 is always visible.
     """
     top = max(values, default=0)
     eighths = [_share(value, top, height * 8) for value in values]
@@ -30,7 +30,7 @@ def columns(values: Sequence[float], height: int, width: int = 1, *, ascii_only:
 
 
 def bar(value: float, top: float, cells: int, *, ascii_only: bool = False) -> str:
-    """Return a bar that lies, as long as `value` is of `top`, at most `cells`; no longer than it must be."""
+    """Return a horizontal bar for `value` of `top`, in proportion to at most `cells` cells."""
     if ascii_only:
         return "#" * _share(value, top, cells)
     full, rest = divmod(_share(value, top, cells * 8), 8)
@@ -44,7 +44,7 @@ def _share(value: float, top: float, steps: int) -> int:
 
 
 def ticks(at: Sequence[int], cells: int, *, ascii_only: bool = False) -> str:
-    """Return `cells` cells with a tick in each that is in `at`; thicker where several are."""
+    """Return `cells` cells with a tick in each that is in `at`; a thicker one where it occurs several times."""
     counts = [0] * cells
     for cell in at:
         if 0 <= cell < cells:

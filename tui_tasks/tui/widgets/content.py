@@ -1,4 +1,4 @@
-"""Safe text as what Textual and Rich draw: never markup."""
+"""Safe text as Content of Textual or Text of Rich, never parsed as markup."""
 
 from __future__ import annotations
 

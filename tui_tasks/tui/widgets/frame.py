@@ -29,7 +29,7 @@ _IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past
 
 
 class FrameLine(LinePainter):
-    """One line, drawn from parts: left ones and right ones. It is painted again only when they differ."""
+    """One line with left and right parts. It is painted again only when they change."""
 
     DEFAULT_CSS = "FrameLine { height: 1; }"
 
@@ -41,15 +41,15 @@ class FrameLine(LinePainter):
         self._styles: StyleCache | None = None
 
     def left(self, width: int) -> Sequence[Part]:
-        """What stands at the left."""
+        """Return the parts at the left."""
         return ()
 
     def right(self, width: int) -> Sequence[Part]:
-        """What stands at the right; it gives way where there is not room for both."""
+        """Return the parts at the right, which are dropped when there is no room for both."""
         return ()
 
     def again(self) -> None:
-        """Draw again; paint only where something differs."""
+        """Draw again; paint only what differs."""
         if not self.size.width:
             return
         self._lasts_us = 0
@@ -65,11 +65,11 @@ class FrameLine(LinePainter):
         self._redraw_in_time()
 
     def on_resize(self) -> None:
-        """Lay it out anew."""
+        """Draw the line in its new width."""
         self.again()
 
     def part_number(self, x: int) -> int | None:
-        """Which of the left parts is drawn at a column."""
+        """Return the index of the left part at a column."""
         for number, (text, _) in enumerate(self._parts[0] if self._parts else ()):
             x -= cell_len(text)
             if x < 0:
@@ -77,7 +77,7 @@ class FrameLine(LinePainter):
         return None
 
     def render_line(self, y: int) -> Strip:
-        """Paint it."""
+        """Paint the line."""
         width = self.own_size.width
         if self._parts is None or self._width != width:
             self._parts, self._width = (self.left(width), self.right(width)), width
@@ -96,12 +96,12 @@ class FrameLine(LinePainter):
 
 
 def _agents_here(context: Context) -> int:
-    """How many agents are there."""
+    """Return the text on how many agents are present."""
     return context.state.there(context.clock.now())
 
 
 class Rule(FrameLine):
-    """A rule across the screen; `tees` are columns where a divider meets it."""
+    """A rule across the screen; `tees` are the columns where a divider meets it."""
 
     def left(self, width: int) -> Sequence[Part]:
         """The rule."""
@@ -109,7 +109,7 @@ class Rule(FrameLine):
 
 
 class TopLine(FrameLine):
-    """Panes at the left; file, mode and agents at the right."""
+    """The panes at the left; file, mode and agents at the right."""
 
     def left(self, width: int) -> Sequence[Part]:
         """` [1 List]  2 Board ...`."""
@@ -120,7 +120,7 @@ class TopLine(FrameLine):
         return parts
 
     def right(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  2 agents`; of the past its moment, as far as there is room."""
+        """`auth.db  live  2 agents`; in the past, its moment, as far as there is room."""
         context = self.context
         if context.link.as_of is not None:
             room = width - sum(cell_len(text) for text, _ in self.left(width)) - 3
@@ -134,16 +134,16 @@ class TopLine(FrameLine):
         return [(project, "bold"), (f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the pane that was clicked."""
+        """Show the pane that was clicked."""
         at = self.part_number(event.x)
         if at is not None:
             self.context.navigation.show_pane(list(PANES)[at])
 
 
 def as_of_words(context: Context, as_of: Moment, room: int) -> str:
-    """When the past that is shown was, its last entry, and the hash of the journal up to that, as far as there is room.
+    """Return the moment of the past that is shown, its last entry and the journal's hash, as far as there is room.
 
-    `auth.db  as it was Sun 22 Nov 18:00:03  entry 114 a3f9c2d1` down to `18:00 entry 114`.
+    From `auth.db  as it was Sun 22 Nov 18:00:03  entry 114 a3f9c2d1` down to `18:00 entry 114`.
     """
     when, entry, hashed = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq}", as_of.hash.hex()[:8]
     seconds = f"{when}:{as_of.instant // SECOND % 60:02}"
@@ -159,15 +159,15 @@ def as_of_words(context: Context, as_of: Moment, room: int) -> str:
     return next((one for one in words if cell_len(one) <= room), words[-1])
 
 
-# The last of the steps in which the Now line says less: 1 leaves out what was logged, 2 the times, 3 who it is, 4 half
-# of the task's name, 5 all but marks and numbers.
+# The last step of shortening the Now line: 1 drops the log entry, 2 the times, 3 the agent, 4 half of the task's name,
+# 5 all but marks and numbers.
 _LEAST: Final = 5
 
 
 class NowLine(FrameLine):
-    """What is going on: who works on what, what needs the human, what failed, what runs next.
+    """What goes on: who works on what, what needs the human, what failed, what runs next.
 
-    It says less where there is less room. A click on a part goes there.
+    It is shortened in steps to the width. A click on a part goes to what it names.
     """
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
@@ -175,7 +175,7 @@ class NowLine(FrameLine):
         self._acts: list[str] = []
 
     def left(self, width: int) -> Sequence[Part]:
-        """As many words as fit, in steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
+        """As much text as fits, shortened in steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
         steps = range(0 if width >= WIDE else 2 if width >= NARROW else _LEAST, _LEAST + 1)
         for step in steps:
             groups = self._groups(step)
@@ -196,7 +196,7 @@ class NowLine(FrameLine):
         seen, small = self.context.state, step == _LEAST
         groups = [("active", self._active(step))]
         if self.context.link.as_of is not None and is_compact(self.app.size):
-            # The line of the panes, which tells it otherwise, is not shown.
+            # The line of the panes, which also shows it, is hidden.
             groups.insert(0, ("", [(as_of_words(self.context, self.context.link.as_of, 0), "$state-overdue")]))
         waiting = len(seen.asks) + len(seen.unproven)
         if waiting:
@@ -207,7 +207,7 @@ class NowLine(FrameLine):
         if seen.held:
             words = f"{seen.held}" if small else f"{seen.held} filed"
             groups.append(("asks", [(f"{self._mark('held')} {words}", "$state-needs-you")]))
-        # Who waits for the human is told of already.
+        # Agents that wait for the human are shown already.
         if stuck := [one for one in seen.stuck.values() if one.cause != "human"]:
             words = f"{len(stuck)}" if small else f"{len(stuck)} stuck"
             if step <= 1 and len(stuck) == 1:
@@ -219,7 +219,7 @@ class NowLine(FrameLine):
         return [*groups, *self._job(step)]
 
     def _failed(self, *, small: bool) -> str:
-        """How many tasks and jobs have failed, or the name of the one job."""
+        """Return how many tasks and jobs have failed, or the name of the only job."""
         tasks, jobs = self.context.state.failed, self.context.state.failing
         if small:
             return f"{tasks + len(jobs):,}"
@@ -240,10 +240,10 @@ class NowLine(FrameLine):
         self.lasts(age_lasts(task.updated_at, now))
         ahead = context.numbers.known(task.list_id, task.rank)
         if ahead is None:
-            # A long list is gone through once the first screen is painted.
+            # A long list is counted after the first screen is painted.
             self.app.call_after_refresh(self._number_it)
         old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
-        # While it waits for an answer about another task, it may work on this.
+        # An agent may work on this task while it waits for an answer about another.
         is_waiting = any(ask.agent == task.who and ask.task_uid in (None, task.uid) for ask in context.state.asks)
         is_paused = task.who in context.state.paused
         state = look("needs_you" if is_waiting else "skipped" if is_paused else "in_progress")
@@ -296,7 +296,7 @@ class NowLine(FrameLine):
 
 
 class FootLine(FrameLine):
-    """What keys do here; for a moment what the program has to say."""
+    """The keys that work here, or for a moment a message."""
 
     def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, id=id, classes=classes)
@@ -305,7 +305,7 @@ class FootLine(FrameLine):
         self._hints: Sequence[tuple[str, str, str]] | None = None
 
     def say(self, text: str, seconds: float = 6.0) -> None:
-        """Show a safe line in place of the keys, for a while."""
+        """Show a safe line instead of the keys for a moment."""
         self._said = text
         if self._quiet is not None:
             self._quiet.stop()
@@ -319,17 +319,19 @@ class FootLine(FrameLine):
 
     @property
     def said(self) -> str:
-        """What it says now: as long as the database cannot be read, that."""
+        """The message that is shown now; while the database cannot be read, that."""
         unread = self.context.link.unread
         return self._said or (f"The database cannot be read: {safe_line(unread)}" if unread else "")
 
     def hint(self, *hints: tuple[str, str, str]) -> None:
-        """Show these in place of the pane's: (key, word, id of the action or empty). None at all: the pane's again."""
+        """Show these hints instead of the pane's: (key, word, id of the action or empty). Without any, the pane's
+        again.
+        """
         self._hints = hints or None
         self.again()
 
     def left(self, width: int) -> Sequence[Part]:
-        """` ? Help  / Filter ...`, as many as there is room for."""
+        """` ? Help  / Filter ...`, as many hints as fit."""
         if said := self.said:
             return [(" ", ""), (safe_line(said, width - 2), "$changed")]
         hints = self._shown_hints(width)
@@ -351,7 +353,9 @@ class FootLine(FrameLine):
         return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
-        """What it tells of: nothing that would do nothing, and read only nothing that writes."""
+        """Return the hints, without actions that would do nothing, and in a read-only screen without those that
+        write.
+        """
         hints = self._hints if self._hints is not None else self._of_pane(width)
         read_only = self.context.link.read_only
         return [hint for hint in hints if not (read_only and hint[2] and ACTIONS[hint[2]].writes)]
@@ -366,7 +370,7 @@ class FootLine(FrameLine):
         return [hint for hint in found if hint[1]]
 
     def on_click(self, event: events.Click) -> None:
-        """Do what was clicked."""
+        """Perform the clicked action."""
         hints = self._shown_hints(self.size.width)
         x = event.x - 1
         for key, word, action in hints:

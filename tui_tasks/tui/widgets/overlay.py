@@ -1,4 +1,4 @@
-"""A screen over the panes: it has the whole terminal, and Esc goes back."""
+"""Base of screens that cover the panes; Esc goes back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Hint = tuple[str, str, str]
 
 
 class Overlay(Dialog, Actor, CellsScreen[None]):
-    """One of the screens that the App opens over a pane."""
+    """A screen that the App opens over a pane."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -29,10 +29,10 @@ class Overlay(Dialog, Actor, CellsScreen[None]):
         self.context = context
 
     def changed(self, changes: StateChanges) -> None:
-        """Something was written; `context.state` has taken it in already."""
+        """Handle changes; `context.state` has applied them already."""
 
     def list_turned(self) -> None:
-        """The App's list is another one."""
+        """Handle that the App shows another list."""
 
     def do_back(self) -> None:
         """Go back to the pane."""
@@ -40,13 +40,13 @@ class Overlay(Dialog, Actor, CellsScreen[None]):
 
     @property
     def small(self) -> bool:
-        """Whether there is room for one thing only."""
+        """Whether there is room for only one part."""
         return is_compact(self.size)
 
     def hint(self, *hints: Hint) -> None:
-        """Tell in the last line what keys do."""
+        """Show keys in the foot line."""
         self.query_one(FootLine).hint(*hints)
 
     def hint_of(self, id: str, word: str = "") -> Hint:
-        """What the last line tells of an action."""
+        """Return the hint of an action for the foot line."""
         return self.context.keymap.key_of(id), word or ACTIONS[id].short, id

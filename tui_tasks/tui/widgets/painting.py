@@ -1,4 +1,4 @@
-"""The base of widgets that draw their own lines, as wide as they are, in the theme's colours and without a border."""
+"""Base of widgets that draw their own lines at full width, in the theme's colours and without a border."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class NoRelayout(Widget):
-    """Asks for no second layout after a layout: only Textual's scroll bars need one, and nothing here has them.
+    """Requests no second layout after a layout: only Textual's scroll bars need one, and none are used here.
 
-    Beside a widget of Textual's it is the later base: the names in CSS go by the first.
+    Name it after a Textual widget among the bases, since CSS names follow the first base.
     """
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
 
 
 class PaintWhenVisible(NoRelayout):
-    """Asks for no repaint while it is not on screen: whoever shows it has all of it painted."""
+    """Requests no repaint while it is not on screen: whoever shows it has all of it painted."""
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """As `Widget.refresh`, while it is on screen."""
@@ -44,24 +44,24 @@ class PaintWhenVisible(NoRelayout):
 
 
 class Focusable(Widget):
-    """Repaints only what the focus makes different. No style of it depends on the focus.
+    """Repaints only what differs with the focus. None of its styles depends on the focus.
 
-    Textual looks up the styles of all its parts and repaints them: a fifth of the time that showing a pane takes.
+    Textual would look up the styles of all parts and repaint them, a fifth of the time that showing a pane takes.
     """
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Override Textual's, which looks up styles."""
+        """Override Textual's method, which looks up styles."""
 
     def on_focus(self, event: events.Focus) -> None:
-        """The focus came here."""
+        """Repaint for the focus."""
         self._focus_changed(event, events.DescendantFocus(self), has_focus=True)
 
     def on_blur(self, event: events.Blur) -> None:
-        """The focus went elsewhere."""
+        """Repaint without the focus."""
         self._focus_changed(event, events.DescendantBlur(self), has_focus=False)
 
     def follow_focus(self) -> None:
-        """Repaint what looks different with the focus: nothing, unless a subclass says so."""
+        """Repaint what differs with the focus: by default nothing."""
 
     def _focus_changed(self, event: events.Event, told: events.Event, *, has_focus: bool) -> None:
         event.prevent_default()
@@ -72,12 +72,12 @@ class Focusable(Widget):
 
 
 class LinePainter(ResilientMessages, PaintWhenVisible):
-    """Gives its lines to the screen as `render_line` makes them. Drawings that tell ages are drawn again in time.
+    """Paints lines exactly as `render_line` returns them, and redraws lines with ages when they are out of date.
 
-    Textual asks for borders, padding, tints and links of each line, which is most of the time that a key takes. A strip
+    Textual would look up borders, padding, tints and links for each line, most of the time that a key takes. A strip
     that is the same object as before costs next to nothing, so subclasses keep theirs.
 
-    `own_size` is the size that is painted at: Textual computes `size` each time it is asked.
+    `own_size` is the size to paint; Textual computes `size` at each access.
     """
 
     own_size = Size(0, 0)
@@ -93,11 +93,11 @@ class LinePainter(ResilientMessages, PaintWhenVisible):
         self.refresh()
 
     def lasts(self, span_us: int) -> None:
-        """Say, while drawing, for how many microseconds what is drawn stays true."""
+        """Set, while drawing, for how many microseconds what is drawn stays true."""
         self._lasts_us = min(self._lasts_us or span_us, span_us)
 
     def _redraw_in_time(self) -> None:
-        """Draw again once the first thing that was drawn is out of date."""
+        """Draw again when the first part that was drawn is out of date."""
         if self._redraw_timer is not None:
             self._redraw_timer.stop()
         self._redraw_timer = self.set_timer(draw_again_in(self._lasts_us), self.again) if self._lasts_us else None
@@ -106,14 +106,14 @@ class LinePainter(ResilientMessages, PaintWhenVisible):
         """Return the lines of a region."""
         size = self.own_size = self.size
         if size != self.outer_size:
-            # Where a theme or a layout has given it a border after all.
+            # A theme or a layout has given it a border after all.
             return super().render_lines(crop)
         try:
             lines = [self.render_line(y) for y in crop.line_range]
         except READ_ERRORS as error:
             self.context.link.cannot_read(error)
             lines = [self._line_or_blank(y) for y in crop.line_range]
-        # `StyleCache` has applied that one.
+        # `StyleCache` has applied that filter.
         filters = [each for each in self.get_line_filters() if not isinstance(each, ANSIToTruecolor)]
         for each in filters:
             lines = [line.apply_filter(each, StyleCache.of(self.app).ground) for line in lines]

@@ -1,4 +1,4 @@
-"""What the panes have in common: they are told what changed, offer actions, and sleep while they are not shown."""
+"""Base of the panes: they receive changes, offer actions, and do nothing while they are hidden."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class TransparentContainer(Vertical, NoRelayout):
-    """A container with nothing of its own to see: what is in it covers it, or else the screen shows."""
+    """A container that paints nothing: its children cover it, or else the screen shows through."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """None at all. A screen has many containers, and Textual would paint each of them blank first."""
+        """Return no lines. A screen has many containers, and Textual would first paint each of them blank."""
         return []
 
 
 class Pane(Actor, TransparentContainer):
-    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions that the footer tells of."""
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions shown in the footer."""
 
     NAME: ClassVar[str] = ""
     FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
@@ -40,54 +40,54 @@ class Pane(Actor, TransparentContainer):
         self.context = context
 
     def footer(self, small: bool) -> tuple[str, ...]:
-        """The ids of the actions that the footer tells of."""
+        """Return the ids of the actions to show in the footer."""
         return self.FOOTER_SMALL if small else self.FOOTER
 
     def short(self, action: Action) -> str:
-        """The word for an action in the footer; empty where it would do nothing, and is not told of."""
+        """Return the word for an action in the footer; empty hides it, as it would do nothing."""
         return action.short
 
     def changed(self, changes: StateChanges) -> None:
-        """Something was written; called only while the pane is shown. `context.state` has taken it in already."""
+        """Handle changes, which `context.state` has applied already. Called only while the pane is shown."""
 
     def refreshed(self) -> None:
-        """Much may have changed while the pane was not shown, or marks of what is new were taken away: look anew."""
+        """Read everything again: much may have changed while the pane was hidden, or new items were marked as seen."""
 
     def focus_target(self) -> Widget:
-        """What gets the focus when the pane is shown."""
+        """The widget that gets the focus when the pane is shown."""
         return self
 
     def target(self) -> str | None:
-        """The uid of the task that keys are about."""
+        """The uid of the task that keys act on."""
         return None
 
     def left(self) -> None:
-        """Another pane is about to be shown."""
+        """Prepare for another pane to be shown."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether the human is typing or has chosen something here, so that nothing else may be shown in its place."""
+        """Whether the human is typing or has opened something here, so that nothing else may replace it."""
         return False
 
     @property
     def is_open(self) -> bool:
-        """Whether what the cursor is on was opened: its detail is shown, or stands in the pane's place."""
+        """Whether the row under the cursor is opened: its detail is shown, beside the rows or instead of them."""
         return self.has_class("-open")
 
     def select(self, uid: str) -> None:
-        """Put the cursor on a task, where the pane shows it."""
+        """Put the cursor on a task, if the pane shows it."""
 
     def go_to(self, uid: str) -> None:
-        """Put the cursor on a task of the list that is shown, whatever filter is in its way."""
+        """Put the cursor on a task of the current list; remove a filter that hides it."""
 
     def filter_by(self, text: str) -> None:
-        """Show what a filter wants."""
+        """Show the matches of a filter."""
 
     def show_entry(self, seq: int) -> None:
-        """Show an entry of the journal; the log does."""
+        """Show an entry of the journal; only the log does."""
 
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; what needs a task needs one here."""
+        """As `Actor.why_not`; some actions need a task."""
         if action.needs == "task" and self.target() is None:
             return "no task here"
         return super().why_not(action)

@@ -1,4 +1,4 @@
-"""Lines of text in a place of a fixed height, scrolled by keys and wheel. Nothing is laid out when they change."""
+"""Lines of text in a fixed height, scrolled by keys and wheel. Changes cause no layout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
-    """As `TextLines`, showing as many as fit from the one that is scrolled to."""
+    """Shows as many lines as fit, from the scroll position on."""
 
     SCOPES = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
@@ -30,7 +30,7 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         self.controllers = (ScrollKeys(self),)
 
     def again(self) -> None:
-        """Draw again; paint only the lines on screen that differ."""
+        """Draw again; paint only visible lines that differ."""
         width = self.size.width
         if not width:
             return
@@ -45,18 +45,18 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
         self._redraw_in_time()
 
     def scroll_rows(self, by: int) -> None:
-        """Scroll, as far as there is anything."""
+        """Scroll, at most to the end."""
         first = self._clamped(self.first + by)
         if first != self.first:
             self.first = first
             self.refresh()
 
     def on_resize(self) -> None:
-        """Lay it out anew; another size is painted whole."""
+        """Draw for the new size; Textual paints it all."""
         self.again()
 
     def render_line(self, y: int) -> Strip:
-        """Paint one line, with the mark of where one is at its end."""
+        """Paint one line, with the scroll mark at its end."""
         strip = super().render_line(y + self.first)
         width, height = self.own_size
         if y in thumb(height, height, len(self._shown), self.first):
@@ -71,5 +71,5 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
 
     @property
     def page_rows(self) -> int:
-        """A line of the page before stays in sight."""
+        """The lines of a page: one less than are visible."""
         return self.size.height - 1

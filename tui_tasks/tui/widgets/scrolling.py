@@ -1,4 +1,4 @@
-"""Scrolling by wheel and by keys, for what has more rows than fit."""
+"""Scrolling by wheel and keys, for widgets with more rows than fit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FAR: Final = 2**31
 
 
 def thumb(height: int, shown: int, total: int, first: int) -> range:
-    """Return the lines of `height` that mark where one is: `shown` of `total` rows from row `first`, all counts.
+    """Return the lines of `height` that the scroll mark covers: `shown` of `total` rows, from row `first`.
 
-    There are none where all of it is shown.
+    Empty when all rows are shown.
     """
     if total <= shown:
         return range(0)
@@ -30,46 +30,46 @@ def thumb(height: int, shown: int, total: int, first: int) -> range:
 
 
 def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
-    """Return a line as wide as `width` with the mark at its end."""
+    """Return a line of `width` cells that ends with the scroll mark."""
     return Strip([*strip.crop(0, width - 1), Segment("▐", style)], width)
 
 
 class Scrolling:
-    """Mixed into what can be scrolled."""
+    """Interface of what can be scrolled."""
 
     def scroll_rows(self, by: int) -> None:
-        """Scroll by so many rows, down where `by` is above 0, as far as there is anything."""
+        """Scroll by rows, down when `by` is above 0, at most to the end."""
         raise NotImplementedError
 
 
 class WheelScrolling(Scrolling):
-    """Mixed into widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
+    """Mixin for widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll; a cursor stays."""
+        """Scroll down; a cursor stays on its row."""
         event.stop()
         self.scroll_rows(WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll; a cursor stays."""
+        """Scroll up; a cursor stays on its row."""
         event.stop()
         self.scroll_rows(-WHEEL)
 
 
 class Scrolled(Protocol):
-    """What keys scroll."""
+    """Interface of what keys scroll."""
 
     @property
     def page_rows(self) -> int:
-        """How many rows a page is: what is shown, less what stays in sight."""
+        """The rows of a page: those shown, less those that stay visible."""
         ...
 
     def scroll_rows(self, by: int) -> None:
-        """Scroll by so many rows, down where `by` is above 0, as far as there is anything."""
+        """Scroll by rows, down when `by` is above 0, at most to the end."""
 
 
 class ScrollKeys(Controller):
-    """The keys that move a cursor scroll what has none."""
+    """Scrolls a widget without a cursor by the keys that otherwise move a cursor."""
 
     def __init__(self, scrolled: Scrolled) -> None:
         self._scrolled = scrolled

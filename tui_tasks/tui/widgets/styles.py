@@ -19,9 +19,9 @@ Part = tuple[str, str]
 
 
 class StyleCache:
-    """Rich styles by their names in the theme, for one theme; `of` asks for the App's theme of the moment.
+    """Rich styles by theme name, for one theme; `of` returns those of the App's current theme.
 
-    `true` are the filters that turn ANSI colours into true ones: each style goes through them once, so lines need not.
+    `true` are the filters that convert ANSI colours: each style is converted once, so lines need not be.
     """
 
     _made: dict[int, StyleCache] = {}
@@ -37,7 +37,7 @@ class StyleCache:
 
     @classmethod
     def of(cls, app: App[Any]) -> StyleCache:
-        """Return the styles of the theme that the App has now."""
+        """Return the styles of the App's current theme."""
         variables = app.theme_variables
         found = cls._made.get(id(variables))
         if found is None or found._variables is not variables:
@@ -47,14 +47,16 @@ class StyleCache:
         return found
 
     def style(self, name: str, *, cursor: bool = False) -> Style:
-        """Return the style of a name; with `cursor` as on the line that the cursor is on."""
+        """Return the style of a name; with `cursor`, as on the cursor's line."""
         found = self._styles.get((name, cursor))
         if found is None:
             found = self._styles[name, cursor] = self._make(name, cursor)
         return found
 
     def strip(self, text: str, name: str = "") -> Strip:
-        """Return a line of one style, the same object each time: Textual caches what it renders of a strip."""
+        """Return a line of one style; it is the same object each time, since Textual caches what it renders of a
+        strip.
+        """
         found = self._strips.get((text, name))
         if found is None:
             found = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))

@@ -1,4 +1,4 @@
-"""Lines of text that a widget draws itself: like `frame.FrameLine`, but several, wrapped and clickable."""
+"""Widgets of several lines that they draw themselves: wrapped and clickable, otherwise like `frame.FrameLine`."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Drawn = Sequence[Part]
 
 
 def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> list[str]:
-    """Return text of any origin as safe lines no wider than `width` cells, broken between words where it can be."""
+    """Return untrusted text as safe lines of at most `width` cells, broken between words if possible."""
     lines: list[str] = []
     for line in safe_text(text, limit_chars, ascii_only=ascii_only).split("\n"):
         lines += _broken(line, max(width, 1))
     return lines
 
 
-# What safe text has in a cell at the most: a character and the marks on it.
+# The most characters of safe text in one cell: a character and its marks.
 _CHARS_A_CELL: Final = 4
 
 
 def _broken(line: str, width: int) -> list[str]:
     lines, at = [], 0
-    # Looked at a line's worth at a time: it may be a megabyte long.
+    # Read in pieces of about a line, as it may be a megabyte long.
     while (end := len(beginning(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width))) < len(line) - at:
         end = max(end, 1)
         space = ahead.rfind(" ", 0, end + 1)
-        # A line that begins with spaces, as code does, is not broken within them.
+        # A line is not broken within the spaces at its beginning, as in code.
         if space > 0 and not ahead[:space].isspace():
             end = space
         lines.append(ahead[:end].rstrip(" "))
@@ -52,7 +52,7 @@ def _broken(line: str, width: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A stretch of a line that does an action when it is clicked."""
+    """A stretch of a line that performs an action on a click."""
 
     line: int
     first: int
@@ -61,7 +61,7 @@ class Spot:
 
 
 class TextLines(LinePainter):
-    """Lines drawn from parts, as many as there are (`height: auto`) or fit. Painted again only where they differ."""
+    """Lines drawn from parts, all of them (`height: auto`) or those that fit. Only changed ones are painted again."""
 
     DEFAULT_CSS = "TextLines { height: auto; }"
 
@@ -74,11 +74,11 @@ class TextLines(LinePainter):
         self._spots: list[Spot] = []
 
     def lines(self, width: int) -> list[Drawn]:
-        """What stands on each line, from the top."""
+        """Return the parts of each line, from the top."""
         return []
 
     def spot(self, line: int, first: int, end: int, action: str) -> None:
-        """Say, while drawing, that a click on columns `first` to `end` of a line does an action."""
+        """Set, while drawing, the action of a click on columns `first` to `end` of a line."""
         self._spots.append(Spot(line, first, end, action))
 
     def again(self) -> None:
@@ -95,7 +95,7 @@ class TextLines(LinePainter):
         self._redraw_in_time()
 
     def _refresh_changed(self, old: Sequence[Drawn], new: Sequence[Drawn]) -> None:
-        """Have the columns painted in which lines differ; those that the shorter has none of are empty there."""
+        """Request a repaint of the columns in which lines differ; missing lines count as empty."""
         width = self._shown_width
         spans = (changed_span(*lines, width) for lines in zip_longest(old, new, fillvalue=()))
         changed = [Region(first, y, end - first, 1) for y, (first, end) in enumerate(spans) if end > first]
@@ -110,19 +110,19 @@ class TextLines(LinePainter):
         self._strips = {}
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as there are."""
+        """Return the number of lines."""
         if width != self._shown_width:
             self._draw(width)
         return len(self._shown)
 
     def on_resize(self) -> None:
-        """Lay it out anew."""
+        """Draw the lines in their new width."""
         if self._shown_width != self.size.width:
             self.again()
         self._redraw_in_time()
 
     def notify_style_update(self) -> None:
-        """Another theme: paint all of it again."""
+        """Paint everything again for another theme."""
         super().notify_style_update()
         self.refresh()
 
@@ -139,7 +139,7 @@ class TextLines(LinePainter):
         return strip
 
     def on_click(self, event: events.Click) -> None:
-        """Do what was clicked."""
+        """Perform the clicked action."""
         for spot in self._spots:
             if spot.line == event.y and spot.first <= event.x < spot.end:
                 self.context.do(spot.action)
@@ -147,7 +147,7 @@ class TextLines(LinePainter):
 
 
 class Divider(LinePainter):
-    """A rule from top to bottom between what stands side by side."""
+    """A vertical rule between widgets side by side."""
 
     DEFAULT_CSS = "Divider { width: 1; height: 1fr; }"
 

@@ -1,4 +1,4 @@
-"""What widgets and screens override or call of Textual's private parts, each with the gain that pays for it.
+"""All overrides and calls of Textual's private parts by widgets and screens, each with the gain that justifies it.
 
 The terminal's driver has its own in `keys.keyboard`. `inputs.text_line` draws typed text safely, and is imported late.
 """
@@ -24,9 +24,9 @@ R = TypeVar("R")
 
 
 class CellsUpdate(ChopsUpdate):
-    """Gives the terminal the columns of a line that are to be painted, and no more.
+    """Writes only the columns of a line that are to be painted.
 
-    Textual begins at the left edge of the widget: for 34 ages that tick, 9.9 kB a second in place of 1.6.
+    Textual begins at the widget's left edge: with 34 ages that change each second, 9.9 kB a second instead of 1.6.
     """
 
     def render_segments(self, console: Console) -> str:
@@ -43,7 +43,7 @@ class CellsUpdate(ChopsUpdate):
 
 
 class CellsCompositor(Compositor):
-    """As Textual's; what is painted again is given to the terminal by `CellsUpdate`."""
+    """Textual's compositor, which writes partial updates by `CellsUpdate`."""
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """As `Compositor.render_partial_update`."""
@@ -52,7 +52,7 @@ class CellsCompositor(Compositor):
 
 
 class CellsScreen(Screen[R]):
-    """A screen that paints by `CellsCompositor`."""
+    """A screen that paints with `CellsCompositor`."""
 
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
@@ -60,11 +60,11 @@ class CellsScreen(Screen[R]):
 
 
 class ResilientMessages:
-    """Mixed into widgets and screens. What cannot be done while the database cannot be read is left undone.
+    """Mixin for widgets and screens that keep working while the database cannot be read.
 
-    Textual ends the App for any exception out of a message, and the widget takes no more messages. A failed read goes
-    to the App (`ResilientApp`), and what is shown stays. A message that comes to what has left the screen is too late,
-    its parts may be gone, and it is dropped.
+    Textual ends the App for any exception in a message handler, and the widget then handles no more messages. Here a
+    failed read is passed to the App (`ResilientApp`), and what is shown stays. A message to a widget that has left the
+    screen is dropped, as its children may be gone.
     """
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -78,10 +78,12 @@ class ResilientMessages:
 
 
 class ResilientApp(App[None]):
-    """Goes on while the database cannot be read: Textual ends the App for errors of workers, timers and layouts."""
+    """Keeps running while the database cannot be read: Textual ends the App for errors in workers, timers and
+    layouts.
+    """
 
     def cannot_read(self, error: Exception) -> None:
-        """A read has failed, with one of `READ_ERRORS`."""
+        """Handle a read that failed with one of `READ_ERRORS`."""
         raise NotImplementedError
 
     def _handle_exception(self, error: Exception) -> None:
@@ -93,7 +95,7 @@ class ResilientApp(App[None]):
 
 
 def has_left(node: DOMNode) -> bool:
-    """Whether a widget, or a screen, is on none of the screens that are open."""
+    """Return whether a widget or screen is on none of the open screens."""
     try:
         return not node.is_attached or node.screen not in node.app.screen_stack
     except NoScreen:
@@ -101,16 +103,18 @@ def has_left(node: DOMNode) -> bool:
 
 
 async def did_binding(app: App[Any], key: str) -> bool:
-    """Do what a key is bound to; False where it is bound to nothing. `App` looks it up only after it was forwarded."""
+    """Perform what a key is bound to; return False when it is not bound. `App` looks it up only after forwarding the
+    key.
+    """
     return await app._check_bindings(key, priority=True) or await app._check_bindings(key)
 
 
 def forward(node: DOMNode, event: events.InputEvent) -> None:
-    """Hand an event to a widget or a screen, as `App.on_event` does."""
+    """Pass an event to a widget or screen, as `App.on_event` does."""
     node._forward_event(event)  # type: ignore[attr-defined]  # widgets and screens have it
 
 
 def write_to_terminal(app: App[Any], sequence: str) -> None:
-    """Send a control sequence beside what is painted, as Textual's own clipboard is sent; there is no public way."""
+    """Write a control sequence outside of painting, as Textual's clipboard does; there is no public way."""
     if sequence and not app.is_headless and app._driver is not None:
         app._driver.write(sequence)
