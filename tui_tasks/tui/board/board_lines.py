@@ -1,4 +1,4 @@
-"""The lines around the cards on a small screen, where one column is shown at a time."""
+"""The lines around the cards on a small screen, which shows one column at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTS: Final = 5
 
 
 class BoardTabs(FrameLine):
-    """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, each by the glyph of its state and its number of cards."""
+    """` < ○ 2  [◐ 1]  ? 2  ✗ 1  ✓ 2 >`: the columns, each as the glyph of its status and its number of cards."""
 
     class Chosen(Message):
         """A tab was clicked; `number` counts from 0."""
@@ -58,12 +58,12 @@ class BoardTabs(FrameLine):
 
 
 class BoardKeys(FrameLine):
-    """` h/l column   H → Pending   L → Done`: the keys that a newcomer to a small screen needs."""
+    """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
 
     _moves: Sequence[tuple[str, str]] = ()
 
     def show(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Show what keys do with the card, each an action and a word."""
+        """Show the keys for the card under the cursor, each an action and a word."""
         self._moves = moves
         self.again()
 

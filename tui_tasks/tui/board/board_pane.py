@@ -1,4 +1,4 @@
-"""The board: the tasks of one list in columns, by what has become of each."""
+"""The board: the tasks of one list in columns by status."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _MOVES = {"card_left": -1, "card_right": 1}
 
 
 class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
-    """The columns. It has the focus for all of them: moving the focus makes Textual paint the whole screen."""
+    """The columns. It has the focus for all: moving the focus between widgets makes Textual paint the whole screen."""
 
     def follow_focus(self) -> None:
-        """Draw the cursor stronger or weaker, as the focus is here or not."""
+        """Draw the cursor in the style for a board with or without focus."""
         for cards in self.query(CardRows):
             cards.follow_focus()
 
 
 class BoardPane(TaskPane):
-    """Pane 2. `specs` are the columns that fit, and `at` the number of the current one: `row_list` has its cards."""
+    """Pane 2. `specs` are the columns that fit; `at` is the index of the current one, whose cards are `row_list`."""
 
     NAME = "board"
     SCOPES = ("rows", "tasks", "board")
@@ -88,7 +88,7 @@ class BoardPane(TaskPane):
         self.controllers = (self._moves, ColumnMarks(self), *self.controllers)
 
     def compose(self) -> ComposeResult:
-        """Filter and quick add, the columns with a divider between each two, the detail."""
+        """Compose filter and quick add, the columns with dividers between them, and the detail."""
         yield self._tabs
         yield Rule(self.context)
         yield self.filter_bar
@@ -112,7 +112,7 @@ class BoardPane(TaskPane):
 
     @property
     def columns(self) -> list[Column]:
-        """The columns that fit, from the left."""
+        """The columns that fit, from left to right."""
         return self._columns[: len(self.specs)]
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
@@ -120,10 +120,10 @@ class BoardPane(TaskPane):
         return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only)
 
     def column_with(self, card: Card) -> int | None:
-        """Return the number of the column that a card belongs to; None where none of them holds it."""
+        """Return the index of the column that a card belongs to; None when none holds it."""
         return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
 
-    # What is shown
+    # Content
 
     def on_mount(self) -> None:
         """Arrange the columns before the first layout."""
@@ -152,7 +152,7 @@ class BoardPane(TaskPane):
         self._redraw_lines()
 
     def show_matching(self, only: Filter) -> None:
-        """As `TaskPane.show_matching`; marks stay, and so does the cursor where its card does."""
+        """As `TaskPane.show_matching`; marks stay, and so does the cursor if its card matches."""
         target, self.only = self.target(), only
         for column in self.columns:
             column.refilter(self.source(column.spec))
@@ -161,7 +161,7 @@ class BoardPane(TaskPane):
         self._redraw_lines()
 
     def refreshed(self) -> None:
-        """As `Pane.refreshed`: read again, another list if the App shows another."""
+        """As `Pane.refreshed`: read again, or another list if the App shows another."""
         if self._list_id != self.context.state.list_id:
             self._arrange()
             return
@@ -176,7 +176,7 @@ class BoardPane(TaskPane):
         self._redraw_lines()
 
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: look at the cards that were touched; the cursor goes with its card."""
+        """As `Pane.changed`: update the cards that were touched; the cursor follows its card."""
         if changes.all:
             self.refreshed()
             return
@@ -202,7 +202,7 @@ class BoardPane(TaskPane):
         self._follow(uid)
 
     def go_to(self, uid: str) -> None:
-        """As `Pane.go_to`: a filter that hides the card goes."""
+        """As `Pane.go_to`: a filter that hides the card is removed."""
         if not self._follow(uid) and self.only:
             self.filter_bar.clear()
             self.show_matching(ALL)
@@ -213,7 +213,7 @@ class BoardPane(TaskPane):
         self.go_to(uid)
 
     def _follow(self, uid: str | None) -> bool:
-        """Put the cursor on a card, in the column where it is by now; return False where it is in none."""
+        """Put the cursor on a card in its current column; return False when it is in none."""
         card = board_pages.find(self.context.db, self._list_id, [uid], self.only).get(uid) if uid else None
         at = self.column_with(card) if card is not None else None
         if at is None or uid is None:
@@ -233,13 +233,13 @@ class BoardPane(TaskPane):
             column.cards.again()
 
     def _show_keys(self) -> None:
-        """Say where a card would go now."""
+        """Show where keys would move the card."""
         words = [] if self.context.link.read_only else [(each, self.short(ACTIONS[each])) for each in _MOVES]
         self._keys.show([(action, word) for action, word in words if word])
         self.context.redraw_frame()
 
     def short(self, action: Action) -> str:
-        """As `Pane.short`; of the keys that move a card, the column it would go to."""
+        """As `Pane.short`; keys that move a card are named by their target column."""
         if action.id not in _MOVES:
             return super().short(action)
         into = self._moves.column_for_cursor(_MOVES[action.id])
@@ -270,7 +270,7 @@ class BoardPane(TaskPane):
             self.go(self.at + 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Go to the column that is pressed."""
+        """Make the pressed column the current one."""
         for at, column in enumerate(self.columns):
             if column.display and column.region.contains_point(event.screen_offset) and at != self.at:
                 self.go(at)
@@ -305,7 +305,7 @@ class BoardPane(TaskPane):
         self.show_matching(ALL)
         self.focus_rows()
 
-    # The detail, below the columns or on a small screen in their place
+    # The detail, below the columns, or instead of them on a small screen
 
     def do_open(self) -> None:
         """Show the detail; where it is shown, go into it."""
@@ -331,13 +331,13 @@ class BoardPane(TaskPane):
             self.filter_bar.clear()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Let the detail and the keys that move a card follow the cursor."""
+        """Update the detail and the keys that move the card."""
         event.stop()
         self._show_detail()
         self._show_keys()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Open with a double click."""
+        """Open the detail, on a double click."""
         event.stop()
         self.do_open()
 
@@ -351,6 +351,6 @@ class BoardPane(TaskPane):
 
 
 def _display(widget: Widget, display: bool) -> None:
-    """Show or hide a widget. Setting what is set already would lay out and paint everything again."""
+    """Show or hide a widget. Setting `display` to its current value would lay out and paint everything again."""
     if widget.display != display:
         widget.display = display

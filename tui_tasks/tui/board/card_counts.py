@@ -1,4 +1,4 @@
-"""How many cards each column has: kept with the list, and counted where there is a filter."""
+"""The number of cards in each column: kept with the list, or counted for a filter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tui_tasks.core.read.tasks.filter import ALL, Filter
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.pane import Pane
 
-# Seconds after which the cards that match a filter are counted: not with every letter that is typed.
+# Seconds after the last letter of a filter at which matching cards are counted.
 _COUNT_AFTER: Final = 0.15
 
 
 class CardCounts:
-    """Counts for a board. `on_counted` is called when the cards that match a filter were counted."""
+    """The counts of a board. `on_counted` is called when the cards that match a filter have been counted."""
 
     def __init__(self, pane: Pane, on_counted: Callable[[], None]) -> None:
         self._pane = pane
@@ -28,12 +28,12 @@ class CardCounts:
         self._on_counted = on_counted
         self._only = ALL
         self._counts: dict[str, int] = {}
-        # The parts that have more cards than were counted.
+        # The parts with more cards than were counted.
         self._open_ended: set[str] = set()
         self._counting: Timer | None = None
 
     def update(self, only: Filter) -> None:
-        """Count the cards of the App's list that match a filter: at once without one, soon with one."""
+        """Count the cards of the current list that match a filter: at once without one, soon with one."""
         self._only = only
         found = self._context.state.current_list
         if only:

@@ -1,4 +1,4 @@
-"""Moving cards: to another column, which sets their status; within a column, which is their place in the list."""
+"""Moves cards: to another column, which sets the status, or within a column, which changes the place in the list."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class CardMoves(Controller):
-    """Moves the marked cards of a board, else the cursor's card, or the one that was dragged."""
+    """Moves the marked cards of a board, else the card under the cursor, or the dragged one."""
 
     def __init__(self, pane: BoardPane) -> None:
         self._pane = pane
         self._context = pane.context
-        # Held until a move is written, so that the next one, typed at once, begins where it ends.
+        # Held until a move is written, so that the next one, typed at once, starts from its result.
         self._lock = asyncio.Lock()
 
     # To another column
@@ -62,14 +62,14 @@ class CardMoves(Controller):
         return next((spec for spec in ahead if spec.sets is not None), None)
 
     def column_for_cursor(self, by: int) -> ColumnSpec | None:
-        """Return the column that the cursor's card would go to; None where it cannot be moved that way."""
+        """Return the column to which the cursor's card would move; None when it cannot move that way."""
         card, into = self._pane.row_list.row, self.next_column(self._pane.at, by)
         if card is None or into is None or (card.part == NEEDS_YOU and into.sets in OPEN):
             return None
         return into
 
     def _column_of(self, uid: str) -> int:
-        """Return the column that a card is in by now, even before the screen shows it there."""
+        """Return the column of a card now, even before the screen shows it there."""
         card = self._card(uid)
         at = self._pane.column_with(card) if card is not None else None
         return self._pane.at if at is None else at
@@ -89,7 +89,7 @@ class CardMoves(Controller):
             self._context.say(self._message(conflict))
 
     def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
-        """Return what keeps cards from being moved to a column, for people; the state may still refuse."""
+        """Return the reason against moving cards to a column, for people; the rules may still refuse."""
         if spec.sets is None:
             return "A card comes here when its agent asks you something"
         for card in cards:
@@ -100,7 +100,7 @@ class CardMoves(Controller):
         return ""
 
     def _message(self, conflict: Conflict) -> str:
-        """Return the text of a refusal, with number and name in place of a uid."""
+        """Return the text of a refusal, with number and name instead of a uid."""
         first = pages.line(self._context.db, str(conflict.data.get("in_progress")))
         if first is None:
             return conflict.message
@@ -131,7 +131,7 @@ class CardMoves(Controller):
         return board_pages.find(self._context.db, self._context.state.list_id, [uid or ""]).get(uid or "")
 
     async def _pass(self, card: Card, other: Card | None, *, after: bool) -> None:
-        """Put a card right behind or before another of its column."""
+        """Put a card right after or before another of its column."""
         if other is None or other.uid == card.uid:
             return
         if other.part != card.part:
@@ -150,12 +150,12 @@ class CardMoves(Controller):
             column.head.set_target(column is over and column.cards is not event.row_list)
 
     def end_drag(self) -> None:
-        """Show no column as the target of a drag any more."""
+        """Show no column as the target of a drag."""
         for column in self._pane.columns:
             column.head.set_target(False)
 
     def drop(self, event: VirtualList.Dropped) -> None:
-        """Move the card to the column it was dropped on, or to its place there in its own."""
+        """Move the card to the column on which it was dropped, or to its place there within its own."""
         self.end_drag()
         over = self._column_at(event.at)
         if over is None:

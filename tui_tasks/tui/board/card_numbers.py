@@ -1,4 +1,4 @@
-"""The numbers of the cards on the board: their places in the list, kept until a card before them moves."""
+"""The numbers of the cards on the board, which are their places in the list, kept until a card before them moves."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class CardNumbers:
-    """Numbers for a board. `on_ready` is called once the numbers of a long list, missing until then, are known."""
+    """The numbers of a board's cards. `on_ready` is called when the missing numbers of a long list are known."""
 
     def __init__(self, pane: Pane, on_ready: Callable[[], None]) -> None:
         self._pane = pane
         self._numbers = pane.context.numbers
         self._on_ready = on_ready
-        # By uid: the rank that the number was found at, and the number.
+        # By uid: the rank for which the number was found, and the number.
         self._known: dict[str, tuple[str, int]] = {}
 
     def of(self, card: Card) -> int:
@@ -37,7 +37,7 @@ class CardNumbers:
         self._known.clear()
 
     def forget_behind(self, changes: StateChanges, list_id: int) -> None:
-        """Forget the numbers behind the first task of a list that came, went or moved."""
+        """Forget the numbers after the first task of a list that was added, removed or moved."""
         ranks = [rank for home, rank in changes.places if home == list_id]
         if ranks:
             first = min(ranks)

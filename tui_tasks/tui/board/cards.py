@@ -1,4 +1,4 @@
-"""What a card of the board says, and how its lines are lines out. The layout is pure."""
+"""The content of the board's cards, and the layout of their lines. The layout is pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui_tasks.tui.widgets.styles import Part
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# So many dependencies are looked at to find the one that blocks a task.
+# The most dependencies read to find the one that blocks a task.
 _MOST_BLOCKERS: Final = 5
 _QUIET: Final = ("done", "skipped", "cancelled")
 _PRIORITIES: Final = {vocab.URGENT: "urgent", vocab.HIGH: "high"}
@@ -29,7 +29,7 @@ _PRIORITIES: Final = {vocab.URGENT: "urgent", vocab.HIGH: "high"}
 
 @dataclass(frozen=True, slots=True)
 class CardContent:
-    """What a card says. All text but `name` is safe to draw."""
+    """The content of a card. All text but `name` is safe to draw."""
 
     name: str
     standing: tuple[Part, ...] = ()
@@ -47,7 +47,7 @@ class CardContent:
 
 
 def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
-    """Return what a card says now; `has_mark`: also by the glyph of its own state."""
+    """Return the content of a card now; `has_mark`: including the glyph of its status."""
     now, ascii_only = context.clock.now(), context.ascii_only
     state = look(card.part)
     mark = (state.mark(ascii_only=ascii_only), state.color) if has_mark else None
@@ -92,7 +92,7 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
 
 
 def _blocker(context: Context, card: Card) -> int:
-    """Return the number of the first task that blocks a card; 0 where it would have to be counted."""
+    """Return the number of the first task that blocks a card; 0 when it would have to be counted."""
     for uid in card.depends_on[:_MOST_BLOCKERS]:
         task = pages.line(context.db, uid)
         if task is not None and not task.deleted and task.status not in vocab.RELEASING:
@@ -101,7 +101,7 @@ def _blocker(context: Context, card: Card) -> int:
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
-    """Return a card as at most `most` lines of `room` cells: its name first, then how it stands, then the note."""
+    """Return a card as at most `most` lines of `room` cells: its name, then its status, then the note."""
     room = max(room, 4)
     standing = _joined(content.standing, room, ascii_only)
     first = content.note if content.note_first else ""
@@ -124,7 +124,7 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
 
 
 def _name(content: CardContent, room: int, most: int, standing: int, ascii_only: bool) -> list[str]:
-    """Return the name on one line or two: on two where there is still room for what comes with it."""
+    """Return the name on one or two lines; on two only if the rest still fits."""
     taken = cell_len(content.mark[0]) + 1 if content.mark else 0
     name = wrapped(content.name, room - taken, min(most, 2), ascii_only=ascii_only)
     has_more = bool(content.note if content.note_first else standing)
@@ -145,7 +145,7 @@ def _note(text: str, room: int, most: int, ascii_only: bool) -> list[list[Part]]
 
 
 def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[Part]:
-    """Return parts on one line, as many as there is room for."""
+    """Return as many parts as fit on one line."""
     line: list[Part] = []
     used = 0
     for text, ink in parts:
@@ -160,14 +160,14 @@ def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[Part]:
 
 
 def _append(line: list[Part], text: str, room: int, ascii_only: bool) -> None:
-    """Add the beginning of a note to a line, where there is room for enough of it."""
+    """Add the beginning of a note to a line, if enough of it fits."""
     left = room - _width(line) - 3
     if left >= 12:
         line += [(dot(ascii_only), "$muted"), (safe_line(text, left, ascii_only=ascii_only), "$muted")]
 
 
 def dot(ascii_only: bool) -> str:
-    """Return what separates the parts of a line."""
+    """Return the separator of a line's parts."""
     return " - " if ascii_only else " · "
 
 

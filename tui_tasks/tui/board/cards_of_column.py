@@ -13,9 +13,9 @@ from tui_tasks.tui.rows.source import RowPage
 
 
 class CardsOfColumn:
-    """A `Source` of the cards of some parts of a list that match a filter, part by part, in the order of the list.
+    """A `Source` of the cards in some parts of a list that match a filter, part by part, in the list's order.
 
-    With a filter, a read ends early where nothing matches for long; repeated, it goes on from there.
+    With a filter, a read ends early when nothing matches for long; repeated, it continues from there.
     """
 
     def __init__(self, db: Database, list_id: int, parts: Sequence[str], only: Filter = ALL) -> None:
@@ -23,7 +23,7 @@ class CardsOfColumn:
         self.list_id = list_id
         self.parts = tuple(parts)
         self.only = only
-        # How far the read from a place in a direction has come, where it ended early: part and rank.
+        # Where a read from a place in a direction ended early: part and rank.
         self._reached: dict[tuple[int, str, bool], tuple[int, str]] = {}
 
     def first(self, limit: int) -> RowPage[Card]:
@@ -53,7 +53,7 @@ class CardsOfColumn:
             )
             found[:] = [*more, *found] if backwards else [*found, *more]
             if more.reached is not None:
-                # The caller reads on from the last card that it was given.
+                # The caller continues from the last card that it got.
                 edge = self.order(found[0 if backwards else -1]) if found else asked[:2]
                 self._reached[(*edge, backwards)] = (at, more.reached)
                 found.cut = True
@@ -66,7 +66,7 @@ class CardsOfColumn:
         """See `Source`."""
         found = board_pages.find(self._db, self.list_id, keys, self.only)
         if found:
-            # A card that a read passed over may match by now: those reads begin anew.
+            # A card that a read skipped may match now, so those reads start again.
             self._reached.clear()
         return {uid: card for uid, card in found.items() if card.part in self.parts}
 
@@ -79,7 +79,7 @@ class CardsOfColumn:
         return (self.parts.index(row.part) if row.part in self.parts else len(self.parts) - 1, row.rank)
 
     def place(self, row: Card) -> int:
-        """See `Source`; cards would have to be counted."""
+        """See `Source`; -1, as cards would have to be counted."""
         return -1
 
     def total(self) -> int:

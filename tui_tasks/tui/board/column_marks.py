@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ColumnMarks(Controller):
-    """Marks the cards of the current column of a board."""
+    """Marks the cards in the current column of a board."""
 
     def __init__(self, pane: BoardPane) -> None:
         self._pane = pane
@@ -30,7 +30,7 @@ class ColumnMarks(Controller):
         return self._mark_all(self._pane.columns[self._pane.at])
 
     async def _mark_all(self, column: Column) -> None:
-        """Look for cards a stretch at a time, so that keys are handled; then mark them at once."""
+        """Search for cards in steps, between which keys are handled; then mark them at once."""
         context, only = self._context, self._pane.only
         source = self._pane.source(column.spec)
         page = source.first(MOST_MARKED)

@@ -1,4 +1,4 @@
-"""Which columns the board has at each width, what each holds, and how its cards look."""
+"""The columns of the board at each width: what each holds, and how its cards look."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """One column. `parts` are those of `board_pages` that it holds, in the order of its cards."""
+    """One column. `parts` are the parts of `board_pages` that it holds, in the order of its cards."""
 
     name: str
     parts: tuple[str, ...]
@@ -45,7 +45,7 @@ def _of_part(name: str, part: str, lines: int) -> ColumnSpec:
 _OVER: Final = ("skipped", "cancelled")
 _ACTIVE: Final = ("in_progress", NEEDS_YOU)
 _CLOSED: Final = ("failed", "done", *_OVER)
-# Done comes before Failed, so that a card that is moved on from In progress is done.
+# Done comes before Failed, so that a card moved right from In progress becomes done.
 WIDE: Final = (
     _of_part("Pending", "pending", 2),
     _of_part("In progress", "in_progress", 4),

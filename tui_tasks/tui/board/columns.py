@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CardRows(VirtualList[Card], can_focus=False):
-    """The cards of one column. `number` returns a card's place in its list, 0 while it is not known."""
+    """The cards of one column. `number` returns a card's place in its list, 0 while it is unknown."""
 
     def __init__(self, context: Context, number: Callable[[Card], int]) -> None:
         super().__init__(context)
@@ -40,12 +40,12 @@ class CardRows(VirtualList[Card], can_focus=False):
         self._lines: list[list[Part]] = []
 
     def set_spec(self, spec: ColumnSpec) -> None:
-        """Show cards as a column does."""
+        """Show cards in the way of a column."""
         self.spec = spec
         self.set_row_height(spec.height)
 
     def set_current(self, current: bool) -> None:
-        """Set whether keys are about this column."""
+        """Set whether this column has the cursor."""
         if current != self.is_current:
             self.is_current = current
             self._update()
@@ -53,7 +53,9 @@ class CardRows(VirtualList[Card], can_focus=False):
                 self.refresh()
 
     def change(self, keys: Iterable[str]) -> None:
-        """As `VirtualList.change`, with the cards that wait for one of the tasks: no entry says what blocks them."""
+        """As `VirtualList.change`, including the cards that wait for one of the tasks, which have no entry of their
+        own.
+        """
         keys = set(keys)
         keys.update(card.uid for card in self.rows_held if not keys.isdisjoint(card.depends_on))
         super().change(keys)
@@ -93,7 +95,7 @@ class CardRows(VirtualList[Card], can_focus=False):
         return [[*head, *lines[0]], *([(" " * (digits + 3), ""), *line] for line in lines[1:])]
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Say, in the current column, that it is empty, or how to add the first task."""
+        """Draw, in the current column, that it is empty, or how to add the first task."""
         if not self.is_current:
             return ()
         found = self.context.state.current_list
@@ -118,7 +120,7 @@ class ColumnHead(FrameLine):
     """` ◐ In progress 1`."""
 
     class Clicked(Message):
-        """The keys are to go to the cards."""
+        """The head was clicked: the focus is to go to the cards."""
 
     def __init__(self, context: Context, cards: CardRows, count: Callable[[Sequence[str]], str]) -> None:
         super().__init__(context)
@@ -127,7 +129,7 @@ class ColumnHead(FrameLine):
         self._is_target = False
 
     def left(self, width: int) -> Sequence[Part]:
-        """Return glyph, name and number, and the numbers of states that are counted apart."""
+        """Return glyph, name and number, and the numbers of statuses that are counted separately."""
         spec, ascii_only = self._cards.spec, self.context.ascii_only
         state = look(spec.state)
         ink = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
@@ -143,7 +145,7 @@ class ColumnHead(FrameLine):
         return parts
 
     def set_target(self, is_target: bool) -> None:
-        """Set whether the card that is being dragged would be dropped on this column."""
+        """Set whether the dragged card would be dropped on this column."""
         if is_target != self._is_target:
             self._is_target = is_target
             self.again()
@@ -168,20 +170,20 @@ class Column(Vertical):
         self.head = ColumnHead(context, self.cards, count)
 
     def compose(self) -> ComposeResult:
-        """Head, cards."""
+        """Compose head and cards."""
         yield self.head
         yield self.cards
 
     @property
     def spec(self) -> ColumnSpec:
-        """What it holds."""
+        """The description of what it holds."""
         return self.cards.spec
 
     def show(self, spec: ColumnSpec, source: CardsOfColumn) -> None:
-        """Hold other cards, or show them otherwise."""
+        """Show other cards, or in another way."""
         self.cards.set_spec(spec)
         self.cards.show(source)
 
     def refilter(self, source: CardsOfColumn) -> None:
-        """Hold more or fewer of the same cards; marks stay."""
+        """Show more or fewer of the same cards; marks stay."""
         self.cards.refilter(source, self.cards.cursor)

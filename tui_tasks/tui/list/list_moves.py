@@ -1,4 +1,4 @@
-"""Moving tasks to another place in their list, by keys and by mouse."""
+"""Moves tasks to another place in their list, by keys and mouse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ListMoves(Controller):
-    """Moves the cursor's task, or the one that was dragged, in the list of a pane."""
+    """Moves the task under the cursor, or the dragged one, in the list of a pane."""
 
     def __init__(self, pane: ListPane) -> None:
         self._pane = pane
@@ -22,7 +22,7 @@ class ListMoves(Controller):
         self._context = pane.context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`: a sorted list has no places to move to."""
+        """As `Controller.why_not`; a sorted list cannot be rearranged."""
         return f"the list is sorted by {self._pane.only.sort}" if self._pane.only.sort else super().why_not(action)
 
     async def do_move_down(self) -> None:
@@ -38,7 +38,7 @@ class ListMoves(Controller):
             await self._move(MoveTask(self._rows.cursor, before=above.uid))
 
     def drop(self, event: VirtualList.Dropped) -> None:
-        """Put the dragged task where it was let go of."""
+        """Move the dragged task to where it was dropped."""
         region = self._rows.region
         over = self._rows.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
         dragged = pages.line(self._context.db, event.key)

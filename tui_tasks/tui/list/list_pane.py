@@ -1,4 +1,4 @@
-"""The list: every task of one list in its own order, with the cursor's task beside or below it."""
+"""The list: all tasks of one list in its order, with the detail of the task under the cursor beside or below it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tui_tasks.tui.widgets.pane import TransparentContainer
 
 
 class ListPane(TaskPane):
-    """Pane 1. On a small screen the detail takes the list's place (`-open`)."""
+    """Pane 1. On a small screen the detail replaces the list (`-open`)."""
 
     NAME = "list"
     SCOPES = ("rows", "tasks", "list")
@@ -53,7 +53,7 @@ class ListPane(TaskPane):
         self._asking: set[str] = set()
 
     def compose(self) -> ComposeResult:
-        """Rule, list, detail."""
+        """Compose rule, list and detail."""
         rule, head, foot = self._lines
         yield rule
         with TransparentContainer(id="list-body"):
@@ -70,10 +70,10 @@ class ListPane(TaskPane):
         self._lay_out()
         self.refreshed()
         if not breakpoints.is_compact(self.app.size):
-            # Read now, so that the first paint has it.
+            # Read now, so that the first paint includes it.
             self.detail.show_now(self.row_list.cursor)
 
-    # What is shown
+    # Content
 
     def focus_target(self) -> Widget:
         """As `Pane.focus_target`: the rows."""
@@ -88,11 +88,11 @@ class ListPane(TaskPane):
         return super().footer(small)
 
     def on_descendant_focus(self) -> None:
-        """Show other keys in the footer."""
+        """Update the keys in the footer."""
         self.context.redraw_frame()
 
     def on_resize(self) -> None:
-        """Put the detail beside the list, below it, or away."""
+        """Put the detail beside the list or below it, or hide it."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -113,7 +113,7 @@ class ListPane(TaskPane):
             line.again()
 
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: look at the rows that were touched."""
+        """As `Pane.changed`: update the rows that were touched."""
         asking = self.context.state.asking
         if changes.all:
             self.row_list.reload()
@@ -127,7 +127,7 @@ class ListPane(TaskPane):
         self._redraw_lines()
 
     def refreshed(self) -> None:
-        """As `Pane.refreshed`: read again, another list if the App shows another."""
+        """As `Pane.refreshed`: read again, or another list if the App shows another."""
         self._asking = set(self.context.state.asking)
         source = self.row_list.source
         if not isinstance(source, TasksOfList | TasksByDue) or source.list_id != self.context.state.list_id:
@@ -151,14 +151,14 @@ class ListPane(TaskPane):
         return TasksOfList(self.context.db, state, state.list_id, only)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Let the detail follow the cursor."""
+        """Show the task under the cursor in the detail."""
         event.stop()
         self.detail.show(event.key)
 
     # Opening and going back
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Open with a double click."""
+        """Open the detail, on a double click."""
         event.stop()
         self.do_open()
 
@@ -170,7 +170,7 @@ class ListPane(TaskPane):
         self.detail.focus_text()
 
     def left(self) -> None:
-        """As `Pane.left`: the next time, the list is shown again."""
+        """As `Pane.left`: the list is shown again the next time."""
         self._close()
 
     def _close(self) -> None:
@@ -195,7 +195,7 @@ class ListPane(TaskPane):
         self.row_list.move_to(uid)
 
     def go_to(self, uid: str) -> None:
-        """As `Pane.go_to`: a filter that hides the task goes."""
+        """As `Pane.go_to`: a filter that hides the task is removed."""
         if not self.row_list.move_to(uid):
             self.filter_bar.clear()
             self.show_matching(ALL)
@@ -204,7 +204,7 @@ class ListPane(TaskPane):
     # Moving by mouse
 
     def on_virtual_list_dragged(self, event: VirtualList.Dragged) -> None:
-        """The rows show it themselves."""
+        """Do nothing: the rows show the drag themselves."""
         event.stop()
 
     def on_virtual_list_dropped(self, event: VirtualList.Dropped) -> None:
@@ -212,19 +212,19 @@ class ListPane(TaskPane):
         event.stop()
         self._moves.drop(event)
 
-    # The filter and quick add, which take the place of the head
+    # The filter and quick add, which replace the head
 
     def nearby(self) -> Sequence[TaskLine]:
         """As `TaskPane.nearby`."""
         return self.row_list.rows_on_screen
 
     def show_matching(self, only: Filter) -> None:
-        """As `TaskPane.show_matching`, from the first on."""
+        """As `TaskPane.show_matching`, from the first match on."""
         self.row_list.refilter(self._source(only))
         self._matches.count(only)
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
-        """Show all tasks, with the cursor where it was before unless the human moved it since."""
+        """Show all tasks, with the cursor where it was before the filter unless it was moved since."""
         event.stop()
         cursor = self.filter_actions.cursor_before if event.typing else self.row_list.cursor
         self._show_head()

@@ -1,4 +1,4 @@
-"""What the list pane is drawn with: its rows, and the lines around them."""
+"""The widgets of the list pane: its rows, and the lines around them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from tui_tasks.tui.widgets.styles import Part
 
 # Other lists are counted up to this number.
 _MOST_OTHERS = 99
-# In cells: a name has so many to itself before notes are shown beside it, and the notes have no fewer than these.
+# In cells: the width that a name gets before notes are shown beside it, and the least width of notes.
 NAME = 44
 LEAST_NOTE = 12
-# The share of the width that the detail has beside the list.
+# The detail's share of the width, beside the list.
 SIDE = 5 / 12
 
 
 def side_width(shown: TaskList | None, size: Size) -> int:
-    """Return how many cells the detail has beside the list that is shown; 0 where it is not beside it."""
+    """Return the width of the detail in cells; 0 when it is not beside the list."""
     return round(size.width * SIDE) if breakpoints.is_wide(size) and shown is not None and shown.total else 0
 
 
 class TaskRows(VirtualList[TaskLine]):
-    """Tasks, a line each."""
+    """The list of tasks, one in each line."""
 
     is_filtered = False
 
@@ -77,7 +77,7 @@ class TaskRows(VirtualList[TaskLine]):
         )
 
     def _titled(self, row: TaskLine, room: int, ink: str) -> list[Part]:
-        """Return the name and, as far as there is room, notes: those of all rows begin in one column."""
+        """Return the name and, if there is room, notes, which begin in the same column for all rows."""
         ascii_only = self.context.ascii_only
         column = min(NAME, room // 2)
         name = safe_line(row.name, room, ascii_only=ascii_only)
@@ -105,7 +105,7 @@ class TaskRows(VirtualList[TaskLine]):
         return agent_text.who(row.who)
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Say what to do next."""
+        """Draw what to do next."""
         if self.is_filtered:
             return [("   Nothing matches.", "$muted")] if line == 1 else ()
         context = self.context
@@ -146,7 +146,7 @@ class ListHead(FrameLine):
     """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
 
     def left(self, width: int) -> Sequence[Part]:
-        """Name, number of tasks and, where there is room, how many other lists there are and the keys to them."""
+        """Name, number of tasks and, if there is room, the number of other lists and the keys to them."""
         context = self.context
         found = context.state.current_list
         if found is None:
@@ -173,7 +173,7 @@ class ListHead(FrameLine):
 
 
 class ListFoot(FrameLine):
-    """Progress, or on a small screen how many tasks there are."""
+    """The progress; on a small screen the number of tasks."""
 
     def left(self, width: int) -> Sequence[Part]:
         """` progress ███████░░░░░  2/9 done · 1 failed`."""
@@ -191,20 +191,20 @@ class ListFoot(FrameLine):
         return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
 
     def right(self, width: int) -> Sequence[Part]:
-        """What is new to the human, on a small screen: it has no head."""
+        """What is new to the human, on a small screen, which has no head."""
         new = _new_text(self.context)
         return [(f"{new} ", "$changed")] if new and breakpoints.is_compact(self.app.size) else ()
 
 
 def _new_text(context: Context) -> str:
-    """What agents have done to the list that is shown: `4 changed, 2 deleted`."""
+    """Return what agents have done to the current list: `4 changed, 2 deleted`."""
     state = context.state
     counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
     return ", ".join(f"{number}{'+' if number >= MOST_NEW else ''} {word}" for number, word in counted if number)
 
 
 class SideFoot(FrameLine):
-    """The rule that ends the detail."""
+    """The rule below the detail."""
 
     def left(self, width: int) -> Sequence[Part]:
         """`┴─────`."""

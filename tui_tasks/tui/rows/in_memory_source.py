@@ -1,4 +1,4 @@
-"""Rows that are few enough to be held in memory: questions, agents, jobs."""
+"""A source of rows that fit in memory: questions, agents, jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InMemorySource(Generic[R]):
         self._by_key: dict[str, R] = {}
 
     def take(self, rows: Iterable[R]) -> set[str]:
-        """Replace all rows; return the keys of those that came, changed or went."""
+        """Replace all rows; return the keys of those that were added, changed or removed."""
         self.rows = sorted(rows, key=self._order)
         before, self._by_key = self._by_key, {self._key(row): row for row in self.rows}
         both = before.keys() | self._by_key.keys()

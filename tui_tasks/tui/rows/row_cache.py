@@ -1,4 +1,4 @@
-"""The rows on screen and some around them: a few screens, however many the source has."""
+"""A cache of the rows on screen and around it: a few screens, whatever the size of the source."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tui_tasks.tui.rows.source import Source
 
 R = TypeVar("R")
 
-# All in screens: rows are read when fewer than AHEAD are left beyond the screen, PAGE at a time, and dropped when more
-# than KEPT away from it.
+# In screens: rows are read, PAGE at a time, when fewer than AHEAD remain beyond the screen, and dropped when they are
+# more than KEPT away from it.
 AHEAD: Final = 1
 PAGE: Final = 3
 KEPT: Final = 4
 
 
 class RowCache(Generic[R]):
-    """A contiguous run of a source's rows. `top` is the index of the first row on screen, `height` how many fit.
+    """A contiguous run of a source's rows. `top` is the index of the first row on screen, `height` how many rows fit.
 
-    Keys stay the same while indexes change with every read, so a caller keeps keys and asks for the index.
+    Keys are stable while indexes change with every read, so callers keep keys and look the index up.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class RowCache(Generic[R]):
     # Reading
 
     def clear(self, source: Source[R] | None) -> None:
-        """Drop all rows and take another source."""
+        """Drop all rows and use another source."""
         self.source, self.rows, self._index, self.top, self.base = source, [], {}, 0, -1
 
     def read_first(self) -> None:
@@ -86,7 +86,7 @@ class RowCache(Generic[R]):
         self.clamp()
 
     def read_around(self, place: R, row: R | None) -> None:
-        """Hold the rows on both sides of `place`; between them `row`, that row as it is now, unless it is gone."""
+        """Read the rows on both sides of `place`; between them goes `row`, as it is now, unless it is gone."""
         assert self.source is not None
         before, after = self.source.before(place, self._page), self.source.after(place, self._page)
         self.has_first = len(before) < self._page and not self._note_cut(before)
@@ -96,7 +96,7 @@ class RowCache(Generic[R]):
         self.update_base()
 
     def read_to(self, index: int) -> None:
-        """Read on until an index is held, as far as there are rows in that direction. Indexes may change."""
+        """Read on until an index is in the cache, or the source ends. Indexes may change."""
         if not self.rows:
             return
         if index < 0 and not self.has_first:
@@ -105,7 +105,7 @@ class RowCache(Generic[R]):
             self._read_after(max(self._page, index - len(self.rows) + 1))
 
     def fill(self) -> None:
-        """Read on where the screen comes near an end of the rows, drop those far from it, fill the screen."""
+        """Read on when the screen is near an end of the cache, drop rows far from it, and fill the screen."""
         if self.source is not None and self.rows:
             near = self.height * AHEAD
             if self.top < near and not self.has_first:
@@ -124,7 +124,7 @@ class RowCache(Generic[R]):
         self.fill()
 
     def clamp(self) -> None:
-        """Leave no empty lines on screen while there are rows to fill them."""
+        """Leave no empty lines on screen while there are rows for them."""
         self.top = max(0, min(self.top, len(self.rows) - self.height))
 
     @property
@@ -154,7 +154,7 @@ class RowCache(Generic[R]):
 
     def _drop_far(self) -> None:
         kept = self.height * KEPT
-        # A page of slack, so that a scroll back and forth does not read and drop the same rows.
+        # A page of slack, so that scrolling back and forth does not read and drop the same rows.
         if len(self.rows) <= 2 * kept + self.height + self._page:
             return
         low, high = max(0, self.top - kept), self.top + self.height + kept
@@ -174,9 +174,10 @@ class RowCache(Generic[R]):
     # Changes
 
     def update(self, keys: set[str], found: dict[str, R]) -> set[str]:
-        """Replace the rows of these keys that keep their place; return the keys that came, went or moved.
+        """Replace the rows of these keys that keep their place; return the keys of rows that were added, removed or
+        moved.
 
-        `found` has the rows of the keys as they are now; a key that is missing from it is gone.
+        `found` has the current rows of the keys; a key without one is gone.
         """
         moved = {key for key in keys if self._has_moved(key, found.get(key))}
         for key in keys & self._index.keys() - moved:
@@ -184,11 +185,11 @@ class RowCache(Generic[R]):
         return moved
 
     def move(self, keys: set[str], found: dict[str, R]) -> None:
-        """Take the rows of these keys out and put those in `found` where they belong now. `top` is not adjusted."""
+        """Move the rows of these keys to where `found` has them now. `top` is not adjusted."""
         self.rows = [row for row in self.rows if self.key(row) not in keys]
         for key in keys & found.keys():
             at = self.position(found[key])
-            # At an end of what is held, other rows of the source may lie between.
+            # At an end of the cache, other rows of the source may lie between.
             if (at > 0 or self.has_first) and (at < len(self.rows) or self.has_last):
                 self.rows.insert(at, found[key])
         self._reindex()

@@ -1,6 +1,6 @@
-"""The cursor in a `RowCache`. Cursor and screen belong to keys, so that only the human moves them.
+"""The cursor in a `RowCache`. Cursor and screen are tied to keys, so that only the human moves them.
 
-Nothing here knows a terminal. Rows are read when they are asked for, so a list that is not on screen reads none.
+Nothing here depends on a terminal. Rows are read when they are asked for, so a hidden list reads none.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ R = TypeVar("R")
 
 
 class RowCursor(Generic[R]):
-    """The row that keys are about. `key` names it, None where there are no rows."""
+    """The row that keys act on. `key` names it; None: there are no rows."""
 
     def __init__(self, cache: RowCache[R]) -> None:
         self.cache = cache
         self.key: str | None = None
-        # The cursor's row as it was last seen: its place counts even after the row is gone or far from the screen.
+        # The cursor's row as last read: its place matters even when the row is gone or far from the screen.
         self._row: R | None = None
         self._is_loaded = False
         self._from_end = False
 
     @property
     def row(self) -> R | None:
-        """The cursor's row; as it was last seen where it is far from the screen."""
+        """The cursor's row; as last read when it is far from the screen."""
         at = self.cache.index(self.key)
         return self._row if at is None else self.cache.rows[at]
 
     @property
     def line(self) -> int | None:
-        """How many rows the cursor is below the top of the screen; None where it is far from it."""
+        """How many rows the cursor is below the top of the screen; None when it is far from it."""
         at = self.cache.index(self.key)
         return None if at is None else at - self.cache.top
 
@@ -45,13 +45,13 @@ class RowCursor(Generic[R]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no rows at all. Rows that were not read yet are not known to be none."""
+        """Whether there are no rows at all; False before the first read."""
         return self._is_loaded and not self.cache.rows
 
-    # What is shown
+    # Content
 
     def show(self, source: Source[R] | None, key: str | None = None, *, from_end: bool = False) -> None:
-        """Take another source, with the cursor on the row of `key`, else on the first row, or on the last."""
+        """Use another source, with the cursor on the row of `key`, else on the first or the last row."""
         self._from_end = from_end
         self.key, self._row = key, None
         self.cache.clear(source)
@@ -59,7 +59,7 @@ class RowCursor(Generic[R]):
         self.load()
 
     def load(self, line: int | None = None) -> None:
-        """Read the rows around the cursor unless they are read; the cursor goes to `line` of the screen."""
+        """Read the rows around the cursor if needed; the cursor goes to `line` of the screen."""
         cache = self.cache
         if self._is_loaded or cache.source is None or not cache.height:
             return
@@ -71,20 +71,20 @@ class RowCursor(Generic[R]):
             self._read_edge()
         else:
             cache.read_around(self._row, row)
-        # Only now: after a read that failed the next call tries again.
+        # Set last, so that the next call tries again after a failed read.
         self._is_loaded = True
         self._settle()
         cache.top = (cache.index(self.key) or 0) - (line if line is not None else cache.height // 2)
         cache.clamp()
 
     def reload(self) -> None:
-        """Read the rows again; the cursor's row stays on its line of the screen."""
+        """Read the rows again; the cursor's row stays on its line."""
         line = self.line
         self._is_loaded = False
         self.load(line)
 
     def resize(self, height: int) -> None:
-        """Show so many rows; the cursor stays on screen if it was there."""
+        """Set the number of rows on screen; a cursor on screen stays there."""
         cache, line = self.cache, self.line
         was_on_screen = self.is_on_screen
         cache.height = height
@@ -96,7 +96,7 @@ class RowCursor(Generic[R]):
         cache.fill()
 
     def resume(self) -> None:
-        """Go on with a read that ended early (`RowCache.is_cut`)."""
+        """Continue a read that ended early (`RowCache.is_cut`)."""
         if not self.cache.is_cut or self.cache.source is None:
             return
         self.cache.is_cut = False
@@ -110,13 +110,13 @@ class RowCursor(Generic[R]):
     # Moving
 
     def move(self, by: int) -> None:
-        """Move the cursor by rows, as far as there are any."""
+        """Move the cursor by rows, at most to the end."""
         at = self._reach(by)
         if at is not None:
             self._put(at)
 
     def move_page(self, by: int) -> None:
-        """Move the cursor and the screen by screens."""
+        """Move cursor and screen by pages."""
         line = self.line if self.is_on_screen else self.cache.height // 2
         at = self._reach(by * max(1, self.cache.height - 1))
         if at is not None:
@@ -139,7 +139,7 @@ class RowCursor(Generic[R]):
             self._put(len(self.cache.rows) - 1)
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on the row of a key, wherever it is; return False where there is none."""
+        """Put the cursor on the row of a key; return False when there is none."""
         self.load()
         at = self.cache.index(key)
         if at is not None:
@@ -152,21 +152,23 @@ class RowCursor(Generic[R]):
         return True
 
     def scroll(self, by: int) -> None:
-        """Move the screen by rows; the cursor stays on its row, on screen or not."""
+        """Scroll by rows; the cursor stays on its row, even off screen."""
         self.load()
         self.cache.scroll(by)
 
     def neighbour(self, by: int) -> R | None:
-        """Return the row that many places from the cursor's, where there is one."""
+        """Return the row so many places from the cursor's, if there is one."""
         here = self.cache.index(self.key)
         at = self._reach(by)
-        # The index of the cursor is asked for again: reading may have changed it.
+        # The cursor's index is looked up again, as reading may have changed it.
         if at is None or here is None or (self.cache.index(self.key) or 0) + by != at:
             return None
         return self.cache.rows[at]
 
     def _reach(self, by: int) -> int | None:
-        """Return the index of the row `by` rows from the cursor's, or of the last one that way, reading on."""
+        """Return the index of the row `by` rows from the cursor's, or of the last one in that direction; read on if
+        needed.
+        """
         self.load()
         if self.cache.rows and self.cache.index(self.key) is None:
             self._is_loaded = False
@@ -179,7 +181,7 @@ class RowCursor(Generic[R]):
         return min(max(here + by, 0), len(self.cache.rows) - 1)
 
     def _put(self, at: int, line: int | None = None) -> None:
-        """Put the cursor on the row at an index and on a line of the screen, None: where the screen moves least."""
+        """Put the cursor on the row at an index, and on a line of the screen; None: where the screen moves least."""
         cache = self.cache
         self._row = cache.rows[at]
         self.key = cache.key(self._row)
@@ -196,7 +198,7 @@ class RowCursor(Generic[R]):
             self.cache.read_first()
 
     def _settle(self) -> None:
-        """Put the cursor on the row that took the place of its own where that is gone; if it had none, on an edge."""
+        """Move the cursor to the row that replaced its own when that is gone; without any row before, to an edge."""
         cache = self.cache
         assert cache.source is not None
         at = cache.index(self.key)
@@ -218,7 +220,7 @@ class RowCursor(Generic[R]):
     # Changes
 
     def change(self, keys: Iterable[str]) -> None:
-        """Take in that rows of these keys came, changed or went; no other row is read."""
+        """Apply that rows of these keys were added, changed or removed; no other row is read."""
         cache = self.cache
         if cache.source is None or not self._is_loaded:
             return
@@ -232,7 +234,7 @@ class RowCursor(Generic[R]):
         cache.update_base()
 
     def grow(self) -> None:
-        """Take in that there are more rows at the end; they are read once the screen comes near them."""
+        """Apply that there are more rows at the end, which are read when the screen is near them."""
         self.cache.has_last = False
         if self._is_loaded and not self.cache.rows:
             self._read_edge()
@@ -240,14 +242,14 @@ class RowCursor(Generic[R]):
         self.cache.fill()
 
     def _rearrange(self, moved: set[str], found: dict[str, R]) -> None:
-        """Move rows to where they belong now; the row that the human looks at stays on its line."""
+        """Move rows to their current places; the row that the human looks at stays on its line."""
         cache = self.cache
         anchor, line = self._anchor(moved)
         cursor_line, was_on_screen = self.line, self.is_on_screen
         below = cache.rows[cache.top :]
         cache.move(moved, found)
         if was_on_screen and self.key in found and cache.index(self.key) is None:
-            # The cursor's own row went far: the screen goes with it.
+            # The cursor's own row moved far: the screen follows it.
             self._is_loaded = False
             self.load(cursor_line)
             return
@@ -265,7 +267,9 @@ class RowCursor(Generic[R]):
         cache.fill()
 
     def _anchor(self, moved: set[str]) -> tuple[str | None, int]:
-        """Return the key that stays on its line, and the line: the cursor's, else the topmost that does not move."""
+        """Return the key that stays on its line, and the line: the cursor's, else the topmost row that does not
+        move.
+        """
         if self.is_on_screen and self.key not in moved:
             return self.key, self.line or 0
         for line, row in enumerate(self.cache.on_screen):

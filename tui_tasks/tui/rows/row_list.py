@@ -1,4 +1,4 @@
-"""The widget over a `Source` of rows: ten rows and a million cost the same. No widget stands for a row."""
+"""The list widget over a `Source` of rows: its cost does not depend on the number of rows, as no widget is a row."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-# Seconds before a read that ended early goes on: a key that came meanwhile is handled first.
+# Seconds before a read that ended early continues, in which keys are handled.
 _RESUME_AFTER = 0.001
 
 
 class ListMessage(Message):
-    """Something about a list, or about the row of it that `key` names."""
+    """A message about a list, or about its row with the key `key`."""
 
     def __init__(self, row_list: VirtualList[Any], key: str | None) -> None:
         super().__init__()
@@ -38,12 +38,12 @@ class ListMessage(Message):
 
     @property
     def control(self) -> VirtualList[Any]:
-        """The list it comes from."""
+        """The list that posted it."""
         return self.row_list
 
 
 class RowMessage(ListMessage):
-    """Something about one row of a list."""
+    """A message about one row of a list."""
 
     key: str
 
@@ -52,23 +52,23 @@ class RowMessage(ListMessage):
 
 
 class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=True):
-    """Rows of a `Source`, drawn line by line. Subclasses say how a row is drawn (`draw`)."""
+    """Rows of a `Source`, drawn line by line. Subclasses define how a row is drawn (`draw`)."""
 
     class Moved(ListMessage):
-        """The cursor is on another row, or on none."""
+        """The cursor moved to another row, or there is none any more."""
 
     class Opened(RowMessage):
         """A row was double-clicked."""
 
     class Dragged(RowMessage):
-        """A row is being dragged; `at` is where on the screen."""
+        """A row is being dragged; `at` is the position on the screen."""
 
         def __init__(self, row_list: VirtualList[Any], key: str, at: Offset) -> None:
             super().__init__(row_list, key)
             self.at = at
 
     class Dropped(Dragged):
-        """A row was let go of; `at` is where on the screen."""
+        """A row was dropped; `at` is the position on the screen."""
 
     DEFAULT_CSS: ClassVar[str] = "VirtualList { height: 1fr; }"
 
@@ -84,7 +84,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._pressed: str | None = None
         self._dragged: str | None = None
         self._drop: str | None = None
-        # The cursor that was last posted with `Moved`; the size, width and theme that rows are held and drawn for.
+        # The cursor last posted with `Moved`; the size, width and theme for which rows are cached and drawn.
         self._posted: str | None = None
         self._fitted = Size(0, 0)
         self._row_width = 0
@@ -94,18 +94,18 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._expiry: Timer | None = None
         self._resuming: Timer | None = None
 
-    # What subclasses say
+    # For subclasses
 
     def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
-        """Return the parts of one line of a row, from the left; what they leave of `look.width` stays empty."""
+        """Return the parts of one line of a row, from the left; the rest of `look.width` is blank."""
         raise NotImplementedError
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Return the parts of a line where there are no rows at all."""
+        """Return the parts of a line when there are no rows."""
         return ()
 
     def look_of(self, row: R, number: int) -> RowLook:
-        """Return what a row on screen is drawn with, `number` being how many rows are above it there."""
+        """Return the look of a row on screen; `number`: how many rows are above it there."""
         cache = self._cache
         key = cache.key(row)
         cursor = key == self._cursor.key
@@ -120,16 +120,16 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         )
 
     def resumed(self) -> None:
-        """A read that had ended early went on. Subclasses may tell how far it has come."""
+        """Called when a read that had ended early has continued; subclasses may show its progress."""
 
     def lasts(self, span_us: int) -> None:
-        """Say, in `draw`, for how many microseconds what is drawn stays true (`text.times.age_lasts`)."""
+        """Set, in `draw`, for how many microseconds what is drawn stays true (`text.times.age_lasts`)."""
         self._painter.lasts(span_us)
 
-    # What is shown
+    # Content
 
     def show(self, source: Source[R] | None, cursor: str | None = None, *, from_end: bool = False) -> None:
-        """Show other rows, with the cursor on the row of that key, else on the first row, or on the last."""
+        """Show other rows, with the cursor on the row of a key, else on the first or the last row."""
         self._marks.clear()
         if not self._cache.height:
             # Before the first layout: a guess, so that the first paint has rows.
@@ -145,12 +145,12 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._update()
 
     def reload(self) -> None:
-        """Read again what is on screen; cursor, marks and the place on screen stay."""
+        """Read what is on screen again; cursor, marks and scroll position stay."""
         self._cursor.reload()
         self.again()
 
     def change(self, keys: Iterable[str]) -> None:
-        """Take in that rows of these keys came, changed or went; no other row is read or drawn."""
+        """Apply that rows of these keys were added, changed or removed; no other row is read or drawn."""
         keys = list(keys)
         self._cursor.change(keys)
         marked = [key for key in keys if key in self._marks]
@@ -162,26 +162,26 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._update()
 
     def grow(self) -> None:
-        """Take in that there are more rows at the end; they are read once the screen comes near them."""
+        """Apply that there are more rows at the end, which are read when the screen is near them."""
         self._cursor.grow()
         self._update()
 
     def again(self) -> None:
-        """Draw every row again: something that all of them show changed. Equal lines are not painted again."""
+        """Draw every row again, as something that all show has changed. Equal lines are not painted."""
         self._painter.outdate()
         self._update()
 
     def set_row_height(self, lines: int) -> None:
-        """Give rows another height, in lines."""
+        """Set the height of rows, in lines."""
         self.row_height = self._painter.row_height = lines
         self._painter.forget()
         self._cursor.resize(self.size.height // lines)
 
-    # What others ask
+    # State
 
     @property
     def source(self) -> Source[R] | None:
-        """Where the rows come from."""
+        """The source of the rows."""
         return self._cache.source
 
     @property
@@ -191,7 +191,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     @property
     def cursor_line(self) -> int | None:
-        """How many rows the cursor is below the top; None where it is far from the screen."""
+        """How many rows the cursor is below the top; None when it is far from the screen."""
         return self._cursor.line
 
     @property
@@ -221,7 +221,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows, as far as is known."""
+        """Whether there are rows; also True before the first read."""
         self._cursor.load()
         return bool(self._cache.rows)
 
@@ -238,7 +238,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     @property
     def is_searching(self) -> bool:
-        """Whether rows are still looked for, a stretch at a time."""
+        """Whether a read in steps is still looking for rows."""
         return self._cache.is_cut
 
     def row_at(self, y: int) -> R | None:
@@ -247,23 +247,23 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         return self._cache.rows[at] if y >= 0 and at < len(self._cache.rows) else None
 
     def neighbour(self, by: int) -> R | None:
-        """Return the row that many places from the cursor's, where there is one."""
+        """Return the row so many places from the cursor's, if there is one."""
         return self._cursor.neighbour(by)
 
     # Moving
 
     def focus(self, scroll_visible: bool = True, **_: Any) -> Self:
-        """Take the focus at once, before the next key is handled; `Widget.focus` waits its turn."""
+        """Take the focus at once, before the next key is handled; `Widget.focus` defers it."""
         self.screen.set_focus(self, scroll_visible)
         return self
 
     def move(self, by: int) -> None:
-        """Move the cursor by rows, as far as there are any."""
+        """Move the cursor by rows, at most to the end."""
         self._cursor.move(by)
         self._update()
 
     def move_page(self, by: int) -> None:
-        """Move cursor and screen by screens."""
+        """Move cursor and screen by pages."""
         self._cursor.move_page(by)
         self._update()
 
@@ -278,20 +278,20 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._update()
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on the row of a key, wherever it is; return False where there is none."""
+        """Put the cursor on the row of a key; return False when there is none."""
         is_there = self._cursor.move_to(key)
         self._update()
         return is_there
 
     def scroll_rows(self, by: int) -> None:
-        """Move the screen by rows; the cursor stays on its row, on screen or not."""
+        """Scroll by rows; the cursor stays on its row, even off screen."""
         self._cursor.scroll(by)
         self._update()
 
     # Marks
 
     def mark(self, keys: Iterable[str], *, on: bool | None = None) -> None:
-        """Mark rows or take their marks away; with `on=None` each is toggled."""
+        """Mark or unmark rows; `on=None` toggles each."""
         for key in keys:
             if on if on is not None else key not in self._marks:
                 self._marks[key] = None
@@ -300,14 +300,14 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._update()
 
     def clear_marks(self) -> None:
-        """Take all marks away."""
+        """Unmark all rows."""
         self._marks.clear()
         self._update()
 
     # Painting
 
     def _update(self, *, is_painting: bool = False) -> None:
-        """Bring what is drawn up to date and have what differs painted, unless all of it is being painted now."""
+        """Update what is drawn, and request a repaint of what differs, unless all is being painted now."""
         self._cursor.load()
         if self._cache.is_cut and self._resuming is None:
             self._resuming = self.set_timer(_RESUME_AFTER, self._resume)
@@ -318,7 +318,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         if self._is_stale:
             # Not laid out: drawn when it is painted.
             return
-        # Once for all rows: Textual walks the tree of widgets for it.
+        # Once for all rows, as Textual walks the tree of widgets for it.
         self._has_keys = self._takes_keys()
         self._row_width = self.size.width
         regions = self._painter.update(self.size, is_empty=self._cursor.is_empty)
@@ -327,12 +327,12 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._wake_later()
 
     def _takes_keys(self) -> bool:
-        """Return whether keys go to this widget or to one around it."""
+        """Return whether this widget or an ancestor has the focus."""
         focused = self.screen.focused
         return focused is not None and focused in self.ancestors_with_self
 
     def _fit(self, size: Size, *, is_painting: bool = False) -> None:
-        """Hold as many rows as fit, drawn as wide as there is room."""
+        """Cache as many rows as fit, drawn in the full width."""
         if self._fitted != size:
             self._fitted = size
             self._painter.forget()
@@ -357,7 +357,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self.resumed()
 
     def _wake_later(self) -> None:
-        """Set the timer for the first age on screen that changes, and for nothing else."""
+        """Set the timer for the first age on screen that changes."""
         if self._expiry is not None:
             self._expiry.stop()
         seconds = self._painter.expires_in()
@@ -371,7 +371,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
             self._is_stale = True
 
     def notify_style_update(self) -> None:
-        """Draw all rows again in another theme. Textual also calls this for the focus, which changes no style here."""
+        """Draw all rows again for another theme. Textual also calls this for the focus, which changes no style here."""
         super().notify_style_update()
         styles = StyleCache.of(self.app)
         if styles is not self._styles:
@@ -379,17 +379,17 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
             self._painter.forget()
 
     def on_resize(self) -> None:
-        """Keep the cursor on screen; Textual paints a widget of another size whole."""
+        """Keep the cursor on screen; Textual repaints a resized widget whole."""
         self._fit(self.size)
 
     def follow_focus(self) -> None:
-        """Draw the cursor stronger or weaker, as the focus is here or not."""
+        """Draw the cursor in the style for a list with or without focus."""
         self._update()
 
     # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Put the cursor there; a drag may begin."""
+        """Put the cursor on the pressed row; a drag may begin."""
         row = self.row_at(event.y)
         if row is not None and event.button == 1:
             self._pressed = self._cache.key(row)
@@ -397,7 +397,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
             self.move_to(self._pressed)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag the row that was pressed; beyond an edge the list scrolls."""
+        """Drag the pressed row; beyond an edge the list scrolls."""
         if self._pressed is None:
             return
         is_inside = 0 <= event.x < self.size.width and event.y < self.size.height
@@ -412,14 +412,14 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self.post_message(self.Dragged(self, self._pressed, event.screen_offset))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Drop what was dragged."""
+        """Drop the dragged row."""
         dragged = self._dragged
         self.let_go()
         if dragged is not None:
             self.post_message(self.Dropped(self, dragged, event.screen_offset))
 
     def let_go(self) -> bool:
-        """End a drag without a drop; return False where there was none."""
+        """Cancel a drag; return False when there was none."""
         was_dragging = self._dragged is not None
         self._dragged = self._pressed = self._drop = None
         self.release_mouse()

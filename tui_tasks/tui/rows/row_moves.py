@@ -10,7 +10,7 @@ from tui_tasks.tui.rows.row_list import VirtualList
 
 
 class RowMoves(Controller):
-    """Moves in the list that `row_list` returns: the one that keys are about at that moment."""
+    """Moves in the list that `row_list` returns, the one that keys act on at that moment."""
 
     def __init__(self, row_list: Callable[[], VirtualList[Any]]) -> None:
         self._row_list = row_list

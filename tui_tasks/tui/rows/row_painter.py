@@ -1,5 +1,5 @@
-"""What a list paints: a row is drawn again only when it, its look or its age changes, and only columns that differ are
-painted. A row that scrolls is not drawn again.
+"""Paints a list: a row is drawn again only when it, its look or its age changes, and only columns that differ are
+painted. Scrolling draws no row again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_THUMB: Final = range(0)
 
 
 class RowLook(NamedTuple):
-    """What a row is drawn with beside its own values."""
+    """How a row is drawn, beside its own values."""
 
     cursor: bool
     """The cursor is on it."""
@@ -44,7 +44,7 @@ class RowLook(NamedTuple):
 
 @dataclass(slots=True)
 class DrawnRow:
-    """A row as it was drawn: the parts of its lines, and the strips of the lines that were painted."""
+    """A drawn row: the parts of its lines, and the strips of the lines painted so far."""
 
     key: str
     row: Any
@@ -57,7 +57,7 @@ class DrawnRow:
 
 
 class RowPainter(Generic[R]):
-    """Draws the rows of a cache that are on screen, and knows which regions of the widget changed.
+    """Draws the cached rows on screen, and tells which regions of the widget changed.
 
     `draw` returns the parts of one line of a row, `look_of` the look of the row at a line of the screen.
     """
@@ -82,29 +82,29 @@ class RowPainter(Generic[R]):
 
     @property
     def has_drawn(self) -> bool:
-        """Whether what is on screen was drawn since it was forgotten; of no rows, too."""
+        """Whether the screen was drawn since the last `forget`; True for a list without rows, too."""
         return self._has_drawn
 
     def forget(self) -> None:
-        """Drop what was drawn: size, theme or the height of rows changed."""
+        """Drop all that was drawn, as size, theme or row height changed."""
         self._drawn, self._has_drawn = [], False
 
     def outdate(self) -> None:
-        """Have every row drawn again: something that all of them show changed. Equal lines are not painted again."""
+        """Have every row drawn again, as something that all show has changed. Equal lines are not painted."""
         self._epoch += 1
 
     def lasts(self, span_us: int) -> None:
-        """Say, while a row is drawn, for how many microseconds what it shows stays true."""
+        """Set, while a row is drawn, for how many microseconds it stays true."""
         at = time.monotonic() + draw_again_in(span_us)
         self._expires = at if self._expires is None else min(self._expires, at)
 
     def expires_in(self) -> float | None:
-        """Return after how many seconds the first row on screen is out of date; None: not by time alone."""
+        """Return the seconds until the first row on screen is out of date; None: never by time alone."""
         expires = min((drawn.expires for drawn in self._drawn if drawn.expires is not None), default=None)
         return None if expires is None else max(0.01, expires - time.monotonic())
 
     def update(self, size: Size, *, is_empty: bool) -> list[Region]:
-        """Draw the rows that are out of date; return the regions of the widget that look different now."""
+        """Draw the rows that are out of date; return the regions of the widget that changed."""
         known = {drawn.key: drawn for drawn in self._drawn}
         drawn_now: list[DrawnRow] = []
         whole: set[int] = set()
@@ -131,7 +131,7 @@ class RowPainter(Generic[R]):
         return [*(Region(0, number * tall, size.width, tall) for number in sorted(whole)), *parts]
 
     def strip(self, y: int, width: int, styles: StyleCache) -> Strip | None:
-        """Return the strip of a line of the widget; None where no row is."""
+        """Return the strip of a line of the widget; None below the rows."""
         number, line = divmod(y, self.row_height)
         if number >= len(self._drawn):
             return None
@@ -142,14 +142,14 @@ class RowPainter(Generic[R]):
         return self._with_thumb(strip, y, width, styles, cursor=drawn.look.cursor)
 
     def blank(self, parts: Sequence[Part], y: int, width: int, styles: StyleCache) -> Strip:
-        """Return the strip of a line that no row is on."""
+        """Return the strip of a line below the rows."""
         return self._with_thumb(strip_of(parts, width, styles), y, width, styles)
 
     def _with_thumb(self, strip: Strip, y: int, width: int, styles: StyleCache, *, cursor: bool = False) -> Strip:
         return with_thumb(strip, width, styles.style("$rule", cursor=cursor)) if y in self._thumb else strip
 
     def _thumb_of(self, height: int) -> range:
-        """Return the lines that mark where in the source the screen is; none where all of it is on screen."""
+        """Return the lines of the scroll mark; none when all rows are on screen."""
         cache = self._cache
         if cache.source is None or cache.base < 0 or height < 2:
             return NO_THUMB

@@ -1,4 +1,4 @@
-"""Where rows come from: an ordered set that is read by key, a page at a time."""
+"""The interface of a source of rows: an ordered set, read by key and a page at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 class RowPage(list[R]):
-    """Rows as they were read. `cut`: the read ended early to let keys through; repeated, it goes on from there."""
+    """Rows as read. `cut`: the read ended early so that keys are handled; repeated, it continues from there."""
 
     cut: bool = False
 
@@ -24,10 +24,10 @@ class Source(Protocol[R]):
         """Return the last rows, in order."""
 
     def after(self, row: R, limit: int) -> Sequence[R]:
-        """Return the rows that follow one, in order. The row itself need not exist any more."""
+        """Return the rows after one, in order. The row itself may be gone."""
 
     def before(self, row: R, limit: int) -> Sequence[R]:
-        """Return the rows right before one, in order. The row itself need not exist any more."""
+        """Return the rows right before one, in order. The row itself may be gone."""
 
     def find(self, keys: Collection[str]) -> dict[str, R]:
         """Return the rows of those keys that are in the set."""
@@ -39,7 +39,7 @@ class Source(Protocol[R]):
         """Return the value that the set is sorted by."""
 
     def place(self, row: R) -> int:
-        """Return how many rows come before one; -1 where that would have to be counted."""
+        """Return how many rows come before one; -1 when they would have to be counted."""
 
     def total(self) -> int:
-        """Return how many rows there are; -1 where that would have to be counted."""
+        """Return how many rows there are; -1 when they would have to be counted."""
