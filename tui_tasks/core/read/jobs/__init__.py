@@ -1,1 +1,1 @@
-"""Jobs and runs as the scheduler, the dialects and the screens read them."""
+"""Reads of jobs and runs for the scheduler, the dialects and the screens."""

@@ -1,4 +1,4 @@
-"""Jobs and runs as screens show them: a line each, runs by pages. Rows are narrow, whatever runs have said."""
+"""Jobs and runs as screens show them: one line each, runs by pages. Rows are narrow: they lack the runs' output."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import RunRow
 from tui_tasks.core.snapshots import Job
 
-# So many outcomes make a job's history on a line.
+# How many outcomes a line shows as a job's history.
 HISTORY: Final = 8
-# So much of the end of a result tells what went wrong.
+# How many characters of the end of a result are read to say what went wrong.
 TAIL: Final = 400
 
 
 class RunLine(msgspec.Struct, frozen=True, gc=False):
-    """A run, or a due time that was not run, without what it was given and what it said but for the end of that."""
+    """A run, or a due time that was not run, without its prompts and with only the end of its result."""
 
     id: int
     uid: str
@@ -51,17 +51,17 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def took(self) -> int | None:
-        """How long it ran, in microseconds; None where it has not begun or not ended."""
+        """Return how long it ran, in microseconds; None if it has not begun or not ended."""
         return None if self.started_at is None or self.ended_at is None else self.ended_at - self.started_at
 
     @property
     def at(self) -> int | None:
-        """When it was: the time it was meant for, else its start."""
+        """Return its instant: the time for which it was due, otherwise its start."""
         return self.scheduled_for or self.started_at or self.not_before or self.ended_at
 
     @property
     def why(self) -> str:
-        """What is known of what went wrong, or why it was not run: the reason, else the last line that it said."""
+        """Return what is known of why it failed or was not run: the reason, otherwise the last line of its result."""
         if self.reason or self.outcome == "success":
             return self.reason or ""
         lines = [line.strip() for line in (self.tail or "").splitlines() if line.strip()]
@@ -69,7 +69,7 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class JobLine(msgspec.Struct, frozen=True, gc=False):
-    """A job with what a line tells of it: its newest outcomes, oldest first, what runs, how it last ended."""
+    """A job as a line shows it: its newest outcomes, oldest first, its open runs, how it last ended."""
 
     job: Job
     history: tuple[str, ...]
@@ -79,7 +79,7 @@ class JobLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def failing(self) -> int:
-        """How many times in a row it has failed by now; one that was interrupted last has failed once."""
+        """Return how many times in a row it has failed; one whose last run was interrupted has failed once."""
         return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
 
 
@@ -129,7 +129,7 @@ def _one(db: Database, statement: Statement, job: str) -> RunLine | None:
 
 
 def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
-    """The jobs, oldest first. Those of `known` are taken as they are, but for what their rows say."""
+    """Return the jobs, oldest first. Jobs in `known` are read again only as far as their rows have changed."""
     before = {line.job.uid: line for line in known}
     found = []
     for job in queries_jobs.jobs(db):
@@ -139,17 +139,17 @@ def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
 
 
 def touched(db: Database, entries: Iterable[Change]) -> set[str]:
-    """The uids of the jobs that journal entries are about, be it by their runs."""
+    """Return the uids of the jobs that journal entries are about, directly or by their runs."""
     jobs = {entry.uid for entry in entries if entry.entity == "job"}
     for uid in {entry.uid for entry in entries if entry.entity == "run"}:
         run = run_line(db, uid)
-        # What becomes of several due times is told in one entry with the job's own uid.
+        # The decisions on several due times are one entry with the job's own uid.
         jobs.add(uid if run is None else run.job_uid)
     return jobs
 
 
 def line_of(db: Database, job: Job) -> JobLine:
-    """A job with what a line tells of it."""
+    """Return a job as a line shows it."""
     history = tuple(reversed(queries_jobs.outcomes(db, job.uid, HISTORY)))
     return JobLine(
         job=job,
@@ -161,16 +161,16 @@ def line_of(db: Database, job: Job) -> JobLine:
 
 
 def run_line(db: Database, uid: str) -> RunLine | None:
-    """The run with that id."""
+    """Return the run with that id."""
     row = db.one(_BY_UID, uid=uid)
     return _read(row) if row else None
 
 
 def older(db: Database, job_uid: str, limit: int, than: int = _NEWEST_ID) -> list[RunLine]:
-    """The newest runs of a job before a run's number, newest first."""
+    """Return the newest runs of a job before a run's number, newest first."""
     return [_read(row) for row in db.all(_OLDER, job=job_uid, id=than, limit=limit)]
 
 
 def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLine]:
-    """The oldest runs of a job after a run's number, newest first."""
+    """Return the oldest runs of a job after a run's number, newest first."""
     return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]

@@ -19,12 +19,12 @@ from tui_tasks.core.schema.models import JobRow, RunRow
 from tui_tasks.core.snapshots import Job, Run, reader
 
 HOUR: Final = 3_600_000_000  # microseconds
-MAX_UPCOMING: Final = 1_440  # a time a minute for a day
+MAX_UPCOMING: Final = 1_440  # one due time a minute for a day
 
 _JOB = tuple(models.columns(JobRow).values())
 _RUN = tuple(models.columns(RunRow).values())
 _LIVE: Any = JobRow.deleted == SQL("0")
-# Said twice, so that the index of the open runs serves.
+# Stated twice, so that SQLite uses the index of open runs.
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _RAN: Any = RunRow.decision == SQL("'ran'")
 _OF_JOB: Any = RunRow.job_uid == slot("job")
@@ -61,7 +61,7 @@ _LAST_ENDED = Statement(
 
 
 class OpenRun(msgspec.Struct, frozen=True, gc=False):
-    """A run that has not ended, without its texts: hundreds of them may wait with a megabyte each."""
+    """A run that has not ended, without its texts: hundreds may wait with a megabyte each."""
 
     id: int
     uid: str
@@ -74,7 +74,7 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
 
 
 _OPEN_COLUMNS = tuple(models.columns(RunRow)[name] for name in OpenRun.__struct_fields__)
-# Put in order by `open_runs`: asked to do it, SQLite would go through all runs of the job.
+# Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
 _OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
 _OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
 _RUN_OF_AGENT = Statement(RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
@@ -120,13 +120,13 @@ _NEXT_OPEN = Statement(RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at >
 
 
 def any_job(db: Database, uid: str) -> Job | None:
-    """The job with that uid, a deleted one too."""
+    """Return the job with that uid, also if it was deleted; None if there is none."""
     row = db.one(_JOB_BY_UID, uid=uid)
     return read_job(row) if row else None
 
 
 def job(db: Database, uid: str) -> Job:
-    """The job with that uid.
+    """Return the job with that uid.
 
     Raises:
         NotFound: there is none, or it was deleted.
@@ -138,7 +138,7 @@ def job(db: Database, uid: str) -> Job:
 
 
 def job_named(db: Database, name: str) -> Job | None:
-    """The job of that name, in any case (rule S2)."""
+    """Return the job of that name, ignoring case (rule S2); None if there is none."""
     row = db.one(_JOB_BY_NAME, name=name.casefold())
     return read_job(row) if row else None
 
@@ -146,14 +146,16 @@ def job_named(db: Database, name: str) -> Job | None:
 def jobs(
     db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
 ) -> list[Job]:
-    """The jobs, oldest first: in one of these states, of one of these types, with this in their name (in any case)."""
+    """Return the jobs, oldest first: in one of these states, of one of these types, with this in their name
+    (ignoring case).
+    """
     return list(each_job(db, states=states, types=types, name=name))
 
 
 def each_job(
     db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
 ) -> Generator[Job, None, None]:
-    """The same one by one: their prompts may be long."""
+    """Yield the jobs one by one, as `jobs` does: their prompts may be long."""
     rows = db.each(_JOBS) if name is None else db.each(_JOBS_LIKE, part=name.casefold())
     for one in map(read_job, rows):
         if (not states or one.state in states) and (not types or one.type in types):
@@ -161,13 +163,13 @@ def each_job(
 
 
 def any_run(db: Database, uid: str) -> Run | None:
-    """The run with that id."""
+    """Return the run with that id, or None."""
     row = db.one(_RUN_BY_UID, uid=uid)
     return read_run(row) if row else None
 
 
 def run(db: Database, uid: str) -> Run:
-    """The run with that id.
+    """Return the run with that id.
 
     Raises:
         NotFound: there is none.
@@ -179,47 +181,47 @@ def run(db: Database, uid: str) -> Run:
 
 
 def each_run(db: Database, job_uid: str, limit: int) -> Generator[Run, None, None]:
-    """The runs of a job, and the times that were not run, one by one, newest first."""
+    """Yield the runs of a job, and the due times that were not run, one by one, newest first."""
     for row in db.each(_RUNS, job=job_uid, limit=limit):
         yield read_run(row)
 
 
 def last_ended(db: Database, job_uid: str) -> Run | None:
-    """The run of a job that ended last."""
+    """Return the run of a job that ended last, or None."""
     row = db.one(_LAST_ENDED, job=job_uid)
     return read_run(row) if row else None
 
 
 def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
-    """The outcomes of a job's newest runs, newest first."""
+    """Return the outcomes of a job's newest runs, newest first."""
     return [row[0] for row in db.all(_OUTCOMES, job=job_uid, limit=limit)]
 
 
 def retry_of(db: Database, one: Run) -> Run | None:
-    """The next attempt at what a run has failed at."""
+    """Return the retry of a failed run, or None."""
     row = db.one(_RETRY, uid=one.uid)
     return read_run(row) if row else None
 
 
 def open_runs(db: Database, job_uid: str | None = None) -> list[OpenRun]:
-    """The runs that have not ended, oldest first: of one job, or all."""
+    """Return the runs that have not ended, oldest first: of one job, or all."""
     rows = db.all(_OPEN_RUNS) if job_uid is None else db.all(_OPEN_OF_JOB, job=job_uid)
     return sorted((OpenRun(*row) for row in rows), key=lambda one: one.id)
 
 
 def run_of_agent(db: Database, agent: str) -> str | None:
-    """The uid of the run that has started an agent and has not ended; None where there is none."""
+    """Return the uid of the running run that started an agent; None if there is none."""
     row = db.one(_RUN_OF_AGENT, agent=agent)
     return row[0] if row else None
 
 
 def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
-    """What is kept of a run's output so far; `since` a byte: what reaches beyond it."""
+    """Return the stored output of a run; with `since`, only the pieces that extend beyond that byte."""
     return run_logs.read(db, uid, since)
 
 
 def upcoming(db: Database, now: int, until: int) -> list[tuple[Job, list[int]]]:
-    """The jobs that are due after `now` up to `until`, each with those instants."""
+    """Return the jobs that are due after `now` up to `until`, each with those instants."""
     found = []
     for one in jobs(db):
         if one.next_run is not None and one.next_run <= until:
@@ -230,67 +232,67 @@ def upcoming(db: Database, now: int, until: int) -> list[tuple[Job, list[int]]]:
 
 
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:
-    """The uids of the jobs whose next time has come, the longest due first."""
+    """Return the uids of the jobs whose next time has come, the longest due first."""
     return [row[0] for row in db.all(_DUE, now=now, limit=limit)]
 
 
 def decided_ahead(db: Database, now: int) -> list[str]:
-    """The uids of the jobs of which somebody has decided times that are yet to come."""
+    """Return the uids of the jobs with decided times that are still in the future."""
     return [row[0] for row in db.all(_DECIDED_AHEAD, now=now)]
 
 
 def kept_since(db: Database, job_uid: str, until: int) -> int | None:
-    """The nominal time of the oldest run of a job that is kept, of those up to an instant."""
+    """Return the nominal time of the oldest stored run of a job, among those up to an instant."""
     found: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
     return found
 
 
 def next_change(db: Database, now: int) -> int | None:
-    """When a scheduler has to act next though nothing happens: a job is due, a run may start, an answer is overdue.
+    """Return when a scheduler must act next by itself: a job is due, a run may start, or an answer is overdue.
 
-    What might have been done by `now` waits for something to happen, and does not count.
+    What could have been done by `now` waits for an event, and does not count.
     """
     times = [db.one(_NEXT_DUE)[0], db.one(_NEXT_OPEN, now=now)[0]]
     return min((time for time in times if time is not None), default=None)
 
 
 def decided(db: Database, job_uid: str, first: int, last: int) -> frozenset[int]:
-    """The nominal times of a job from `first` to `last` that have been decided."""
+    """Return the nominal times of a job from `first` to `last` that have been decided."""
     return frozenset(row[0] for row in db.all(_DECIDED, job=job_uid, first=first, last=last))
 
 
 def coalesced(db: Database, job_uid: str) -> int:
-    """How many times of a job were coalesced since its newest run."""
+    """Return how many times of a job were coalesced since its newest run."""
     newest = db.one(_NTH_RAN_ID, job=job_uid, nth=0)
     count: int = db.one(_COALESCED, job=job_uid, after=newest[0] if newest else 0)[0]
     return count
 
 
 def load(db: Database, one: Job, now: int) -> Load:
-    """What a job is doing; `started` is counted only where the job has a limit on it."""
+    """Return what a job has running; `started` is counted only if the job has a limit on it."""
     queued = db.one(_QUEUED, job=one.uid)[0]
     limited = job_settings.read(one.settings).starts_per_hour
     return Load(one.active, queued, db.one(_STARTED, job=one.uid, since=now - HOUR)[0] if limited else 0)
 
 
 def held(db: Database) -> list[Job]:
-    """The jobs that wait for the human to accept them, oldest first."""
+    """Return the jobs that wait for the human to accept them, oldest first."""
     return [read_job(row) for row in db.all(_HELD)]
 
 
 def held_count(db: Database, agent: str) -> int:
-    """How many jobs of an agent wait for the human."""
+    """Return how many jobs of an agent wait for the human."""
     return sum(one.created_by == agent for one in held(db))
 
 
 def in_hand(db: Database) -> int:
-    """How many runs some process has in hand."""
+    """Return how many runs are held by a process."""
     count: int = db.one(_IN_HAND)[0]
     return count
 
 
 def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
-    """Whether a run's time has come, and nothing of its job is in its way."""
+    """Return whether a run's time has come, and no other run of its job is in its way."""
     if one.state not in ("waiting", "queued") or (one.not_before is not None and one.not_before > now):
         return False
     active, settings = db.one(_ROOM, uid=one.job_uid) or (0, None)
@@ -301,7 +303,7 @@ def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
 
 
 def prunable(db: Database, job_uid: str, keep: int) -> int | None:
-    """The number of the oldest run to keep, where there are older ones beside the newest `keep`; else None."""
+    """Return the number of the oldest run to keep, if there are older ones than the newest `keep`; else None."""
     row = db.one(_NTH_RAN_ID, job=job_uid, nth=keep - 1)
     if row is None or db.one(_ANY_OLDER, job=job_uid, below=row[0]) is None:
         return None

@@ -1,1 +1,1 @@
-"""The journal as people read it, by pages, and the numbers that tasks had."""
+"""Reads of the journal for people, by pages, and of the numbers that tasks had."""

@@ -1,4 +1,4 @@
-"""Pages of the journal for people: what has happened, by its number, at a cost that does not grow with the journal."""
+"""Pages of the journal for people, by entry number, at a cost that does not grow with the journal."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
 
 J = JournalRow
 
-# With a filter, entries are passed over; after so many, reading is broken off, so that it holds nobody up.
+# With a filter, reading stops early after this many entries, so that it does not block.
 MOST_PASSED: Final = 3_000
 FIRST: Final = 0
 LAST: Final = 2**62
-# A line shows no more of a text than this.
+# How many characters of a text a line shows.
 MOST_TEXT: Final = 400
-# Where the reason of a failure is looked for, if it is not told with it: among so many entries before.
+# How many entries before a failure are searched for its reason, if it is not in the entry itself.
 _LOOK_BACK: Final = 20
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
 
@@ -61,11 +61,11 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "tool": ("tool.failed",),
     "compact": ("journal.compacted",),
 }
-"""What happened, in the words of a filter, and the journal's kinds of entries that it may be."""
+"""For each word of a filter, the kinds of journal entries that it selects."""
 _WORD: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
 _FAILING: Final = ("error", "interrupted")
 _FAILURES: Final = ("tool.failed", "session.failed")
-# How a job comes to its next run is no news, nor how a list keeps its order, nor how a check comes to its end.
+# Entries that are not shown: the scheduler's bookkeeping, reordering of lists, and steps of checks.
 _HIDDEN: Final = (
     *("job.advanced", "job.pruned", "job.stopping", "run.agent", rebalancing.KIND),
     *("check.queued", "check.started", "check.ended", "check.pruned"),
@@ -73,12 +73,12 @@ _HIDDEN: Final = (
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """A journal entry as one line tells it. `old` and `new` are its values, long ones cut, less the bookkeeping.
+    """A journal entry as one line shows it. `old` and `new` are its values, long ones cut, without bookkeeping.
 
-    `word` is its kind as `KINDS` has it; `name` that of the task, list or job it is about, a task's as it was called
+    `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
     then; `rank` and `list_id` say where the task is now; `job` is the uid of the job; `reason` why a task failed or was
-    skipped; `took` how long a run was, in microseconds; `is_redo` tells an undo that took back another;
-    `words` how many words of progress are folded into this one, with it.
+    skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
+    many progress entries this line stands for, itself included.
     """
 
     seq: int
@@ -105,7 +105,7 @@ class LogLine(msgspec.Struct, frozen=True):
 
 
 class LogPage(list[LogLine]):
-    """Entries, oldest first. `reached`: reading was broken off at this number; for more one goes on from there."""
+    """Entries, oldest first. `reached`: the number at which reading was stopped early, to go on from."""
 
     reached: int | None = None
 
@@ -130,7 +130,7 @@ _COLUMNS = (
     J.new,
     J.why.is_null(False),
     _is_undo_of_undo(),
-    # What was made has no image but the row itself.
+    # A created row has no image besides its values.
     fn.COALESCE(
         fn.json_extract(J.image, "$.name"),
         fn.IIF(J.kind == "task.created", fn.json_extract(J.new, "$.name"), None),
@@ -147,13 +147,13 @@ def _field(column: Any, name: str) -> Any:
 
 
 def _shown() -> Any:
-    """The condition that an entry is news: what only keeps the scheduler's books is not."""
+    """Return the condition that an entry is shown: entries of mere bookkeeping are not."""
     kept = fn.IIF(J.kind == "job.decided", fn.COALESCE(fn.json_extract(J.new, "$.decision"), "ran"), "") != "ran"
     return J.kind.not_in(_HIDDEN) & kept
 
 
 def _told_before() -> Any:
-    """The condition that the entry right before tells this one as its reason."""
+    """Return the condition that the entry right before shows this one as its reason."""
     before = J.alias()
     same = (before.seq == J.seq - 1) & (before.change == J.change) & (before.task == J.task)
     ended = fn.json_extract(before.new, "$.status").in_(_STATUSES_WITH_REASON)
@@ -161,14 +161,14 @@ def _told_before() -> Any:
     return (J.kind == "task.logged") & fn.EXISTS(query)
 
 
-# The most words that are counted in one line.
+# How many progress entries one line counts at most.
 MOST_WORDS: Final = 100
-# Beats of a claim come between what is said, and tell nothing.
+# Heartbeats of claims come between progress entries, and are ignored.
 _UNTOLD: Final = "claim.extended"
 
 
 def _goes_on(until: Any) -> Any:
-    """The condition that an entry is a word of progress, and what its agent and its task did next is one more."""
+    """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
         (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _UNTOLD)
@@ -200,13 +200,13 @@ _BACK: Final = {
 
 
 def run_of(db: Database, line: LogLine) -> list[tuple[int, str]]:
-    """The words of progress that are folded into a line, the newest first, each with its instant."""
+    """Return the progress entries that a line stands for, newest first, each with its instant."""
     rows = map(journal.as_text, _run(db, line.actor, line.task, line.seq))
     return [(at, str(_values(new).get("message", ""))) for *_, at, new in rows]
 
 
 def _run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
-    """The entries of a run of progress, from its last one back."""
+    """Return the entries of a run of progress, from its last one back."""
     run: list[Any] = []
     for most, (of_actor, of_task) in _BACK.items():
         pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
@@ -237,7 +237,7 @@ _FOLDED_BEFORE = Statement(
     _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
 )
 _FOLDED_ONE = Statement(_FOLDED.where(J.seq == slot("seq")))
-# Each by itself: SQLite would go through the whole journal for both at once.
+# Two queries, as SQLite would go through the whole journal for both at once.
 _OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
 _NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
 _NEXT_OF_CHANGE = Statement(J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
@@ -253,10 +253,10 @@ _decode = msgspec.json.decode
 def page(
     db: Database, seq: int, limit: int, only: Filter = ALL, *, backwards: bool = False, fold: int | None = None
 ) -> LogPage:
-    """The next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
+    """Return the next `limit` entries after a number (`FIRST`: all), or the last before it (`LAST`), oldest first.
 
-    With `fold`, each run of one agent's progress on one task is its last entry alone, up to that number. It goes
-    without a filter.
+    With `fold`, each run of one agent's progress on one task is represented by its last entry up to that number. It
+    cannot be combined with a filter.
     """
     if only or fold is not None:
         return _pass_over(db, seq, limit, only, backwards=backwards, fold=fold)
@@ -269,7 +269,7 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
     seq = min(max(seq, oldest - 1), newest + 1)
     end = seq - MOST_PASSED if backwards else seq + MOST_PASSED
     if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
-        # The index finds an actor's entries, however few they are.
+        # The index finds an actor's entries fast, however few they are.
         end = FIRST if backwards else LAST
     if fold is not None:
         folded = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
@@ -291,7 +291,7 @@ def _wanted_rows(db: Database, seq: int, end: int, limit: int, only: Filter, *, 
 
 
 def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | None = None) -> dict[int, LogLine]:
-    """Those of the entries that are wanted, by their numbers; `fold` as in `page`."""
+    """Return those of the entries that match the filter, by number; `fold` as in `page`."""
     if not only:
         one, values = (_ONE, {}) if fold is None else (_FOLDED_ONE, {"fold": fold})
         rows = [row for seq in seqs if (row := db.one(one, seq=seq, **values)) is not None]
@@ -301,20 +301,20 @@ def find(db: Database, seqs: Collection[int], only: Filter = ALL, fold: int | No
 
 
 def edges(db: Database) -> tuple[int, int]:
-    """The numbers of the oldest entry that is kept and of the newest; (1, 0) where there is none."""
+    """Return the numbers of the oldest stored entry and of the newest; (1, 0) if there is none."""
     return db.one(_OLDEST)[0], db.one(_NEWEST)[0]
 
 
 def actors(db: Database) -> list[str]:
-    """Everybody who has changed something, and those who always may."""
+    """Return every actor that has an entry, and those that always may."""
     return [*(name for name, _, _ in overview.speakers(db)), *sorted(vocab.RESERVED_AGENTS)]
 
 
-# What is wanted
+# Filters
 
 
 def conditions(db: Database, only: Filter) -> list[Any]:
-    """What an entry must meet, as Peewee expressions: of several terms on one field any will do, of words all must."""
+    """Return the conditions of a filter, as Peewee expressions: any term of a field must match, but all words."""
     all_of: list[Any] = []
     any_of: dict[str, Any] = {}
     for term in only.terms:
@@ -343,7 +343,7 @@ def _condition(db: Database, term: Term) -> Any:
 
 
 def _of_project(db: Database, term: Term) -> Any:
-    """What is about a project's tasks, lists and sessions."""
+    """Return the condition that an entry is about a project's tasks, lists or sessions."""
     found = [each for each in queries.lists(db) if _matches(each.project or "", term)]
     told = [seen.session.uid for seen in sessions.everyone(db) if _matches(seen.session.project or "", term)]
     of_task = fn.COALESCE(TaskRow.list_id, 0).in_([each.id for each in found])
@@ -373,17 +373,17 @@ _TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "desc
 
 
 def _says(word: str) -> Any:
-    """The condition that a line, or the name of its task, has a word."""
+    """Return the condition that a line, or the name of its task, contains a word."""
     within = msgspec.json.encode(word).decode()[1:-1]
     texts: Any = _field(J.new, _TEXTS[0])
     for name in _TEXTS[1:]:
         texts = texts.concat("\n").concat(_field(J.new, name))
-    # Most entries have it nowhere in what they hold, which is quickly seen.
+    # Most entries do not contain it anywhere, which is fast to find out.
     said = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
     return said | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
 
 
-# What a line tells
+# Lines
 
 
 def _line(db: Database, row: Any, fold: int | None = None) -> LogLine:
@@ -429,7 +429,7 @@ def _short(value: Any) -> Any:
 
 
 def _reason(db: Database, seq: int, change: int, task: str, new: dict[str, Any]) -> str | None:
-    """Why a task failed or was skipped: told with it, else its result, else what its log said last."""
+    """Return why a task failed or was skipped: the entry's reason, else its result, else the last log entry."""
     row = db.one(_NEXT_OF_CHANGE, seq=seq + 1)
     if row is not None and row[:3] == (change, task, "task.logged"):
         return str(_values(row[3]).get("message", ""))

@@ -1,4 +1,6 @@
-"""The numbers that tasks had: from where they stand now, with all that has come, gone and moved since taken back."""
+"""The numbers that tasks had: computed from their current places by reverting what was added, removed and moved
+since.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tui_tasks.core.schema.models import JournalRow, TaskRow
 
 J = JournalRow
 
-# So many entries are gone back through, which takes some hundredths of a second.
+# How many entries are reverted at most, which takes some hundredths of a second.
 MOST_ENTRIES: Final = 20_000
 _ADDS: Final = {"task.created": 1, "task.restored": 1, "task.deleted": -1, "task.moved": 0}
 _MOVES = Statement(
@@ -34,24 +36,24 @@ _place = msgspec.json.Decoder(_Place).decode
 
 
 class PlacesThen:
-    """Where tasks stood after an entry of the journal, as long as no further one is written."""
+    """Where tasks were after an entry of the journal. Valid until another entry is written."""
 
     def __init__(self, db: Database, newest: int) -> None:
         self._db = db
         self.newest = newest
         self._read_after = newest
-        # What the list had more of since: entry, list, rank, and one more or one fewer there. The newest come first.
+        # Changes of the number of tasks: entry, list, rank, and one more or one fewer there; newest first.
         self._steps: list[tuple[int, int, str, int]] = []
-        # Where each task stood before each of its moves, the newest first; and where it stands as far as was read.
+        # Where each task was before each of its moves, newest first; and where it was at the oldest entry read.
         self._moved: dict[str, list[tuple[int, int, str]]] = {}
         self._stands: dict[str, tuple[int, str]] = {}
-        # The ranks, as they were then, that tasks had while they were deleted: those of deleted tasks stay as they are.
+        # The ranks that tasks had while they were deleted: rebalancing leaves the ranks of deleted tasks.
         self._deleted_at: dict[str, str] = {}
 
     def number(self, ahead: Callable[[int, str], int], seq: int, task: str, list_id: int, rank: str) -> int | None:
-        """The number of a task after the entry `seq`; None where too much has happened since.
+        """Return the number of a task after the entry `seq`; None if too much has happened since.
 
-        `list_id` and `rank` are where it stands now; `ahead` counts the tasks of a list before a rank, as they are now.
+        `list_id` and `rank` are its current place; `ahead` counts the tasks of a list before a rank, as they are now.
         """
         if self.newest - seq > MOST_ENTRIES:
             return None

@@ -1,4 +1,4 @@
-"""Changes that can be taken back: what each did, an agent's since an instant, the last deletion in a list."""
+"""Changes that can be undone: what each did, an agent's since an instant, the last deletion in a list."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tui_tasks.core.schema.models import TaskRow
 
 MOST_NAMES: Final = 3
 MOST_CHANGES: Final = 1_000
-"""So many changes of one agent are taken back at a time."""
+"""How many changes of one agent are undone at a time."""
 
-# Entries from the newest that are looked through: others may have written millions since.
+# How many of the newest entries are searched: others may have written millions since.
 _OF_LATE: Final = 5_000
 
 
 class Summary(NamedTuple):
-    """What changes did, as a person is told before they are taken back.
+    """What changes did, as it is shown to a person before they are undone.
 
     Attributes:
-        actors: whose they are.
-        entries: how many entries they have that an undo takes back.
+        actors: who made them.
+        entries: how many of their entries an undo reverts.
         deleted: how many tasks they deleted.
         names: the first names of the tasks that they are about.
     """
@@ -39,7 +39,7 @@ class Summary(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """The newest deletion in a list: whose, when (microseconds), its change, and how many tasks went with it."""
+    """The newest deletion in a list: by whom, when (microseconds), its change, and how many tasks it deleted."""
 
     change: int
     actor: str
@@ -84,7 +84,9 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
 
 
 def last_deletion(db: Database, list_id: int) -> Deletion | None:
-    """Return the newest deletion of a task of a list that has not come back; None where there is none of late."""
+    """Return the newest deletion of a task of a list that was not restored; None if there is none among the newest
+    entries.
+    """
     row = db.one(_LAST_DELETION, list=list_id)
     if row is None:
         return None
@@ -93,7 +95,7 @@ def last_deletion(db: Database, list_id: int) -> Deletion | None:
 
 
 def of_agent(db: Database, agent: str, since: int) -> list[int]:
-    """Return an agent's changes since an instant (microseconds), the newest first, without undos."""
+    """Return an agent's changes since an instant (microseconds), newest first, without undos."""
     rows = db.all(_OF_AGENT, actor=agent, since=since, limit=_OF_LATE)
     found = dict.fromkeys(change for change, kind, undoes in rows if undoes is None and kind in vocab.UNDOABLE)
     return list(found)[:MOST_CHANGES]

@@ -1,1 +1,1 @@
-"""Tasks as lists, boards, filters and searches read them, by pages."""
+"""Reads of tasks for lists, boards, filters and searches, by pages."""

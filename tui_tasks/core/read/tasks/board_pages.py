@@ -1,6 +1,6 @@
-"""Pages of a board: the tasks of a list by what has become of each, at a cost that does not grow with the list.
+"""Pages of a board: the tasks of a list by status, at a cost that does not grow with the list.
 
-A part is a status, or `needs_you`: the open tasks that an open question is about, whatever their status.
+A part of the board is a status, or `needs_you`: the open tasks that an open question is about, whatever their status.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
 
 
 class Card(TaskLine, frozen=True, gc=False):
-    """A task, and the part of the board that it is in."""
+    """A task, and its part of the board."""
 
     part: str
 
 
 class Cards(list[Card]):
-    """Cards in order. `reached`: reading was broken off at this rank; whoever wants more goes on from there."""
+    """Cards in order. `reached`: the rank at which reading was stopped early, to go on from; None if it was not."""
 
     reached: str | None = None
 
@@ -44,7 +44,7 @@ _IS_ASKED = fn.EXISTS(AskRow.select(SQL("1")).where(_ABOUT & (AskRow.task_uid ==
 def _of_part(part: str, list_id: Any, *columns: Any) -> Any:
     of_list: Any = LIVE & (TaskRow.list_id == list_id)
     if part == NEEDS_YOU:
-        # Open questions are few, so they come first, whatever SQLite would make of the list's indexes.
+        # Open questions are few, so the query starts from them, whatever SQLite would choose by the list's indexes.
         asked = AskRow.select(*columns).join(TaskRow, JOIN.CROSS).distinct()
         is_open = TaskRow.status.in_([SQL(f"'{status}'") for status in OPEN])
         return asked.where(_ABOUT & (TaskRow.uid == AskRow.task_uid) & of_list & is_open)
@@ -53,7 +53,7 @@ def _of_part(part: str, list_id: Any, *columns: Any) -> Any:
 
 
 def _is_in(part: str) -> Any:
-    """The condition that a task is in a part, however it was found."""
+    """Return the condition that a task is in a part, for queries that do not start from the part."""
     if part == NEEDS_YOU:
         return _IS_ASKED & TaskRow.status.in_(list(OPEN))
     return (TaskRow.status == part) & ~_IS_ASKED if part in OPEN else TaskRow.status == part
@@ -82,7 +82,7 @@ def _card(row: Any, part: str) -> Card:
 def page(
     db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter = ALL, *, backwards: bool = False
 ) -> Cards:
-    """The next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it (`pages.LAST`), in order."""
+    """Return the next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it, in order."""
     if only:
         return _pass_over(db, list_id, part, rank, limit, only, backwards=backwards)
     rows = db.all(_PAGE[part, backwards], list=list_id, rank=rank, limit=limit)
@@ -90,7 +90,7 @@ def page(
 
 
 def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter, *, backwards: bool) -> Cards:
-    """As `page`; where nothing is wanted for long, reading is broken off, so that it holds nobody up."""
+    """Do as `page` does with a filter; reading stops early when too many cards do not match."""
     if (few := pages.found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
         in_part = TaskRow.select(*LINE).where(*few, _is_in(part), beyond)
@@ -109,13 +109,13 @@ def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, onl
 
 
 def _step(db: Database, list_id: int, part: str, rank: str, *, backwards: bool = False) -> str | None:
-    """The rank of the card that is as many on as are looked at in one go, None past the end."""
+    """Return the rank of the last card to look at in one read after a rank; None past the end."""
     row = db.one(_STEP[part, backwards], list=list_id, rank=rank, n=MOST_PASSED - 1)
     return row[0] if row else None
 
 
 def find(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -> dict[str, Card]:
-    """Those of the tasks that stand in the list and are wanted, by uid, each with its part."""
+    """Return those of the tasks that are in the list and match the filter, by uid, each with its part."""
     if only:
         uids = list(pages.lines(db, list_id, uids, only))
     found: dict[str, Card] = {}
@@ -132,12 +132,12 @@ def find(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) ->
 
 
 def asked(db: Database, list_id: int) -> dict[str, int]:
-    """How many tasks of the list need the human, by their status."""
+    """Return how many tasks of the list need the human, by status."""
     return dict(db.all(_ASKED_BY_STATUS, list=list_id))
 
 
 def count(db: Database, list_id: int, part: str, only: Filter) -> tuple[int, bool]:
-    """How many cards of a part are wanted; with True there may be more, for it does not look at all of a long one."""
+    """Return how many cards of a part match, and whether there may be more: of a long part not all are looked at."""
     if (few := pages.found_by_words(db, list_id, only)) is not None:
         return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part)))[0][0], False
     end = _step(db, list_id, part, FIRST)

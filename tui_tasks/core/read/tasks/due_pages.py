@@ -1,6 +1,6 @@
-"""Pages of a list by due date, the soonest first, each at a cost that does not grow with the list.
+"""Pages of a list by due date, earliest first, each at a cost that does not grow with the list.
 
-The order is `(due, rank)`, of the tasks that have a due date. Dates and instants sort as text: a date comes before the
+The order is `(due, rank)`, of the tasks with a due date. Dates and instants sort as text: a date comes before the
 instants of its day.
 """
 
@@ -38,7 +38,7 @@ def before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Fi
 
 
 def _of_list(db: Database, list_id: int, only: Filter) -> list[Any]:
-    # As the condition of the index `task_due`, so that SQLite takes it.
+    # Written as the condition of the index `task_due`, so that SQLite uses it.
     has_due = [TaskRow.list_id == list_id, LIVE, TaskRow.due.is_null(False)]
     few = pages.found_by_words(db, list_id, only) if only else None
     return [*has_due, *(few if few is not None else conditions(only))]

@@ -1,4 +1,4 @@
-"""Which tasks of a list a screen wants: a filter's terms, and the conditions that they are to the database."""
+"""Filters of a screen: their terms, and the SQL conditions that they make."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _COLUMNS: Final = columns(TaskRow)
 class Term(msgspec.Struct, frozen=True, gc=False):
     """One word of a filter: `field` is word, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
 
-    `value` is in the state's words, or in those that a field's `ranges` reads. A status may also be open, blocked or
-    changed. With `prefix` the beginning of a name, tag or domain will do, as while it is being typed. Letters are
-    compared in any case.
+    `value` is in the state's vocabulary, or a word that a field's `ranges` reads. A status may also be open, blocked or
+    changed. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed. Case is
+    ignored.
     """
 
     field: str
@@ -32,10 +32,10 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 
 
 class Filter(msgspec.Struct, frozen=True, gc=False):
-    """The tasks that are wanted; no terms: every task. `looked_at` (microseconds) is what `changed` counts from.
+    """Which tasks match; without terms all do. `changed` counts from `looked_at` (microseconds).
 
-    `now` is local time, which `due:today` counts from. Of several terms on one field any will do, but words, tags and
-    comparisons (`due:<3d`) must all hold. `sort` is the field that a list is sorted by, empty: its own order.
+    `now` is local time, from which `due:today` counts. Of several terms on one field any may match, but words, tags and
+    comparisons (`due:<3d`) must all match. `sort` is the field by which a list is sorted; empty for its own order.
     """
 
     terms: tuple[Term, ...] = ()
@@ -51,12 +51,12 @@ ALL = Filter()
 
 
 def words(only: Filter) -> list[str]:
-    """The words that whatever is wanted says in its name or description."""
+    """Return the words that every matching task has in its name or description."""
     return [term.value for term in only.terms if term.field == "word" and not term.negated]
 
 
 def conditions(only: Filter) -> list[Any]:
-    """What a row must meet, as Peewee expressions."""
+    """Return the conditions that a row must meet, as Peewee expressions."""
     all_of: list[Any] = []
     any_of: dict[str, Any] = {}
     for term in only.terms:
@@ -79,7 +79,7 @@ def _condition(term: Term, only: Filter) -> Any:
         taken_up = fn.IIF(TaskRow.status == "pending", "", TaskRow.updated_by)
         return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
     if term.field == "tag":
-        # Within a JSON array of strings: what is quoted there holds no bare quote.
+        # Searched in a JSON array of strings, in which no quote is unescaped.
         text = _literal(msgspec.json.encode(term.value).decode())
         return _like(TaskRow.tags, f"%{text[:-1]}%" if term.prefix else f"%{text}%")
     if term.field == "domain":
@@ -94,7 +94,7 @@ def _field(name: str, value: str, now: datetime) -> Any:
     column = _COLUMNS[name]
     if value == NONE:
         return column.is_null() if FIELDS[name].none is None else column == "[]"
-    # Where there is no value this is false, not NULL, so that it can be negated.
+    # Without a value this is false, not NULL, so that it can be negated.
     found = column.is_null(False)
     if value == OVERDUE:
         found &= TaskRow.status.in_(list(vocab.OPEN))
@@ -125,12 +125,12 @@ def _literal(text: str) -> str:
 
 
 def _like(what: Any, pattern: str) -> Any:
-    # LIKE is SQLite's own and quick, but knows only the case of ASCII.
+    # SQLite's own LIKE is fast, but ignores case only in ASCII.
     if not pattern.isascii():
         what, pattern = fn.casefold(what), pattern.casefold()
     return fn.LIKE(Value(pattern, converter=False), what, "\\") == 1
 
 
 def contains(what: Any, word: str) -> Any:
-    """The condition that a text holds a word, in any case of letters."""
+    """Return the condition that a text contains a word; case is ignored."""
     return _like(what, f"%{_literal(word)}%")

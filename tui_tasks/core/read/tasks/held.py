@@ -1,4 +1,4 @@
-"""Held tasks for screens: who filed what, since when, and what waits for it (docs: protocol, section 11)."""
+"""Held tasks for screens: who filed what, since when, and which tasks wait for them (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui_tasks.core.schema.models import EdgeRow, JournalRow, ListRow, TaskRow
 class HeldTask(msgspec.Struct, frozen=True, gc=False):
     """A task, or a job, that waits for the human to accept it.
 
-    `waiting` is how many tasks depend on it, `blocked_by` on how many open ones it depends.
+    `waiting` is how many tasks depend on it, `blocked_by` is on how many open tasks it depends.
     """
 
     id: int
@@ -65,12 +65,12 @@ _WHY_JOB = Statement(
 
 
 def everything(db: Database) -> list[HeldTask]:
-    """The held tasks, oldest first."""
+    """Return the held tasks, oldest first."""
     return [HeldTask(*row) for row in db.all(_ALL)]
 
 
 def jobs(db: Database) -> list[HeldTask]:
-    """The held jobs, oldest first; they are in no list and depend on nothing."""
+    """Return the held jobs, oldest first; they are in no list and depend on nothing."""
     return [
         HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, 0, is_job=True)
         for job in queries_jobs.held(db)
@@ -78,18 +78,18 @@ def jobs(db: Database) -> list[HeldTask]:
 
 
 def count(db: Database) -> int:
-    """How many tasks and jobs are held."""
+    """Return how many tasks and jobs are held."""
     found: int = db.one(_COUNT)[0]
     return found + len(queries_jobs.held(db))
 
 
 def why(db: Database, uid: str) -> str:
-    """Why a task was filed, in the words of the request that did it; empty where it said nothing, or was compacted."""
+    """Return the reasoning of the request that filed a task; empty if it gave none, or was compacted away."""
     return _reasons(db.one(_WHY, task=uid))
 
 
 def why_job(db: Database, row: HeldTask) -> str:
-    """As `why`, of a job."""
+    """Return the reasoning of the request that made a job, as `why` does."""
     return _reasons(db.one(_WHY_JOB, actor=row.maker, job=row.uid))
 
 

@@ -1,10 +1,10 @@
 """Tasks as the JSON that commands print, written by SQLite itself.
 
-For 10,000 tasks that takes a tenth of the time that Python would, and the import of Peewee would take as long as all
-the rest: so the SQL stands here as it is, and `test_written_out` holds it against what Python writes.
+For 10,000 tasks that takes a tenth of the time that Python would, and importing Peewee would take as long as all the
+rest. So the SQL is plain text here, and `test_written_out` compares its result with Python's.
 
-SQLite joins the objects as well: a row for each would take a fifth more. It has no text of over 1 GB, so that a list is
-written a page at a time.
+SQLite also joins the objects: a row for each would take a fifth longer. Its texts are limited to 1 GB, so a list is
+written by pages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.task_fields import FIELDS
 
-# What `snapshots.full_task` gives, in its order; `list` and `blocked` are no columns.
+# The members of `snapshots.full_task`, in its order; `list` and `blocked` are not columns.
 _NAMES: Final = (
     *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
     *("agent", "intent", "depends_on", "blocked", "held", "node_ids", "version"),
@@ -26,12 +26,12 @@ _NAMES: Final = (
 )
 _JSON: Final = frozenset({"result", "metadata"})
 _ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
-PAGE: Final = 500  # tasks: a text of so many fits into memory that has been used before
-SHORT: Final = 24 << 20  # bytes of a database of which any page can be held in memory
+PAGE: Final = 500  # tasks: their text fits into memory that is already allocated
+SHORT: Final = 24 << 20  # bytes of a database any page of which fits into memory
 
 
 def _member(name: str) -> str:
-    """The value of a member as SQL."""
+    """Return the SQL of the value of a member."""
     if name == "list":
         return "IIF(list.kind = 'plan', list.uid, list.name)"
     if name == "blocked":
@@ -39,10 +39,10 @@ def _member(name: str) -> str:
     if name == "held":
         return "json(IIF(task.held, 'true', 'false'))"
     if name.endswith("_at"):
-        # As `snapshots.iso` has it: whole milliseconds, cut off. strftime would take twice as long.
+        # As `snapshots.iso` writes it: milliseconds, truncated. strftime would take twice as long.
         return f"replace(datetime(task.{name} / 1000 / 1000.0, 'unixepoch', 'subsec'), ' ', 'T') || '+00:00'"
     if name in _ARRAYS:
-        # Nearly all are empty, and a constant is read once.
+        # Nearly all are empty, and SQLite parses a constant only once.
         return f"IIF(task.{name} = '[]', json('[]'), json(task.{name}))"
     return f"json(task.{name})" if name in _JSON else f"task.{name}"
 
@@ -51,7 +51,7 @@ _MEMBERS: Final = ", ".join(f"'{name}', {_member(name)}" for name in _NAMES)
 _NO_CHECKS: Final = "'verified', NULL, 'checks', json('[]')"
 _LIVE: Final = "task.deleted = 0 AND task.list_id = ?"
 _LISTS: Final = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY id"
-# The list of that name, else the plan of that id: as `queries.find_list`.
+# The list of that name, otherwise the plan of that id, as in `queries.find_list`.
 _LIST: Final = (
     "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
     " ORDER BY kind = 'list' AND name = ?1 DESC LIMIT 1"
@@ -61,19 +61,18 @@ _LIST: Final = (
 def tasks(
     db: Database, handle: str | None = None, statuses: Collection[str] = (), project: str | None = None
 ) -> Generator[str, None, None]:
-    """The tasks of a list in order, or of all lists, as JSON objects with every field (docs: protocol, section 7).
+    """Yield the tasks of a list in order, or of all lists, as JSON objects with every field (docs: protocol,
+    section 7).
 
-    `project`: of all of its lists, where no list is named.
-
-    Each text holds up to `PAGE` of them with commas between, and none is empty. `statuses`: only these, where any are
-    named. A read transaction lasts until the last is taken.
+    Each text has up to `PAGE` objects with commas between them, and is not empty. `statuses`: only tasks in these, if
+    any are given. `project`: all its lists, if no list is named. A read transaction lasts until the last text is taken.
 
     Raises:
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
     with db.transaction(write=False):
-        # Nearly nobody has checks, and what tells of them is Python's to write.
+        # Databases with checks are rare, and the members about checks are written in Python.
         has_checks = bool(db.scalar("SELECT EXISTS (SELECT 1 FROM check_definition)"))
         pages = _pages_with_checks if has_checks else _pages
         homes: list[Any] = (db.sql(_LISTS, (project,)) if handle is None else db.sql(_LIST, (handle,))).fetchall()
@@ -84,7 +83,7 @@ def tasks(
 
 
 def _may_be_long(db: Database) -> bool:
-    """Whether a page of tasks may be longer than what is held in memory."""
+    """Return whether a page of tasks may be too long for memory."""
     return bool(db.scalar("PRAGMA page_count") * db.scalar("PRAGMA page_size") > SHORT)
 
 

@@ -1,4 +1,4 @@
-"""Why there is no task to take up: what is in the way, so that whoever looks for work knows what to do instead."""
+"""Why no task is ready, so that an agent that looks for work knows what to do instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import RELEASING
 
-# So many pending tasks of a list are looked at, and so many lists.
+# How many pending tasks of a list are looked at, and how many lists.
 _MOST_LOOKED_AT: Final = 100
 _MOST_LISTS: Final = 20
 _IS: Final = {"pending": "is pending", "in_progress": "is in progress", "failed": "has failed"}
@@ -25,10 +25,10 @@ def why_none(
     claimable: bool = True,
     is_confined: bool = False,
 ) -> str:
-    """Say why an agent finds nothing to take up in a list, or in any of a project, once it has found nothing.
+    """Return why an agent that has found no task to take up in a list, or in any list of a project, found none.
 
-    `claimable`: it looked for what it may set in progress, not for what comes next. `is_confined`: it is told of no
-    task of another list.
+    `claimable`: it looked for a task to set in progress, not for the next one. `is_confined`: tasks of other lists are
+    not named.
     """
     if list_id is not None:
         return _why(db, queries.list_by_id(db, list_id), agent, claimable=claimable, is_confined=is_confined)
@@ -66,7 +66,7 @@ def _going(count: int) -> str:
 
 
 def _waits_for(db: Database, task: Task) -> Task | None:
-    """The task that holds another up: one that failed where there is one, else the first."""
+    """Return the task that blocks another, a failed one first; None if none does."""
     found = [queries.any_task(db, uid) for uid in task.depends_on] if task.blocked else []
     holding = [on for on in found if on is not None and not on.deleted and on.status not in RELEASING]
     return next((on for on in holding if on.status == "failed"), holding[0] if holding else None)

@@ -1,7 +1,7 @@
 """Pages of a list for screens, each at a cost that does not grow with the list.
 
-A page is found by the rank where it starts, never by counting rows to it. Rows are narrow: no description, which may
-be long, is read for a line on a screen.
+A page is found by the rank where it starts, never by counting rows. Rows are narrow: descriptions, which may be long,
+are not read for a line on a screen.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import TaskRow
 from tui_tasks.core.snapshots import TaskList
 
-# With a filter, rows are passed over in stretches; after so many that nobody wants, reading is broken off.
+# With a filter, rows are read in stretches; after `MOST_PASSED` rows reading stops early.
 STRETCH: Final = 5_000
 MOST_PASSED: Final = 20_000
-# A line has the tags of a task where they are, written as JSON, at most so long; else none.
+# The longest JSON of a task's tags that a line includes.
 MOST_TAGS: Final = 4_000
 
 
 class TaskLine(msgspec.Struct, frozen=True, gc=False):
-    """What one line on a screen shows of a task. Instants are microseconds, UTC."""
+    """What one line of a screen shows of a task. Instants are microseconds, UTC."""
 
     uid: str
     list_id: int
@@ -55,32 +55,32 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def blocked(self) -> bool:
-        """Whether it is pending and a dependency holds it up."""
+        """Return whether it is pending and blocked by a dependency."""
         return self.waiting_on > 0 and self.status == "pending"
 
     @property
     def who(self) -> str:
-        """Whose it is: its agent, else, once somebody has taken it up, who touched it last; else nobody (empty)."""
+        """Return its agent, otherwise who touched it last if it was taken up, otherwise ""."""
         return self.agent or ("" if self.status == "pending" else self.updated_by)
 
 
 class TaskPage(list[TaskLine]):
-    """Tasks in order. `reached`: reading was broken off at this rank; whoever wants more goes on from there."""
+    """Tasks in order. `reached`: the rank at which reading was stopped early, to go on from; None if it was not."""
 
     reached: str | None = None
 
     @property
     def cut(self) -> bool:
-        """Whether reading was broken off."""
+        """Return whether reading was stopped early."""
         return self.reached is not None
 
 
 _FIELDS = models.columns(TaskRow)
-# Tags are offered where a word is completed; a line on a screen has no place for thousands.
+# Tags are offered for completion; a line of a screen has no room for thousands.
 _FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MOST_TAGS, _FIELDS["tags"])], SQL("'[]'"))
 LINE: Final = tuple(_FEW_TAGS if name == "tags" else _FIELDS[name] for name in TaskLine.__struct_fields__)
 _OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
-# Before and after every rank: they are made of hexadecimal digits.
+# Before and after every rank, as ranks are made of hexadecimal digits.
 FIRST: Final = ""
 LAST: Final = "~"
 
@@ -98,7 +98,7 @@ _BEFORE = Statement(_backwards(*LINE).limit(slot("limit")))
 _STEP_AFTER = Statement(_forwards(TaskRow.rank).limit(1).offset(slot("steps")))
 _STEP_BEFORE = Statement(_backwards(TaskRow.rank).limit(1).offset(slot("steps")))
 _UID_AFTER = Statement(_forwards(TaskRow.uid).limit(1).offset(slot("steps")))
-# A task whose list was deleted is as much gone as one that was deleted itself.
+# A task of a deleted list counts as deleted.
 _GONE: Any = fn.IIF(IN_LIVE_LIST, TaskRow.deleted, 1)
 _BY_UID = Statement(TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid == slot("uid")))
 _BETWEEN = Statement(
@@ -109,7 +109,7 @@ _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def read_line(row: Any) -> TaskLine:
-    """Make the snapshot of a row (a tuple of `LINE`)."""
+    """Return the snapshot of a row (a tuple of `LINE`)."""
     values = list(row)
     values[6], values[9], values[18], values[20] = _strings(row[6]), _strings(row[9]), bool(row[18]), bool(row[20])
     values[19] = None if row[19] is None else _strings(row[19])
@@ -126,21 +126,21 @@ assert [TaskLine.__struct_fields__[at] for at in (6, 9, 18, 19, 20)] == [
 
 
 def after(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
-    """The next `limit` tasks of a list after a rank (`FIRST`: from the start), in order."""
+    """Return the next `limit` tasks of a list after a rank (`FIRST`: from the start), in order."""
     if only:
         return _pass_over(db, list_id, rank, limit, only, backwards=False)
     return TaskPage(map(read_line, db.all(_AFTER, list=list_id, rank=rank, limit=limit)))
 
 
 def before(db: Database, list_id: int, rank: str, limit: int, only: Filter = ALL) -> TaskPage:
-    """The last `limit` tasks of a list before a rank (`LAST`: from the end), in order."""
+    """Return the last `limit` tasks of a list before a rank (`LAST`: from the end), in order."""
     if only:
         return _pass_over(db, list_id, rank, limit, only, backwards=True)
     return TaskPage(map(read_line, reversed(db.all(_BEFORE, list=list_id, rank=rank, limit=limit))))
 
 
 def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, *, backwards: bool) -> TaskPage:
-    """Read what is wanted stretch by stretch, so that a rare word holds nobody up for long."""
+    """Return a page of matching tasks, read in stretches so that a rare word does not block for long."""
     if (few := found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
         found = TaskRow.select(*LINE).where(*few, beyond).order_by(TaskRow.rank.desc() if backwards else TaskRow.rank)
@@ -169,7 +169,7 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
 
 
 def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None:
-    """The conditions by which the few tasks of a list that are wanted are found by their words; None where it can't."""
+    """Return conditions that find the matching tasks of a list by the search index; None if it does not help."""
     narrow = search.narrowed(db, words(only))
     if narrow is None:
         return None
@@ -177,19 +177,19 @@ def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None
 
 
 def step(db: Database, list_id: int, rank: str, steps: int, *, backwards: bool = False) -> str | None:
-    """The rank `steps` tasks on from a rank, None past the end."""
+    """Return the rank of the task `steps` further than a rank; None past the end."""
     row = db.one(_STEP_BEFORE if backwards else _STEP_AFTER, list=list_id, rank=rank, steps=steps - 1)
     return row[0] if row else None
 
 
 def line(db: Database, uid: str) -> TaskLine | None:
-    """The task with that uid, a deleted one too."""
+    """Return the task with that uid, also if it was deleted; None if there is none."""
     row = db.one(_BY_UID, uid=uid)
     return read_line(row) if row else None
 
 
 def lines(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -> dict[str, TaskLine]:
-    """Those of the tasks that stand in the list and are wanted, by uid."""
+    """Return those of the tasks that are in the list and match the filter, by uid."""
     if not only:
         each = (line(db, uid) for uid in uids)
         return {task.uid: task for task in each if task is not None and not task.deleted and task.list_id == list_id}
@@ -202,25 +202,27 @@ def lines(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -
 
 
 def between(db: Database, list_id: int, low: str = FIRST, high: str = LAST) -> int:
-    """How many tasks of the list stand between two ranks. It counts them."""
+    """Return how many tasks of the list are between two ranks, by counting them."""
     counted: int = db.one(_BETWEEN, list=list_id, low=low, high=high)[0]
     return counted
 
 
 def count_from(db: Database, list_id: int, rank: str) -> int:
-    """How many tasks of the list stand at a rank and behind it. It counts them."""
+    """Return how many tasks of the list are at a rank or after it, by counting them."""
     counted: int = db.one(_COUNT_FROM, list=list_id, low=rank)[0]
     return counted
 
 
 def uid_after(db: Database, list_id: int, rank: str, steps: int) -> str | None:
-    """The uid of the task `steps` tasks on from a rank, None past the end. It counts its way there."""
+    """Return the uid of the task `steps` after a rank, None past the end. The cost grows with `steps`."""
     row = db.one(_UID_AFTER, list=list_id, rank=rank, steps=steps - 1) if steps > 0 else None
     return row[0] if row else None
 
 
 def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
-    """The uid of a list's task with a number, counted from 1 and from the nearer end; None where there is none."""
+    """Return the uid of a list's task of a number, counted from 1; None if there is none. It counts from the nearer
+    end.
+    """
     if not 0 < number <= home.total:
         return None
     if number <= home.total // 2 + 1:
@@ -230,13 +232,13 @@ def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
 
 
 def wanted(db: Database, list_id: int, only: Filter) -> frozenset[str]:
-    """The uids of all tasks of the list that are wanted."""
+    """Return the uids of all matching tasks of the list."""
     few = found_by_words(db, list_id, only) or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     return frozenset(row[0] for row in db.query(TaskRow.select(TaskRow.uid).where(*few)))
 
 
 def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, str | None]:
-    """How many tasks of the list are wanted from after a rank on, and the rank to go on from; None at the end."""
+    """Return how many of the next tasks after a rank match, and the rank to go on from; None at the end."""
     if (few := found_by_words(db, list_id, only)) is not None:
         return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, TaskRow.rank > rank))[0][0], None
     end = step(db, list_id, rank, MOST_PASSED)
@@ -247,7 +249,7 @@ def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, 
 
 
 def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> tuple[list[str], str | None]:
-    """The uids of the next `limit` tasks that are wanted after a rank, and the rank to go on from; None at the end."""
+    """Return the uids of the next `limit` matching tasks after a rank, and the rank to go on from; None at the end."""
     wanted = found_by_words(db, list_id, only)
     end = step(db, list_id, rank, MOST_PASSED) if only and not wanted else None
     wanted = wanted or [LIVE, TaskRow.list_id == list_id, *conditions(only)]

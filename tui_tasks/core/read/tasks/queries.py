@@ -32,12 +32,12 @@ from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedS
 TASK = tuple(models.columns(TaskRow).values())
 _LIST = tuple(models.columns(ListRow).values())
 LIVE: Any = TaskRow.deleted == SQL("0")
-# A list that is deleted takes its tasks with it, and marks none of them. Whoever reads tasks of one list has looked
-# for that list before; whoever reads tasks by their uids, or of all lists, asks for this too.
+# Deleting a list deletes its tasks without marking them. Reads of one list's tasks have found the list before; reads
+# of tasks by uid, or of all lists, need this condition too.
 IN_LIVE_LIST: Any = fn.EXISTS(
     ListRow.select(SQL("1")).where((ListRow.id == TaskRow.list_id) & (ListRow.deleted == SQL("0")))
 )
-# So many ready tasks of lists that are not to be taken from are passed over, before each list is asked for its own.
+# How many ready tasks of unsuitable lists are passed over, before each list is queried by itself.
 _MOST_PASSED = 100
 
 read_task = reader(Task, TaskRow)
@@ -146,25 +146,25 @@ def _next_id(entity: str) -> Statement:
 
 
 def next_id(db: Database, entity: str) -> int:
-    """The number of the next row of a table."""
+    """Return the number of the next row of a table."""
     number: int = db.one(_next_id(entity))[0]
     return number
 
 
 def list_by_id(db: Database, id: int) -> TaskList:
-    """The list of that number."""
+    """Return the list of that number, which exists."""
     return read_list(db.one(_LIST_BY_ID, id=id))
 
 
 def find_list(db: Database, handle: str) -> TaskList | None:
-    """The list of that name, else the plan of that id, else None."""
+    """Return the list of that name, otherwise the plan of that id, otherwise None."""
     row = db.one(_LIST_BY_NAME, name=handle) or db.one(_LIST_BY_UID, uid=handle)
     found = read_list(row) if row else None
     return None if found is None or found.deleted else found
 
 
 def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
-    """The list with that uid.
+    """Return the list with that uid.
 
     Raises:
         NotFound: there is none.
@@ -176,35 +176,35 @@ def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
 
 
 def any_list(db: Database, uid: str) -> TaskList:
-    """The list with that uid, a deleted one too."""
+    """Return the list with that uid, also if it was deleted."""
     return read_list(db.one(_LIST_BY_UID, uid=uid))
 
 
 def lists(db: Database, project: str | None = None) -> list[TaskList]:
-    """Every list, or every one of a project, oldest first."""
+    """Return all lists, or those of a project, oldest first."""
     return [home for home in each_list(db) if project is None or home.project == project]
 
 
 def each_list(db: Database) -> Generator[TaskList, None, None]:
-    """Every list one by one, oldest first: their descriptions may be long."""
+    """Yield all lists one by one, oldest first: their descriptions may be long."""
     for row in db.each(_LISTS):
         yield read_list(row)
 
 
 def any_task(db: Database, uid: str) -> Task | None:
-    """The task with that uid, deleted ones and those of deleted lists too."""
+    """Return the task with that uid, also if it or its list was deleted; None if there is none."""
     row = db.one(_TASK_BY_UID, uid=uid)
     return read_task(row) if row else None
 
 
 def status(db: Database, uid: str) -> str | None:
-    """The status of the task with that uid; None where there is none, or it was deleted."""
+    """Return the status of the task with that uid; None if there is none, or it was deleted."""
     row = db.one(_STATUS, uid=uid)
     return row[0] if row else None
 
 
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
-    """Those of the tasks that are there and not deleted, in the order of `uids`."""
+    """Return those of the tasks that exist and are not deleted, in the order of `uids`."""
     found: dict[str, Task] = {}
     for at in range(0, len(uids), 500):
         query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]) & IN_LIVE_LIST)
@@ -213,10 +213,10 @@ def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
 
 
 def task(db: Database, uid: str) -> Task:
-    """The task with that uid.
+    """Return the task with that uid.
 
     Raises:
-        NotFound: there is none, or it was deleted, be it with its list.
+        NotFound: there is none, or it or its list was deleted.
     """
     row = db.one(_LIVE_TASK_BY_UID, uid=uid)
     if row is None:
@@ -225,7 +225,7 @@ def task(db: Database, uid: str) -> Task:
 
 
 def tasks_beginning(db: Database, prefix: str, limit: int, list_id: int | None = None) -> list[Task]:
-    """The first tasks whose uid begins with `prefix`, of one list or of all."""
+    """Return the first `limit` tasks whose uid begins with `prefix`, of one list or of all."""
     wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff") & IN_LIVE_LIST
     if list_id is not None:
         wanted &= TaskRow.list_id == list_id
@@ -233,13 +233,13 @@ def tasks_beginning(db: Database, prefix: str, limit: int, list_id: int | None =
 
 
 def task_by_key(db: Database, list_id: int, key: str) -> Task | None:
-    """The task of a list that its caller calls `key`."""
+    """Return the task of a list that has the caller's id `key`, or None."""
     row = db.one(_TASK_BY_KEY, list=list_id, key=key)
     return read_task(row) if row else None
 
 
 def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> list[Task]:
-    """The tasks of a list in order, those in `statuses` alone where they are given."""
+    """Return the tasks of a list in order; with `statuses` only those in one of them."""
     if statuses is None:
         return [read_task(row) for row in db.all(_TASKS, list=list_id)]
     query = TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == list_id) & TaskRow.status.in_(sorted(statuses)))
@@ -247,125 +247,125 @@ def tasks(db: Database, list_id: int, statuses: Iterable[str] | None = None) -> 
 
 
 def ids_of_list(db: Database, list_id: int) -> list[int]:
-    """The numbers of the tasks of a list, in order: soon read, however many there are."""
+    """Return the numbers of the tasks of a list, in order: fast, however many there are."""
     return [row[0] for row in db.all(_IDS, list=list_id)]
 
 
 def task_by_id(db: Database, id: int) -> Task:
-    """The task of that number, a deleted one too."""
+    """Return the task of that number, also if it was deleted."""
     return read_task(db.one(_TASK_BY_ID, id=id))
 
 
 def is_claimed(db: Database, id: int) -> bool:
-    """Whether somebody has claimed the task of that number, or a claim on it has lapsed."""
+    """Return whether the task of that number is claimed, or a claim on it has lapsed."""
     claimed_by, fenced = db.one(_CLAIMED, id=id)
     return claimed_by is not None or fenced != "[]"
 
 
 def held_count(db: Database, agent: str) -> int:
-    """How many tasks of an agent wait for the human to accept them."""
+    """Return how many tasks of an agent wait for the human to accept them."""
     count: int = db.one(_HELD_COUNT, agent=agent)[0]
     return count
 
 
 def in_progress(db: Database, list_id: int) -> Task | None:
-    """The first task in progress of a list."""
+    """Return the first task in progress of a list, or None."""
     return next(iter(tasks_of_status(db, list_id, "in_progress", 1)), None)
 
 
 def tasks_of_status(db: Database, list_id: int, status: str, limit: int) -> list[Task]:
-    """The first tasks of a list that have a status, in order."""
+    """Return the first `limit` tasks of a list in a status, in order."""
     return [read_task(row) for row in db.all(_OF_STATUS, list=list_id, status=status, limit=limit)]
 
 
 def last_rank(db: Database, list_id: int) -> str | None:
-    """The rank of a list's last task."""
+    """Return the rank of a list's last task, or None."""
     row = db.one(_LAST_RANK, list=list_id)
     return row[0] if row else None
 
 
 def rank_beside(db: Database, list_id: int, rank: str, *, after: bool) -> str | None:
-    """The rank of the task right after or before a rank, None at the end."""
+    """Return the rank of the task right after or before a rank; None at the end."""
     row = db.one(_NEIGHBOUR_AFTER if after else _NEIGHBOUR_BEFORE, list=list_id, rank=rank)
     return row[0] if row else None
 
 
 def ranks_up_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
-    """The uids and ranks of the next tasks behind a rank, in order."""
+    """Return the uids and ranks of the next tasks after a rank, in order."""
     return db.all(_RANKS_UP, list=list_id, rank=rank, limit=limit)
 
 
 def ranks_down_from(db: Database, list_id: int, rank: str, limit: int) -> list[tuple[str, str]]:
-    """The uids and ranks of the task at a rank and those before it, the last first."""
+    """Return the uids and ranks of the task at a rank and of those before it, last first."""
     return db.all(_RANKS_DOWN, list=list_id, rank=rank, limit=limit)
 
 
 def at_rank(db: Database, list_id: int, rank: str) -> set[str]:
-    """The uids of the tasks of the list that stand at that rank."""
+    """Return the uids of the tasks of the list at that rank."""
     return {uid for (uid,) in db.all(_AT_RANK, list=list_id, rank=rank)}
 
 
 def logs(db: Database, uid: str) -> list[LogEntry]:
-    """A task's log, oldest first."""
+    """Return a task's log, oldest first."""
     return list(each_log(db, uid))
 
 
 def each_log(db: Database, uid: str) -> Generator[LogEntry, None, None]:
-    """The entries of a task's log one by one, oldest first: each may be long."""
+    """Yield the entries of a task's log one by one, oldest first: each may be long."""
     for row in db.each(_LOGS, task=uid):
         yield _read_log(row)
 
 
 def each_latest_log(db: Database, uid: str, limit: int) -> Generator[LogEntry, None, None]:
-    """The newest entries of a task's log one by one, the oldest of them first."""
+    """Yield the newest entries of a task's log one by one, the oldest of them first."""
     latest = db.all(_LATEST_LOGS, task=uid, limit=limit)
     for (number,) in reversed(latest):
         yield _read_log(db.one(_LOG_BY_ID, id=number))
 
 
 def any_state(db: Database, uid: str) -> SavedState | None:
-    """The saved state of a task, one whose saving was taken back too."""
+    """Return the saved state of a task, also if its saving was undone; None without one."""
     row = db.one(_STATE, uid=uid)
     return _read_state(row) if row else None
 
 
 def saved_state(db: Database, uid: str) -> SavedState | None:
-    """The saved state of a task."""
+    """Return the saved state of a task, or None."""
     found = any_state(db, uid)
     return None if found is None or found.deleted else found
 
 
 def any_memory_of(db: Database, task_uid: str) -> Memory | None:
-    """The memory of a task, one that was taken back too."""
+    """Return the memory of a task, also if it was undone; None without one."""
     row = db.one(_MEMORY_OF, task=task_uid)
     return read_memory(row) if row else None
 
 
 def memory_of(db: Database, task_uid: str) -> Memory | None:
-    """The memory of a task."""
+    """Return the memory of a task, or None."""
     found = any_memory_of(db, task_uid)
     return None if found is None or found.deleted else found
 
 
 def depends_on(db: Database, uid: str) -> list[str]:
-    """The uids of the tasks that a task depends on."""
+    """Return the uids of the tasks on which a task depends."""
     return [row[0] for row in db.all(_DEPENDS_ON, uid=uid)]
 
 
 def claim(db: Database, uid: str) -> Claim | None:
-    """The claim with that id."""
+    """Return the claim with that id, or None."""
     row = db.one(_CLAIM, uid=uid)
     return _read_claim(row) if row else None
 
 
 def claim_of(db: Database, task_uid: str) -> Claim | None:
-    """The claim that holds a task now."""
+    """Return the claim that holds a task now, or None."""
     row = db.one(_CLAIM_OF, task=task_uid)
     return _read_claim(row) if row else None
 
 
 def last_claim_of(db: Database, task_uid: str) -> Claim | None:
-    """The newest claim on a task, whether it stands or not."""
+    """Return the newest claim on a task, active or not; None without one."""
     row = db.one(_LAST_CLAIM_OF, task=task_uid)
     return _read_claim(row) if row else None
 
@@ -378,7 +378,7 @@ def _whose(agent: Any, *, alone: bool) -> Any:
 @cache
 def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
     wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
-    # The same is asked in the words of the index that is to be used: SQLite would not see that it is the same.
+    # The same condition, written as the index to be used has it: SQLite does not recognize the equivalence.
     if of_list:
         wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
     else:
@@ -390,7 +390,7 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
     else:
         of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
         query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
-    # A number that stands in the SQL: SQLite plans anew for one that is bound.
+    # A literal number, as SQLite prepares the statement again for a bound one.
     limit = SQL("1" if of_list else str(_MOST_PASSED))
     return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
 
@@ -404,11 +404,11 @@ def ready(
     alone: bool = False,
     claimable: bool = False,
 ) -> Task | None:
-    """The next task to take up: pending and held up by nothing, most urgent first, then oldest.
+    """Return the next task to take up, or None: pending and not blocked, most urgent first, then oldest.
 
-    It is `agent`'s or nobody's where an agent is named (`alone`: `agent`'s only), and in a list of `project` where that
-    is named. With `claimable`, its list may take one more in progress.
-    Source: docs: protocol, section 6 `tasks`, section 7 `control:claim`.
+    With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists.
+    With `claimable` its list may have one more task in progress. Source: docs: protocol, section 6 `tasks`, section 7
+    `control:claim`.
     """
     if list_id is not None:
         home = list_by_id(db, list_id)
@@ -463,12 +463,12 @@ def open_tasks(
     alone: bool = False,
     after: str | None = None,
 ) -> Generator[Task, None, None]:
-    """The pending and in-progress tasks one by one, in the order of lists (oldest first) and places.
+    """Yield the pending and in-progress tasks in the order of lists (oldest first) and of their places.
 
-    `agent`'s and nobody's where an agent is named; `alone`: `agent`'s only; `after`: those behind the task of that uid.
+    With an agent only its and nobody's tasks (`alone`: only its own). `after`: only tasks after the one of that uid.
 
     Raises:
-        NotFound: that one is not, or no longer, among them.
+        NotFound: that task is not, or no longer, among them.
     """
     homes = _homes_with_open_tasks(db, project) if list_id is None else [list_id]
     behind = ""
@@ -489,7 +489,7 @@ def open_tasks(
 
 
 def ask(db: Database, uid: str) -> Ask:
-    """The question with that id.
+    """Return the question with that id.
 
     Raises:
         NotFound: there is none.
@@ -501,12 +501,12 @@ def ask(db: Database, uid: str) -> Ask:
 
 
 def open_asks(db: Database) -> list[Ask]:
-    """The questions that wait for the human, oldest first."""
+    """Return the questions that wait for the human, oldest first."""
     return [_read_ask(row) for row in db.all(_OPEN_ASKS)]
 
 
 def agent(db: Database, name: str) -> Agent | None:
-    """What the human has said about an agent."""
+    """Return what the human has set for an agent, or None."""
     row = db.one(_AGENT, uid=name)
     return _read_agent(row) if row else None
 

@@ -1,4 +1,4 @@
-"""Reads of the tasks and memories that match, for the dialects `task` and `memory` (docs: protocol, section 6)."""
+"""Reads of matching tasks and memories, for the dialects `task` and `memory` (docs: protocol, section 6)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import WAITS, MemoryRow, TaskRow
 from tui_tasks.core.snapshots import Memory, Task
 
-# All that match are counted, so that to look at each of so many costs less than to go through a long list.
+# All matches are counted, so reading each of this many costs less than going through a long list.
 MOST_FOUND: Final = 100_000
 ANY_PRIORITY: Final = (vocab.URGENT, 2**63 - 1)
-"""From the lowest number to the highest."""
+"""The lowest and the highest number."""
 
 _PART: Any = (
     LIVE
@@ -39,7 +39,7 @@ _FIRST = Statement(TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT
 _HOW_MANY = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
 _BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
 _MEMORY = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
-# Numbers begin with 1.
+# Row numbers begin with 1.
 _FIRST_OF_ALL: Final = (vocab.URGENT, 0)
 
 
@@ -55,12 +55,12 @@ def tasks(
     limit: int | None = None,
     after: str | None = None,
 ) -> tuple[Generator[Task, None, None], int]:
-    """The tasks of a list that match, one by one, most urgent first, then oldest, and how many match in all.
+    """Return the matching tasks of a list one by one, most urgent first, then oldest, and how many match in all.
 
-    `priorities` is from the lowest number to the highest, both included; `after`: those behind the task of that uid.
+    `priorities` are the lowest and the highest number, both included; `after`: only tasks after the one of that uid.
 
     Raises:
-        NotFound: that one is not, or no longer, among them.
+        NotFound: that task is not, or no longer, among them.
     """
     among = sorted(set(statuses))
     if limit is not None and query is None and domain is None and not tags:
@@ -86,7 +86,7 @@ def tasks(
     if after is not None:
         priority, number = _place_of(db, after, wanted)
         wanted &= (TaskRow.priority > priority) | ((TaskRow.priority == priority) & (TaskRow.id > number))
-    # Only what they are sorted by is read at once.
+    # Only the columns of the sort order are read at once.
     places = db.each_of(TaskRow.select(*_URGENT_FIRST).where(wanted).order_by(*_URGENT_FIRST))
     return _read_one_by_one(db, islice(places, limit)), total
 
@@ -97,10 +97,10 @@ def _read_one_by_one(db: Database, places: Iterator[tuple[int, int]]) -> Generat
 
 
 def _place_of(db: Database, uid: str, wanted: Any) -> tuple[int, int]:
-    """The priority and number of the task with that uid.
+    """Return the priority and number of the task with that uid.
 
     Raises:
-        NotFound: it is not among those that are wanted.
+        NotFound: it is not among the matching tasks.
     """
     rows = db.query(TaskRow.select(*_URGENT_FIRST).where(wanted & (TaskRow.uid == uid)))
     if not rows:
@@ -111,7 +111,7 @@ def _place_of(db: Database, uid: str, wanted: Any) -> tuple[int, int]:
 def _page(
     db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int], begin: tuple[int, int], limit: int
 ) -> list[tuple[int, int]]:
-    """The first behind `begin` from `task_urgency`, in a time that does not grow with the list."""
+    """Return the first matching tasks after `begin` in `task_urgency`, at a cost that does not grow with the list."""
     found: list[tuple[int, int]] = []
     lowest, behind = max(begin, (between[0], 0))
     for part in _parts(list_id, statuses, (lowest, between[1])):
@@ -127,7 +127,7 @@ def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[i
 
 
 def _parts(list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> Iterator[dict[str, Any]]:
-    """What `task_urgency` keeps together: the tasks of one status, apart by whether they wait for others."""
+    """Return the contiguous parts of `task_urgency`: one status each, with and without tasks that wait for others."""
     for status in statuses:
         for waits in (0, 1):
             yield {"list": list_id, "status": status, "waits": waits, "lowest": between[0], "highest": between[1]}
@@ -142,9 +142,9 @@ def memories(
     domain: str | None = None,
     limit: int | None = None,
 ) -> tuple[Generator[Memory, None, None], int]:
-    """The memories that match, one by one, last updated first, and how many match in all.
+    """Return the matching memories one by one, last updated first, and how many match in all.
 
-    `list_id`: of that list's tasks.
+    `list_id`: only memories of that list's tasks.
     """
     wanted: Any = MemoryRow.deleted == 0
     if list_id is not None:
@@ -155,7 +155,7 @@ def memories(
         wanted &= MemoryRow.domain == domain
     if query is not None:
         folded = query.casefold()
-        # The content is kept as JSON: a text stands in it as JSON writes it.
+        # The content is stored as JSON, so it contains a text in JSON's spelling.
         within = msgspec.json.encode(folded).decode()[1:-1]
         wanted &= (fn.instr(fn.casefold(MemoryRow.title), folded) > 0) | (
             fn.instr(fn.casefold(MemoryRow.content), within) > 0

@@ -1,8 +1,8 @@
-"""An index of what tasks say, so that a rare word is found among a million of them at once. It is SQLite's own (FTS5).
+"""A full-text index of tasks, which finds a rare word among a million tasks at once. It is SQLite's own (FTS5).
 
-It is derived: no part of the state, told of by no entry of the journal, and can be dropped at any time. A write does
-not keep it up, for that would cost half as much again; `catch_up` does so some time after. Whoever searches looks at
-what was written since as well, and checks what was found, so that an index that is behind changes no answer.
+It is derived data: it is no part of the state, the journal has no entries about it, and it can be dropped at any time.
+Writes do not update it, as that would make them half as expensive again; `catch_up` does so later. Searches also look
+at what was written since and check what was found, so an index that is behind changes no result.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.models import TaskRow
 
-# With fewer tasks than this, looking at each takes no longer than a frame.
+# With fewer tasks than this, reading each takes no longer than a frame.
 WORTH_IT: Final = 5_000
-# A step holds the write lock for some milliseconds.
+# Rows of a step; it holds the write lock for some milliseconds.
 STEP: Final = 200
-# So many entries are waited for, for a step costs as much as a commit whatever it does.
+# A step waits for this many entries, as each costs a commit.
 SLACK: Final = 500
-# Behind by more entries than this, the index is not used.
+# An index that is behind by more entries than this is not used.
 MOST_BEHIND: Final = 5_000
-# Where more tasks may have a word than this, going through all of them in order soon meets it.
+# If more tasks than this may have a word, reading all tasks in order soon finds some.
 MOST_FOUND: Final = 5_000
 
 _MAKE: Final = (
     "CREATE VIRTUAL TABLE search USING fts5"
     "(said, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1')",
-    # How far it is: the tasks up to this id are in it (NULL: all), as the journal's entries up to `seq` left them.
+    # Its progress: the index has the tasks up to this id (NULL: all), as of the journal's entry `seq`.
     "CREATE TABLE search_progress (id INTEGER, seq INTEGER NOT NULL)",
     "INSERT INTO search_progress VALUES (0, 0)",
 )
@@ -44,9 +44,9 @@ _WRITTEN: Final = (
 
 
 def catch_up(db: Database, most: int = STEP) -> bool:
-    """Take some more of what was written into the index, in a transaction of its own; return whether there is more.
+    """Add some of what was written since to the index, in a transaction of its own; return whether there is more.
 
-    The index is made at the first time in a database with so many tasks that it pays.
+    The index is made once a database has enough tasks for it to pay.
 
     Raises:
         StorageFailed: nothing was written.
@@ -66,10 +66,10 @@ def catch_up(db: Database, most: int = STEP) -> bool:
 
 
 def narrowed(db: Database, words: Iterable[str], most: int = MOST_FOUND) -> Any:
-    """A condition that whatever task says all the words in its name or description meets, and few others.
+    """Return a condition that all tasks with all the words in their name or description meet, and few others.
 
-    None where there is none that helps: the words are short, or more than `most` tasks may have them, or there is no
-    index, or it is far behind. What was found still is to be checked.
+    None if it would not help: the words are short, more than `most` tasks may have them, or there is no index, or it is
+    far behind. The caller must still check the tasks that are found.
     """
     wanted = _query(words)
     progress = _progress(db) if wanted else None
@@ -86,18 +86,18 @@ def narrowed(db: Database, words: Iterable[str], most: int = MOST_FOUND) -> Any:
 
 
 def of_list(list_id: int, narrow: Any) -> Any:
-    """The condition that a task is of a list and, unless it is None, is one of what `narrowed` found."""
-    # With the sum, no index on the list's places tempts SQLite to go through all of it for a few.
+    """Return the condition that a task is in a list and meets `narrow`, unless that is None."""
+    # The sum keeps SQLite from going through the whole list by an index.
     return TaskRow.list_id == list_id if narrow is None else narrow & (TaskRow.list_id + 0 == list_id)
 
 
 def _folded(text: str) -> str:
-    # FTS5 takes a NUL for the end.
+    # FTS5 reads a NUL as the end of the text.
     return text.casefold().replace("\0", " ")
 
 
 def _query(words: Iterable[str]) -> str:
-    """What FTS5 is to look for: every three letters in a row of every word; "" where a NUL or too few are in all."""
+    """Return the FTS5 query for all trigrams of all words; "" if there are none."""
     threes: dict[str, None] = {}
     for word in words:
         folded = word.casefold()
@@ -122,7 +122,7 @@ def _is_behind(db: Database) -> bool:
 
 
 def _is_cut_off(db: Database) -> bool:
-    """Whether entries that it has not seen were compacted away."""
+    """Return whether entries that are not in the index were compacted away."""
     progress, oldest = _progress(db), db.scalar("SELECT min(seq) FROM journal")
     return progress is not None and oldest is not None and progress[1] + 1 < oldest
 

@@ -1,4 +1,4 @@
-"""How a refusal names a task: by its number and its name, as people and agents know it."""
+"""How refusals name a task: by its number and its name, as people and agents know it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import TaskRow
 from tui_tasks.core.snapshots import Task
 
-# A task further down its list is named without its number: to count takes the longer the further down it is.
+# A task further down its list is named without its number, as counting takes longer the further down it is.
 MOST_COUNTED: Final = 10_000
 _MOST_CHARS: Final = 60
 
@@ -25,7 +25,7 @@ _COUNT_BEFORE = Statement(TaskRow.select(fn.COUNT(_BEFORE.c.id)).from_(_BEFORE))
 
 
 def named(db: Database, task: Task) -> str:
-    """Name a task, as in `task #3 "Build the parser"`; one that was deleted has no number."""
+    """Return a task's name as in `task #3 "Build the parser"`; a deleted task has no number."""
     name = " ".join(task.name[: 2 * _MOST_CHARS].split())
     name = f"{name[: _MOST_CHARS - 1]}…" if len(name) > _MOST_CHARS else name
     if task.deleted:

@@ -1,4 +1,6 @@
-"""Tasks in brief, as an agent reads them most: a quarter of the work that whole rows are, of which most is decoding."""
+"""Tasks in brief, for the reads that agents make most. Whole rows would take four times as long, mostly for
+decoding.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class TaskSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 class KeyedTask(msgspec.Struct, frozen=True, gc=False):
-    """What a task is in a list whose caller has ids of its own."""
+    """A task of a list whose caller has ids of its own."""
 
     uid: str
     key: str | None
@@ -55,10 +57,10 @@ _RANK = Statement(
 
 
 def one(db: Database, uid: str) -> TaskSummary:
-    """The task with that uid.
+    """Return the task with that uid.
 
     Raises:
-        NotFound: there is none, or it was deleted, be it with its list.
+        NotFound: there is none, or it or its list was deleted.
     """
     row = db.one(_ONE, uid=uid)
     if row is None:
@@ -67,10 +69,10 @@ def one(db: Database, uid: str) -> TaskSummary:
 
 
 def of_list(db: Database, list_id: int, after: str | None = None) -> Generator[TaskSummary, None, None]:
-    """The tasks of a list one by one, in order; `after`: those behind the task of that uid.
+    """Yield the tasks of a list one by one, in order; `after`: only those after the task of that uid.
 
     Raises:
-        NotFound: that one is not, or no longer, in the list.
+        NotFound: that task is not, or no longer, in the list.
     """
     yield from starmap(TaskSummary, db.each(_OF_LIST, list=list_id, behind=_rank(db, list_id, after)))
 
@@ -78,7 +80,7 @@ def of_list(db: Database, list_id: int, after: str | None = None) -> Generator[T
 def of_statuses(
     db: Database, list_id: int, statuses: Collection[str], after: str | None = None
 ) -> Generator[TaskSummary, None, None]:
-    """The tasks of a list that have one of the statuses, as `of_list` gives them."""
+    """Yield the tasks of a list in one of the statuses, as `of_list` does."""
     behind = _rank(db, list_id, after, statuses)
     rows = (db.each(_OF_STATUS, list=list_id, status=status, behind=behind) for status in sorted(statuses))
     for _, *row in heapq.merge(*rows, key=itemgetter(0)):
@@ -86,12 +88,12 @@ def of_statuses(
 
 
 def keyed(db: Database, list_id: int) -> Generator[KeyedTask, None, None]:
-    """The tasks of a list one by one, in order, with what their caller calls them."""
+    """Yield the tasks of a list one by one, in order, with their callers' ids."""
     yield from starmap(KeyedTask, db.each(_KEYED, list=list_id))
 
 
 def _rank(db: Database, list_id: int, uid: str | None, statuses: Collection[str] = vocab.STATUSES) -> str:
-    """The rank of the task with that uid, behind which others are read; without one, that before all."""
+    """Return the rank of the task with that uid, after which to read; without a uid the rank before all."""
     if uid is None:
         return ""
     row = db.one(_RANK, list=list_id, uid=uid)
