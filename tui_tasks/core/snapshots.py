@@ -40,9 +40,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def handle(self) -> str:
-        """Return what identifies it on the channel: a list's name, a plan's id (docs: protocol, section 7,
-        `control:claim`).
-        """
+        """Return its name on the channel: a list's name, a plan's id (docs: protocol, section 7, `control:claim`)."""
         return self.uid if self.kind == "plan" else self.name
 
     @property
@@ -235,9 +233,7 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Stuck(msgspec.Struct, frozen=True, gc=False):
-    """Whether an agent is stuck: the kind of cause (`stuck.Cause`; None: it is not), a line about it, and since
-    when.
-    """
+    """Whether an agent is stuck: the kind of cause (`stuck.Cause`; None: it is not), a line about it, since when."""
 
     uid: str
     cause: str | None
@@ -246,9 +242,7 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
 
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
-    """A message of the human's to an agent. `seq` and `delivered_seq` are the entries of its sending and its
-    delivery.
-    """
+    """A message of the human's to an agent. `seq` and `delivered_seq` are the entries of sending and delivery."""
 
     id: int
     uid: str
@@ -291,9 +285,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def state(self) -> str:
-        """Return its state in the words of seed 003: running, disabled, error (its last run was no success) or
-        idle.
-        """
+        """Return its state in the words of seed 003: running, disabled, error (last run no success) or idle."""
         if self.active:
             return "running"
         if not self.enabled:
@@ -455,9 +447,7 @@ def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
 
 
 def _decoders(cls: type[S], model: type[Model]) -> list[tuple[int, Callable[[Any], Any]]]:
-    """Return the functions that decode columns, with their positions. Made at the first row: most processes read
-    few tables.
-    """
+    """Return the functions that decode columns, by position. Made at the first row, as not all tables are read."""
     columns = models.columns(model)
     assert tuple(columns) == cls.__struct_fields__, (cls, model)
     kinds = {field.name: field.type for field in msgspec.structs.fields(cls)}

@@ -14,10 +14,9 @@ RUN: Final = 256
 
 
 def new_uids() -> Iterator[str]:
-    """Yield uids without end: the first 32 bits count up from a random number, which is redrawn now and then; the
-    rest is random.
+    """Yield uids without end. The first 32 bits count up from a random number, redrawn after `RUN` uids.
 
-    They have the form of version 4, and differ within the first eight letters, which people see.
+    The rest is random. They have the form of version 4, and differ within the first eight letters, which people see.
     """
     for number, rest in zip(_numbers(), _letters(), strict=True):
         yield f"{number & 0xFFFFFFFF:08x}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:]}"

@@ -94,8 +94,7 @@ def at(db: Database, instant: int) -> Moment:
 
 
 def _between(db: Database, instant: int, low: int, high: int) -> Moment:
-    """Return the moment at an instant, looked for among the entries from `low` to `high`; if all are later, that of
-    `low`.
+    """Return the moment at an instant among the entries from `low` to `high`; that of `low` if all are later.
 
     Entries are ordered by number. Where a clock was set back, and several entries fit the instant, it is one of them.
     """
@@ -111,9 +110,7 @@ def by_change(db: Database, moment: Moment, *, back: bool) -> Moment | None:
 
 
 def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | None:
-    """Return the moment an hour earlier or later, not after `now`; None if there are no more entries in that
-    direction.
-    """
+    """Return the moment an hour earlier or later, not after `now`; None if no entry lies in that direction."""
     begin, newest = earliest(db), journal.newest(db)
     if moment.seq == (begin if back else newest):
         return None

@@ -81,8 +81,7 @@ class PastState:
         return before_images.seq(self._db)
 
     def build(self, seq: int, report: Report = lambda done, total: None) -> None:
-        """Replay up to the first state to show, taking snapshots on the way; other connections see the states in
-        between.
+        """Replay up to the first state to show, taking snapshots; other connections see the states in between.
 
         An exception from `report` ends it.
 

@@ -1,6 +1,4 @@
-"""A private folder for files that last as long as the process. After a kill, the next process to make one removes
-it.
-"""
+"""A private folder for files that last as long as the process; after a kill, a later process removes it."""
 
 from __future__ import annotations
 

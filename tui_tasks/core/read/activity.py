@@ -117,9 +117,7 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
 
 
 def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentActivity:
-    """Return the activity of a session of an agent program: hooks tell which tool runs and whether its turn has
-    ended.
-    """
+    """Return the activity of a session: its hooks tell which tool runs and whether its turn has ended."""
     at, is_running = seen.activity, seen.state == "working"
     tool, since = at.tool, at.tool_since or at.last_seen
     if tool is None and at.background:
@@ -147,9 +145,7 @@ def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
 
 
 def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
-    """Return the agents that have no task in progress and wait for another agent's task, with the name of that
-    agent.
-    """
+    """Return the agents without a task in progress that wait for another agent's task, with that agent's name."""
     busy, found = set(at_work), dict[str, str]()
     for agent, other, touched_by in db.all(_WAITING, limit=MOST_WAITING):
         if agent not in busy and (whose := other or touched_by) != agent:

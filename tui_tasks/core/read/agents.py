@@ -85,8 +85,7 @@ def working(db: Database) -> dict[str, TaskLine]:
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:
-    """Return what an agent said last, newest first: log entries, questions, statuses that it set, runs that it
-    finished.
+    """Return what an agent said last, newest first: log entries, questions, statuses, runs that it finished.
 
     Without any of these among its newest entries, return the newest thing that it did.
     """

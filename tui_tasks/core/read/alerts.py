@@ -65,9 +65,7 @@ _WORDS: Final = {"ask.opened": "ask", "run.finished": "run"}
 
 
 def between(db: Database, since: int, upto: int) -> list[Alert]:
-    """Return the alerts of the journal's entries `since < seq <= upto`, oldest first, without the human's own
-    entries.
-    """
+    """Return the alerts of the entries `since < seq <= upto`, oldest first, without the human's own entries."""
     rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MOST)
     # A failed check needs nobody if its task is not done yet, or if the human has waived it.
     failing = set(checks.failing(db, MOST)) if any(row[0] == "check.finished" for row in rows) else set()

@@ -102,9 +102,7 @@ def _state(found: CheckDefinition, run: CheckRun | None) -> str:
 
 
 def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckRun, bool]]]:
-    """Return the runs that count for tasks, and whether the human has waived each: by the task's uid, then the
-    check's.
-    """
+    """Return the runs that count for tasks, by the uids of task and check; with each, whether the human waived it."""
     found: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
     for at in range(0, len(uids), 500):
         part = uids[at : at + 500]
@@ -141,8 +139,7 @@ def waiting(db: Database, check_uid: str) -> CheckRun | None:
 
 
 def failing(db: Database, limit: int) -> list[str]:
-    """Return the uids of the tasks that need the human because a check of theirs has failed, the oldest failure
-    first.
+    """Return the uids of the tasks that need the human because a check has failed, the oldest failure first.
 
     These are tasks that were reported done, and tasks that a gate keeps from being done; waived checks do not count.
     """

@@ -27,8 +27,7 @@ _NEAR: Final = 10_000
 
 
 class DigestLine(msgspec.Struct, frozen=True, gc=False):
-    """One line: what it is about, who did it, what happened, and the journal entries it was read from, oldest
-    first.
+    """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
 
     `kind` says what `uid` is of: ask, task, held, stuck, run (a job's), check, claim, tool, session, refusal, unchecked
     (all tasks without checks), job or spent. `at` is when it began to need the human, otherwise when it happened last.
@@ -318,9 +317,7 @@ class _Reported(msgspec.Struct, gc=False):
 
 
 def _done(db: Database, statuses: list[_Status], events: list[_Event], told: set[str]) -> Iterator[DigestLine]:
-    """Yield lines for tasks that were reported done, or checked, since; `told` are tasks listed already for a
-    failed check.
-    """
+    """Yield lines for tasks that were reported done, or checked, since; without `told`, which are listed already."""
     reported: dict[str, _Reported] = {}
     for one in statuses:
         if one.become != "done" or one.status != "done" or one.deleted:

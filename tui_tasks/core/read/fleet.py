@@ -39,9 +39,7 @@ _BEGINS: Final = {
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
-    """What an agent's newest entries say: `seq` is the newest; `pulse` counts entries per minute up to that
-    entry's.
-    """
+    """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's."""
 
     seq: int
     at: int

@@ -1,5 +1,4 @@
-"""The names in a database, for the completion of a shell. It uses plain SQL because importing Peewee takes too
-long.
+"""The names in a database, for a shell's completion. In plain SQL, as importing Peewee takes too long.
 
 Each function returns words with a text about each. What may be many in a large database is limited to `MOST`.
 """

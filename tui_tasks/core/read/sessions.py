@@ -64,9 +64,7 @@ def find(db: Database, agent: str) -> AgentSession | None:
 
 
 def by_session(db: Database, program: str, session: str) -> tuple[str, str] | None:
-    """Return to whom a program's session id belongs: the agent's name, and whether it is its own, a former or a
-    subagent's.
-    """
+    """Return the agent of a program's session id, and whether the id is its own, a former or a subagent's; or None."""
     row = db.one(_NAMED, program=program, session=session)
     return (row[0], row[1]) if row else None
 

@@ -103,9 +103,7 @@ _RUNS = Statement(
 
 
 def seq_before(db: Database, instant: int) -> int:
-    """Return a seq up to which every journal entry is earlier than an instant, usually the last such seq; 0 without
-    one.
-    """
+    """Return a seq up to which all entries are earlier than an instant, usually the last such seq; 0 without one."""
     oldest = db.one(_OLDEST)
     low, high = (oldest[0] if oldest else 1), journal.newest(db) + 1
     while low < high:
@@ -118,18 +116,14 @@ def seq_before(db: Database, instant: int) -> int:
 
 
 def _back_to(db: Database, seq: int, instant: int) -> int:
-    """Return a lower seq where the clock was set back, as entries of the instant or later may then stand before
-    `seq`.
-    """
+    """Return a lower seq where the clock was set back: later instants may then stand before `seq`."""
     while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
         seq -= STRETCH
     return max(seq, 0)
 
 
 def events(db: Database, list_id: int, low: int, high: int) -> list[Event]:
-    """Return the events in the journal's entries `low < seq <= high` about tasks that are in a list now, oldest
-    first.
-    """
+    """Return the events in the entries `low < seq <= high` about tasks that are in a list now, oldest first."""
     return [_event(*row) for row in db.all(_EVENTS, list=list_id, low=low, high=high)]
 
 
@@ -186,8 +180,7 @@ def job_counts(db: Database, now: int) -> JobCounts:
 
 
 class Tally:
-    """The counts of one list per bucket, made entry by entry. `bounds` are the sorted instants at which the buckets
-    begin.
+    """The counts of one list per bucket. `bounds` are the sorted instants at which the buckets begin.
 
     A task counts once, by its last status: one that was taken back or opened again is not done.
     """
@@ -236,9 +229,7 @@ class Tally:
         return len(self._failed)
 
     def _note_quiet(self, event: Event) -> None:
-        """Note how long a task in progress was without an entry; the human's entries that keep its status do not
-        count.
-        """
+        """Note how long a task in progress had no entry; the human's entries that keep its status do not count."""
         last = self._spoke.get(event.task)
         if event.same and event.by_human:
             return

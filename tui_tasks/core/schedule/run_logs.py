@@ -39,9 +39,7 @@ class RunLog:
 
     @property
     def text(self) -> str:
-        """Return the output as text. A line of its own marks what was dropped; bytes that are not UTF-8 read as
-        U+FFFD.
-        """
+        """Return the output as text. A line marks what was dropped; bytes that are not UTF-8 read as U+FFFD."""
         spans: list[tuple[int, bytearray]] = []
         for start, piece in self.pieces:
             if spans and spans[-1][0] + len(spans[-1][1]) == start:

@@ -209,9 +209,7 @@ def decide(
 
 
 def retry_delay(attempt: int, base: float, cap: float) -> float:
-    """Return the seconds to wait before retry number `attempt` (1 is the first): `base`, doubled each time, up to
-    `cap`.
-    """
+    """Return the seconds before retry number `attempt` (1 is the first): `base`, doubled each time, up to `cap`."""
     if attempt < 1:
         raise ValueError("retries count from 1")
     return min(cap, base * 2.0 ** min(attempt - 1, 64))
@@ -264,8 +262,7 @@ def _pieces(zone: ZoneInfo, begin: int) -> Iterator[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4096)
 def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
-    """Return the instants of the UTC year at which the offset changes, and its end; each with the offset from then
-    on.
+    """Return the instants of the UTC year at which the offset changes, and its end, each with the new offset.
 
     The year is examined once a day: no zone changes its clocks and changes them back within a day.
     """

@@ -1,5 +1,4 @@
-"""The steps of the schema: `N.sql` takes a database from version N - 1 to version N. A released step is never
-edited.
+"""The steps of the schema: `N.sql` takes a database from version N - 1 to N. A released step is never edited.
 
 A step adds tables, columns and indexes. A column that it adds has a default, which rows, journal entries and copies
 written earlier read as. What would change rows is an operation, not a step: replaying the journal must give the same

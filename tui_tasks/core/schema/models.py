@@ -432,9 +432,7 @@ class KeptReplyRow(Model):
 
 
 class HeartbeatRow(Model):
-    """The process that holds a run, and when it last reported. It comes and goes with the process: no part of the
-    state.
-    """
+    """The process that holds a run, and when it last reported. Deleted when the run ends: no part of the state."""
 
     run_uid = TextField(primary_key=True)
     supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
@@ -510,9 +508,7 @@ class TakenInRow(Model):
 
 
 class ConnectionRow(Model):
-    """A process through which an agent speaks on the channel. It comes and goes with the process: no part of the
-    state.
-    """
+    """A process through which an agent speaks on the channel. Like the process itself, no part of the state."""
 
     agent = TextField()
     boot = TextField()

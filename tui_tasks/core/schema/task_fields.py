@@ -1,5 +1,4 @@
-"""The fields of a task that no dialect has, each declared once: name, type, help, and the conversion from and to
-text.
+"""The fields of a task that no dialect has, each declared once: name, type, help, and its conversion to text.
 
 The snapshot (`snapshots.Task`) has their types, and a schema step makes their columns. Everything else follows from
 here: their place in JSON, the arguments of `control:update_task`, the syntax of quick add (`due:fri`), the filter word,
@@ -83,8 +82,7 @@ _ESTIMATE: Final = f"estimate takes minutes from 1 to {_MOST_MINUTES:,}, such as
 
 
 def parse_due(text: str, now: datetime) -> str:
-    """Return a date unchanged, an instant in UTC with milliseconds; both sort as text. Without an offset: local
-    time.
+    """Return a date unchanged, an instant in UTC with milliseconds; both sort as text. The default offset is local.
 
     Raises:
         ValueError: it is neither, nor a word that means one.
@@ -122,9 +120,7 @@ def _weekdays() -> frozenset[str]:
 
 
 def is_overdue(due: str, now: datetime) -> bool:
-    """Return whether a due date is over, or a due instant has come. `now` is local time: a date ends with the local
-    day.
-    """
+    """Return whether a due date is over, or a due instant has come. A date ends with the local day; `now` is local."""
     if len(due) == 10:
         return due < now.date().isoformat()
     return datetime.fromisoformat(due) <= now
@@ -227,9 +223,7 @@ def _compared(word: str) -> tuple[str, str]:
 
 
 def _bounds(sign: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the bounds, low and high, of the values for which the sign holds; equal are those from `low` to before
-    `high`.
-    """
+    """Return the bounds of the values for which the sign holds; equal are those from `low` to before `high`."""
     found = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
     if sign not in found:
         raise ValueError(sign)

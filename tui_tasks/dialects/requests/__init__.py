@@ -1,3 +1,1 @@
-"""The parts of a request that all dialects share: strict JSON, arguments, references to tasks, the speaker's
-identity.
-"""
+"""The parts of a request that all dialects share: strict JSON, arguments, task references, identity."""

@@ -1,5 +1,4 @@
-"""Channels limited to one list (docs: protocol, section 2, `--list-only`): what their agents reach and what they
-hear.
+"""Channels limited to one list (docs: protocol, section 2, `--list-only`): what their agents may do and hear.
 
 Tools that are not named here are refused, so that a new tool reaches nothing by accident.
 """

@@ -1,6 +1,4 @@
-"""Who speaks on a channel. In a module of its own, so that a screen without a channel imports no other of the
-dialects.
-"""
+"""Who speaks on a channel. A module of its own, so that screens without a channel need no other of the dialects."""
 
 from __future__ import annotations
 

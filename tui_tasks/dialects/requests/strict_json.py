@@ -89,8 +89,7 @@ _OTHERWISE: Final = {"True": "true", "False": "false", "None": "null", "\\'": "'
 
 
 def loads_either(text: str) -> Any:
-    """Return the value of one JSON text whose strings may be in single quotes, as seed 000 writes
-    `['done','failed']`.
+    """Return the value of one JSON text; strings may be in single quotes, as seed 000 writes `['done','failed']`.
 
     Raises:
         ParseError: as `loads`.

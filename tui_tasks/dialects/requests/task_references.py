@@ -1,6 +1,4 @@
-"""References to tasks in place of a uid (docs: protocol, section 2): `#N`, the number in a list, and the uid's
-beginning.
-"""
+"""References to tasks (docs: protocol, section 2): `#N`, the number in a list, and the beginning of the uid."""
 
 from __future__ import annotations
 
@@ -52,8 +50,7 @@ def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
 
 
 def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
-    """Return the uid of the task that is meant; a reference that names none is returned unchanged, for the tool to
-    refuse.
+    """Return the uid of the task that is meant; a reference to none is returned as it is, for the tool to refuse.
 
     Raises:
         NotFound: no task has that number.
@@ -89,9 +86,7 @@ def _uid_of_number(call: Call, tool: Tool, argument: str, number: int) -> str:
 
 
 def _candidate_lists(call: Call, tool: Tool) -> list[TaskList]:
-    """Return the lists whose numbers may be meant: the channel's or the dialect's list, otherwise all lists or all
-    plans.
-    """
+    """Return the lists whose numbers may be meant: the channel's or dialect's list, else all lists or plans."""
     handle = call.bound_list or _HOMES.get(tool.name.partition(":")[0])
     if handle is not None:
         home = call.home(handle)

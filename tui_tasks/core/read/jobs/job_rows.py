@@ -129,7 +129,7 @@ def _one(db: Database, statement: Statement, job: str) -> RunLine | None:
 
 
 def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
-    """Return the jobs, oldest first. Jobs in `known` are read again only as far as their rows have changed."""
+    """Return the jobs, oldest first. A job in `known` is taken from there if its row has not changed."""
     before = {line.job.uid: line for line in known}
     found = []
     for job in queries_jobs.jobs(db):

@@ -314,7 +314,7 @@ def actors(db: Database) -> list[str]:
 
 
 def conditions(db: Database, only: Filter) -> list[Any]:
-    """Return the conditions of a filter, as Peewee expressions: any term of a field must match, but all words."""
+    """Return the conditions of a filter, as Peewee expressions: one term of each field must match, and all words."""
     all_of: list[Any] = []
     any_of: dict[str, Any] = {}
     for term in only.terms:
