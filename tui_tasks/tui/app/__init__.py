@@ -1,1 +1,1 @@
-"""The App: what it is composed of, and what is the whole screen's: keys, actions, themes, alerts, going to places."""
+"""The App: its composition, and what concerns the whole screen: keys, actions, themes, alerts, navigation."""

@@ -1,4 +1,4 @@
-"""Shows the human who comes back after half an hour what happened meanwhile."""
+"""Shows the digest to a human who returns after half an hour."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ LONG: Final = 30 * MINUTE
 
 
 class Absence:
-    """Known by the focus of the terminal: one that does not report it shows the digest by its key alone."""
+    """Notes absence by the terminal's focus. On a terminal that does not report focus, only a key shows the digest."""
 
     def __init__(self, context: Context, is_free: Callable[[], bool]) -> None:
-        """`is_free`: whether a screen may be opened, since none is, and nothing is being typed."""
+        """`is_free`: whether a screen may be opened: no other is open, and nothing is being typed."""
         self._context = context
         self._is_free = is_free
-        # When the human left, and the newest entry then; None while the human is there.
+        # The instant at which the human left, and the newest entry then; None while the human is present.
         self._left: tuple[int, int] | None = None
 
     def focus_changed(self, has_focus: bool) -> None:
-        """The human looks elsewhere from now on, or is back."""
+        """Note that the terminal has lost the focus or has it again."""
         context = self._context
         if not has_focus:
             self._left = self._left or (context.clock.now(), context.link.seq)

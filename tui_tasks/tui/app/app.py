@@ -1,4 +1,4 @@
-"""The App: composes the panes and passes on what changed. What the panes show and do is theirs."""
+"""The App: composes the panes and passes changes on. What panes show and do is up to them."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ if TYPE_CHECKING:
 
 
 class Changed(Message):
-    """Something was written."""
+    """Changes were written to the database."""
 
 
 class TaskApp(Actor, ResilientApp):
-    """The screen of one database, for the thread that made the link to it, which it closes.
+    """The screen of one database. It runs in the thread that made the link, and closes the link.
 
-    `project`: show this one alone. `settings` is the file that a choice is kept in; `user_themes` the folder of the
-    human's own themes.
-    `zone` is where times of day are told, None: where the system is;
-    `problems` are told to the human at the start; `painted` is called once the first screen is.
+    - `project`: show only this project. `settings`: the file in which choices are kept.
+    - `user_themes`: the folder of the human's own themes.
+    - `zone`: the time zone in which times of day are shown; None: the system's.
+    - `problems`: shown to the human at the start. `painted`: called after the first paint.
     """
 
     CSS_PATH = "app.tcss"
     TITLE = "tui-tasks"
     ENABLE_COMMAND_PALETTE = False
-    # A key that is typed ahead goes to the rows, not into the filter, which stands before them.
+    # A key typed ahead goes to the rows, not to the filter, which comes before them.
     AUTO_FOCUS = "VirtualList, CardArea"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.HORIZONTAL
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.VERTICAL
@@ -142,7 +142,7 @@ class TaskApp(Actor, ResilientApp):
             GlobalActions(self.context, self.themes, self.actions_here, self.exit),
             ProjectActions(self.context),
         )
-        # Beside a screen that can be worked with, one that only shows would call the human twice.
+        # A read-only screen beside a writable one would call the human twice.
         calls = (not link.read_only or config.notify_read_only) and link.as_of is None
         self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
 
@@ -153,22 +153,22 @@ class TaskApp(Actor, ResilientApp):
 
         return Notifier(self, self.context)
 
-    # What is on screen
+    # Content
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """With `ascii`, letters for the glyphs that are left."""
+        """Return the filter that replaces remaining glyphs with letters, with `ascii`."""
         return [*super().get_line_filters(), *self._ascii_filters]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The variables of ours, before there is a theme."""
+        """Return our theme variables, needed before there is a theme."""
         return variables.variable_defaults()
 
     def get_default_screen(self) -> Screen[Any]:
-        """The screen under all others."""
+        """Return the screen below all others."""
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Tabs, Now line, the pane, the footer."""
+        """Compose tabs, Now line, the pane and the footer."""
         yield TopLine(self.context, id="top")
         yield NowLine(self.context, id="now")
         with TransparentContainer(id="panes"):
@@ -181,14 +181,14 @@ class TaskApp(Actor, ResilientApp):
         return self.navigation.pane
 
     def on_mount(self) -> None:
-        """Listen from now on."""
+        """Start listening for changes."""
         self.link.writing = self.frame.say_writing
         self.link.settle = self.on_changed
         self.link.told = self._hear
         self.link.unread_changed = self._reading_changed
         self.call_after_refresh(self._begin)
         for toasts in self.screen.query("ToastRack"):
-            # Textual would take it off the screen after the first paint, and paint all again.
+            # Textual would remove it after the first paint, and paint all again.
             toasts.display = False
         if self._problems:
             self.call_after_refresh(self.frame.say_problems, self._problems)
@@ -196,7 +196,7 @@ class TaskApp(Actor, ResilientApp):
             self.set_timer(1, self._say_problems_of_themes)
 
     def _begin(self) -> None:
-        """The first screen stands: hear what others write."""
+        """Start watching for others' changes; called after the first paint."""
         self.link.watch()
         self._painted()
 
@@ -206,15 +206,15 @@ class TaskApp(Actor, ResilientApp):
             self.frame.say_problems([*self.themes.problems, *self._problems])
 
     async def on_unmount(self) -> None:
-        """Remember when the human last looked, and let what was begun be written."""
-        # There is nowhere left to tell of it.
+        """Remember when the human last looked, and finish pending writes."""
+        # There is no place left to report it.
         self.link.writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.state.all_seen(self.context.clock.now())
             await self.link.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
         self.link.stop()
 
-    # What comes in
+    # Changes
 
     def _hear(self, changes: StateChanges) -> None:
         if not self._pending:
@@ -222,7 +222,7 @@ class TaskApp(Actor, ResilientApp):
         self._pending.append(changes)
 
     def on_changed(self) -> None:
-        """Pass on what changed: to what all show, then to what is on screen; other panes look when they are shown."""
+        """Pass changes to the shared state, then to what is on screen; hidden panes read when they are shown."""
         changes = _joined(self._pending)
         self._pending.clear()
         if changes is None:
@@ -230,7 +230,7 @@ class TaskApp(Actor, ResilientApp):
         try:
             self._take_in(changes)
         except READ_ERRORS as error:
-            # Once it can be read again, all of it is.
+            # When the database can be read again, everything is reread.
             self._pending.insert(0, replace(changes, all=True))
             self.link.cannot_read(error)
 
@@ -245,25 +245,25 @@ class TaskApp(Actor, ResilientApp):
                 pane.stale = True
         for screen in self.screen_stack[1:]:
             told = getattr(screen, "changed", None)
-            # One that is being made reads how things are by itself.
+            # A screen that is being made reads the current state itself.
             if told is not None and screen.is_mounted:
                 told(changes)
         self.frame.redraw()
 
     def cannot_read(self, error: Exception) -> None:
-        """A read has failed: what is shown stays, and the link looks each second whether all can be read anew."""
+        """Handle a failed read: what is shown stays, and the link retries each second until all can be reread."""
         self.link.cannot_read(error)
 
     def _reading_changed(self) -> None:
-        """Say at the foot whether the database cannot be read; once it can, draw what could not be drawn."""
+        """Show at the foot whether the database cannot be read; when it can again, draw what was left out."""
         self.frame.redraw_feet()
         if not self.link.unread:
             self.refresh()
 
-    # What the terminal says
+    # The terminal
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver for the terminal, reading keys in our way."""
+        """Return the terminal driver that reads keys with our parser."""
         driver = super().get_driver_class()
         if driver.__name__ != "LinuxDriver":
             return driver
@@ -272,9 +272,9 @@ class TaskApp(Actor, ResilientApp):
         return Keyboard
 
     async def on_event(self, event: events.Event) -> None:
-        """Hand keys to the key queue, which does them one after another."""
+        """Pass keys to the key queue, which handles them one after another."""
         if isinstance(event, events.Key):
-            # One that is forwarded comes back where nothing had a use for it.
+            # A forwarded key comes back when nothing has handled it.
             if not event.is_forwarded:
                 self.app_focus = True
                 await self.key_queue.take_key(event)
@@ -285,11 +285,11 @@ class TaskApp(Actor, ResilientApp):
             await super().on_event(event)
 
     def watch_app_focus(self, focus: bool) -> None:
-        """The human looks elsewhere from now on, or is back."""
+        """Handle that the terminal has lost the focus or has it again."""
         self.focus_tracking.focus_changed(focus)
         self.absence.focus_changed(focus)
         if focus and self.screen_stack and self.focused is None:
-            # A page in a browser has no focus while the screen is made, and what was made then was given none.
+            # A page in a browser has no focus while the screen is made, so nothing on it got the focus.
             self._focus_first()
 
     def _focus_first(self) -> None:
@@ -298,11 +298,11 @@ class TaskApp(Actor, ResilientApp):
             self.screen.set_focus(target)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """As `App.copy_to_clipboard`, made safe: what is copied here is pasted elsewhere."""
+        """As `App.copy_to_clipboard`, with the text made safe, since it will be pasted elsewhere."""
         super().copy_to_clipboard(safe_copy(text))
 
     async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
-        """As `App.push_screen_wait`, but the screen is there at once, to have the next key."""
+        """As `App.push_screen_wait`, but the screen is pushed at once, so that it gets the next key."""
         return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
 
 

@@ -1,4 +1,4 @@
-"""Whether the terminal has the focus, and calling the human while it has not."""
+"""Tracks the terminal's focus, and calls the human while the terminal does not have it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class FocusTracking:
-    """A terminal that does not report its focus is taken to have it."""
+    """Tracks the focus. A terminal that does not report it counts as focused."""
 
     def __init__(self, make_notifier: Callable[[], Notifier], *, is_on: bool) -> None:
-        """`make_notifier` is called when the focus goes for the first time; never where tracking is not on."""
+        """`make_notifier` is called when the focus is first lost; never if tracking is off."""
         self._make_notifier = make_notifier
         self._is_on = is_on
         self._has_focus = True
         self._notifier: Notifier | None = None
 
     def focus_changed(self, has_focus: bool) -> None:
-        """The human looks elsewhere from now on, or is back."""
+        """Note that the terminal has lost the focus or has it again."""
         self._has_focus = has_focus
         if self._notifier is None:
             if has_focus or not self._is_on:
@@ -31,6 +31,6 @@ class FocusTracking:
         self._notifier.focus_changed(has_focus)
 
     def take(self, changes: StateChanges) -> None:
-        """Call the human for what was written, where that needs one who looks elsewhere."""
+        """Call the human for changes that need one who looks elsewhere."""
         if self._notifier is not None and not self._has_focus:
             self._notifier.take(changes)

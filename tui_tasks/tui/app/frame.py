@@ -1,4 +1,4 @@
-"""The lines around the pane, as one thing: they are drawn again, and the last tells the human something."""
+"""The lines around the pane as one object: it redraws them, and shows messages in the last one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
 
 
 class Frame:
-    """Given Textual's App, whose screens have the lines."""
+    """Works on the lines in the screens of the App that it is given."""
 
     def __init__(self, app: App[Any], *, ascii_only: bool) -> None:
         self._app = app
         self._ascii_only = ascii_only
 
     def redraw(self) -> None:
-        """Draw the lines around the pane again, where they differ."""
+        """Draw the lines around the pane again; only what differs is painted."""
         for line in (TopLine, NowLine, FootLine):
             self._app.screen_stack[0].query_one(line).again()
 
@@ -36,7 +36,7 @@ class Frame:
                 foot.again()
 
     def say(self, text: str) -> None:
-        """Tell the human something, in one line, for a moment. It is made safe here."""
+        """Show the human a message of one line for a moment. It is made safe here."""
         said = safe_line(text)
         try:
             self._app.screen.query_one(FootLine).say(said)
@@ -44,18 +44,18 @@ class Frame:
             self._app.notify(said, markup=False)
 
     def hint(self, *hints: tuple[str, str, str]) -> None:
-        """Show each (key, word, id of an action or empty) in the footer. None at all: the pane's own again."""
+        """Show each (key, word, id of an action or empty) in the footer. Without any, the pane's own again."""
         self._app.screen_stack[0].query_one(FootLine).hint(*hints)
 
     def say_problems(self, problems: Sequence[object]) -> None:
-        """Tell the first of what is wrong with the configuration, and how much more there is."""
+        """Show the first problem in the configuration, and how many more there are."""
         more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
         told = str(problems[0])
-        # Where there is not much room, what is wrong comes before where the file is.
+        # With little room, the problem comes before the file's path.
         self.say(f"{told if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', told)}{more}")
 
     def say_writing(self, writing: Writing | None) -> None:
-        """Show how far a long write has come; None: it is over, and whoever began it tells what came of it."""
+        """Show the progress of a long write; None: it has ended, and its caller shows the result."""
         if writing is None:
             self.say("")
         elif not writing.has_begun:

@@ -1,4 +1,4 @@
-"""What can be done from anywhere: going to panes and lists, undo, what needs attention."""
+"""Actions that are available everywhere: showing panes and lists, undo, going to what needs attention."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 
-# So many failed tasks are gone through by `!`.
+# The most failed tasks that `!` goes through.
 MOST_FAILED = 200
-# Of so many tasks that are brought back together, the first is looked for.
+# The most tasks restored by one change among which the first is looked for.
 MOST_RESTORED = 1_000
 _DONE = {
     "task.created": "new task {}",
@@ -123,7 +123,7 @@ class GlobalActions(Controller):
         self.context.say("Done again.")
 
     def _select_restored(self, change: int) -> None:
-        """Put the cursor on the first of the tasks that a change, which was taken back, had deleted."""
+        """Put the cursor on the first of the tasks that were deleted by a change that was taken back."""
         db = self.context.db
         parts = next(journal.of_change(db, change), [])[:MOST_RESTORED]
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
@@ -133,7 +133,7 @@ class GlobalActions(Controller):
             self.context.navigation.pane.select(min(here, key=lambda task: task.rank).uid)
 
     def _told(self, change: int) -> str:
-        """A change of the human's in a few words."""
+        """Return a change of the human's in a few words."""
         db = self.context.db
         parts = [
             part for page in journal.of_change(db, change) for part in page if part.kind in (*_DONE, "task.updated")
@@ -146,7 +146,7 @@ class GlobalActions(Controller):
         return _phrase(entry, queries.any_list(db, entry.uid) if entry.entity == "list" else None)
 
     def _show_list_of(self, change: int) -> None:
-        """Go to the list that was deleted by a change and is back."""
+        """Show a list that was deleted by a change and is restored."""
         db = self.context.db
         for part in next(journal.of_change(db, change), []):
             if part.kind == "list.deleted":
@@ -169,7 +169,7 @@ class GlobalActions(Controller):
         self._turn(1)
 
     def _turn(self, by: int) -> None:
-        """Go round the lists that have tasks, and this one."""
+        """Go round the lists that have tasks, including the current one."""
         context = self.context
         state = context.state
         wanted = {found.id for found in state.of_project if found.total} | {state.list_id}
@@ -248,7 +248,7 @@ class GlobalActions(Controller):
         self.context.say(f"{name} is deleted. {self.context.keymap.key_of('undo')} brings it back with its tasks.")
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; what is about the list needs one."""
+        """As `Controller.why_not`; some actions need a list."""
         if action.needs == "list" and self.context.state.current_list is None:
             return "there is no list"
         return None
@@ -296,7 +296,7 @@ class GlobalActions(Controller):
             task = pages.line(db, uid) if uid is not None else None
             if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
                 found[task.uid] = task
-        # The list that is shown comes first, then all that the Now line has counted.
+        # The current list comes first, then the others that the Now line has counted.
         for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):
             if home.failed and len(found) < MOST_FAILED:
                 for task in board_pages.page(db, home.id, "failed", pages.FIRST, MOST_FAILED):
@@ -305,7 +305,7 @@ class GlobalActions(Controller):
 
 
 def is_dialects_own(found: TaskList) -> bool:
-    """Whether it is the list of one of the dialects, which knows it by its name alone (docs: protocol, section 5)."""
+    """Return whether a list belongs to a dialect, which finds it by its name alone (docs: protocol, section 5)."""
     return found.kind == "list" and found.name in DIALECT_LISTS
 
 

@@ -1,4 +1,4 @@
-"""The screen under all others: the pane with the lines around it. It is laid out and painted once when it opens."""
+"""The screen below all others: the pane and the lines around it. It is laid out and painted once when it opens."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tui_tasks.tui.widgets.textual_overrides import CellsScreen
 
 
 class MainScreen(CellsScreen[Any], NoRelayout):
-    """Paints nothing itself when the focus moves: its widgets paint what that makes different."""
+    """Paints nothing itself when the focus moves: its widgets paint what differs."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     @classmethod
     def of_size(cls, size: Size, *stops: list[tuple[int, str]] | None) -> MainScreen:
-        """With the classes of its width and height from the first: it is laid out once, and not again for them."""
+        """Return a screen with the classes of a size, so that it is laid out only once."""
         reached = (
             max(stop for stop in each or () if stop[0] <= cells) for cells, each in zip(size, stops, strict=True)
         )
         return cls(classes=" ".join(name for _, name in reached))
 
-    # Until it is laid out for the first time, and painted whole: what is asked for meanwhile would be done again.
+    # True until the first layout, which paints all: requests before it would be done twice.
     _is_opening = True
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Come to the front; the first time it is laid out and painted here."""
+        """Come to the front; the first time, lay out and paint here."""
         event.prevent_default()
         super()._on_screen_resume(event)
         self._is_opening = False

@@ -1,4 +1,4 @@
-"""Which pane and which list are on screen, and going to a task wherever it is."""
+"""Chooses the pane and the list on screen, and goes to a task wherever it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui_tasks.tui.widgets.pane import Pane
 
 
 class Navigation:
-    """A pane that is not on screen is only marked as stale, and looks when it is shown."""
+    """Shows panes and lists. A hidden pane is marked as stale, and reads when it is shown."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Navigation:
         make_pane: Callable[[str], Pane],
         open_in_turn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        """`app`: Textual's, for its screens."""
+        """`app` is used for its screens."""
         self.pane_name = pane_name
         self._app = app
         self._link = link
@@ -39,7 +39,7 @@ class Navigation:
         self._frame = frame
         self._make_pane = make_pane
         self._open_in_turn = open_in_turn
-        # The task that the cursor was on in the list or on the board, whichever was shown last.
+        # The task under the cursor of the list or the board, whichever was shown last.
         self._selected: str | None = None
 
     @property
@@ -48,24 +48,24 @@ class Navigation:
         return self._app.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
 
     def made_panes(self) -> list[Pane]:
-        """The panes that were on screen once, or are."""
+        """The panes that have been made."""
         return list(self._app.screen_stack[0].query(Pane))
 
     # Lists
 
     def first_list(self, name: str | None = None) -> int:
-        """The number of the list to begin with: the one of that name, else the one touched last, else any."""
+        """Return the number of the list to start with: the named one, else the one changed last, else any."""
         lists = self._state.lists
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = overview.list_touched_last(self._link.db)
-        # An archived list is shown to whoever names it.
+        # An archived list is shown only when it is named.
         shelf = [found.id for found in sorted(self._state.of_project, key=lambda found: not found.total)]
         if not shelf and self._state.projects.chosen is None:
             shelf = list(lists)
         return wanted or (touched if touched in shelf else None) or next(iter(shelf), 0)
 
     def show_list(self, list_id: int) -> None:
-        """Let the list and the board show another list."""
+        """Show another list in list and board."""
         self._link.check()
         self._state.list_id = list_id
         for pane in self.made_panes():
@@ -76,7 +76,7 @@ class Navigation:
                 screen.list_turned()
 
     def show_project(self) -> bool:
-        """Go to a list of the project that is chosen, unless one is shown; False where it has none."""
+        """Show a list of the chosen project, unless one is shown; return False when it has none."""
         here = self._state.current_list
         has_lists = any(True for _ in self._state.of_project)
         if has_lists and (here is None or not self._state.projects.has(here.project)):
@@ -85,7 +85,7 @@ class Navigation:
         return has_lists
 
     def refresh_all(self) -> None:
-        """Let what is on screen show another choice of everything."""
+        """Reread all panes and screens after the choice of projects has changed."""
         for pane in self.made_panes():
             pane.stale = True
         self._refresh_pane()
@@ -95,7 +95,7 @@ class Navigation:
                 screen.changed(StateChanges(seq, seq, (), all=True))
 
     def follow(self, changes: StateChanges) -> None:
-        """An empty list has nothing to look at: go where the first tasks come in, or away from one that is gone."""
+        """Leave an empty list for the one in which the first tasks are added, or a list that is gone."""
         here = self._state.current_list
         if here is None and (changes.all or changes.touches("list")):
             self.show_list(self.first_list())
@@ -111,16 +111,16 @@ class Navigation:
     # Panes
 
     def show_pane(self, name: str) -> None:
-        """Show a pane, making it at the first time."""
+        """Show a pane; make it the first time."""
         self.close_overlays()
         self._open_in_turn(self._show_pane(name))
 
     def filter_by(self, text: str) -> None:
-        """Show what a saved filter wants, in the list."""
+        """Show the matches of a saved filter in the list."""
         self._open_in_turn(self._filter_pane("list", text))
 
     def show_log(self, who: str) -> None:
-        """Show the log of one agent alone."""
+        """Show the log of one agent only."""
         self.close_overlays()
         self._open_in_turn(self._filter_pane("log", f"who:{quoted(who)}"))
 
@@ -134,7 +134,7 @@ class Navigation:
         self._open_in_turn(self._go_to(uid))
 
     def close_overlays(self) -> None:
-        """Go back to the pane."""
+        """Return to the pane."""
         while isinstance(self._app.screen, Overlay):
             self._app.pop_screen()
 
@@ -176,7 +176,7 @@ class Navigation:
         self._refresh_pane()
         if self.pane.HAS_TASKS and self._selected is not None:
             self.pane.select(self._selected)
-        # At once, before the next key is looked at: `Widget.focus` waits its turn.
+        # At once, before the next key is handled: `Widget.focus` defers it.
         self._app.screen_stack[0].set_focus(self.pane.focus_target())
 
     def _refresh_pane(self) -> None:

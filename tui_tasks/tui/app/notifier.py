@@ -1,7 +1,7 @@
-"""Calls the human to a terminal that has no focus: the bell, the terminal's notification, a program of the human's.
+"""Calls the human to a terminal without focus: by the bell, the terminal's notification, a program of the human's.
 
-Imported when the focus goes for the first time. What was written by agents goes out as one safe line, in which no
-control character is left, behind words of ours: no sequence ends before its end, and no program takes it for an option.
+Imported when the focus is first lost. Text of agents is sent as one safe line without control characters, after fixed
+words: it cannot end a control sequence, and no program takes it for an option.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# Seconds: what comes in so soon after the first is told with it; and how long it is quiet after a call.
+# Seconds for which later events are gathered into one call, and seconds without calls after one.
 GATHER: Final = 0.3
 HOLD: Final = 5.0
-# How long the human's program may take before it is ended.
+# Seconds after which the human's program is ended.
 COMMAND_SECONDS: Final = 10.0
-# No longer than this between two looks at what is overdue, as clocks are set and machines sleep.
+# The most seconds between two checks for overdue jobs, as clocks are set and machines sleep.
 _LOOK: Final = 60.0
 _CELLS: Final = 120
 _WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "overdue: "}
 
 
 def told(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
-    """One safe line for what there is to tell, `found` in its order: the first of it, and how many more there are."""
+    """Return one safe line on the events `found`, in their order: the first, and how many more."""
     first = found[0]
     who = safe_line(first.who, 24, ascii_only=ascii_only)
     words = _WORDS.get(first.kind, f"{who} asks: ")
@@ -49,23 +49,23 @@ def told(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
 
 
 def sequence(text: str, kind: str, *, tmux: bool) -> str:
-    """The control sequence that makes a terminal notify; `text` is safe, `kind` a setting: osc9, osc777 or off.
+    """Return the control sequence for a terminal's notification; `text` is safe, `kind` a setting: osc9, osc777 or off.
 
-    tmux passes on what is wrapped for it (with `allow-passthrough on`), every escape in it doubled.
+    For tmux it is wrapped to be passed on (with `allow-passthrough on`), with every escape doubled.
     """
     if kind == "off":
         return ""
-    # Between title and text of OSC 777 stands a semicolon, and a terminal may look for more of them.
+    # OSC 777 separates title and text by a semicolon, and a terminal may look for more of them.
     body = f"9;{text}" if kind == "osc9" else f"777;notify;tui-tasks;{text.replace(';', ',')}"
     whole = f"\x1b]{body}\x1b\\"
     return f"\x1bPtmux;{whole.replace(chr(27), chr(27) * 2)}\x1b\\" if tmux else whole
 
 
 class Notifier:
-    """Gathers while nobody looks. One call for all that comes in at once, and none while the last is fresh."""
+    """Gathers events while nobody looks: one call for all that come together, and none soon after another."""
 
     def __init__(self, app: App[Any], context: Context) -> None:
-        """`app`: Textual's, for its bell, timers and workers."""
+        """`app` is used for its bell, timers and workers."""
         self._app = app
         self._context = context
         self._found: list[Alert] = []
@@ -75,7 +75,7 @@ class Notifier:
         self._has_failed = False
 
     def focus_changed(self, has_focus: bool) -> None:
-        """The terminal has lost the focus, or has it again; what was overdue before has been seen."""
+        """Note that the terminal has lost the focus or has it again; jobs overdue before count as seen."""
         self._found.clear()
         for timer in (self._calling, self._looking):
             if timer is not None:
@@ -86,14 +86,14 @@ class Notifier:
             self._look_later()
 
     def take(self, changes: StateChanges) -> None:
-        """See whether what was written needs the human."""
+        """Check whether changes need the human."""
         if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
             self._tell(alerts.between(self._context.db, changes.since, changes.seq))
         if changes.touches("job", "run"):
             self.look()
 
     def look(self) -> None:
-        """See whether a job has become overdue since the last look."""
+        """Check whether a job has become overdue since the last check."""
         upto = self._context.clock.now() - ON_TIME
         self._tell(alerts.overdue(self._context.db, self._looked_at, upto))
         self._looked_at = max(self._looked_at, upto)
@@ -128,7 +128,7 @@ class Notifier:
         self._calling = app.set_timer(HOLD, self._call)
 
     async def _run(self, command: list[str]) -> None:
-        """Run the human's program; it has nothing of the terminal. Its first failure is told."""
+        """Run the human's program without access to the terminal. Its first failure is shown."""
         process, why = None, ""
         try:
             process = await asyncio.create_subprocess_exec(

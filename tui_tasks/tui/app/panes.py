@@ -1,4 +1,4 @@
-"""Makes panes and the screens over them. The code of each is imported the first time it is shown."""
+"""Makes panes and the screens over them. The code of each is imported when it is first shown."""
 
 from __future__ import annotations
 

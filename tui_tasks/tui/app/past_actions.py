@@ -1,4 +1,4 @@
-"""Back and on in time, while the past is shown."""
+"""Moves backward and forward in time while the past is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PastActions(Controller):
-    """The actions of the scope `past`. Each tells what the change was after which the state is shown."""
+    """The actions of the scope `past`. Each shows the last change in the state that it moves to."""
 
     def __init__(self, context: Context, link: PastLink) -> None:
         self._context = context
@@ -51,7 +51,7 @@ class PastActions(Controller):
             self._context.say(f"Replaying the journal: {done:,} of {total:,} entries")
 
     def _last_change(self) -> str:
-        """The last change that the state holds, in one line."""
+        """Return the last change in the shown state, in one line."""
         db, clock = self._context.db, self._context.clock
         newest = journal.newest(db)
         if not newest:
@@ -61,7 +61,7 @@ class PastActions(Controller):
         before = moments.previous_change(db, newest) or 0
         more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
         if line is None:
-            # What the log does not show keeps the scheduler's books.
+            # Entries that the log does not show are internal to the scheduler.
             return f"{clock.time_of(entry.at)}  {entry.actor}  {entry.kind}{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text_of(line)}{more}"

@@ -1,4 +1,4 @@
-"""The App that shows a database as it was."""
+"""The App for a database at a past moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_tasks.tui.state.past_link import PastLink
 
 
 class PastApp(TaskApp):
-    """As `TaskApp`, with keys that go back and on in time."""
+    """As `TaskApp`, with keys that move backward and forward in time."""
 
     SCOPES = ("app", "past")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("past")]

@@ -126,7 +126,7 @@ class Review(PartScreen[HeldTask]):
 
     @property
     def empty(self) -> str:
-        """Return the text shown when there is no task."""
+        """The text shown when there is no task."""
         return "No held task says that." if self.filter else "Nothing filed waits for you."
 
     def _agent_here(self) -> str | None:

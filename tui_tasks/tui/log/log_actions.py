@@ -1,4 +1,4 @@
-"""What the human does with the log as a whole: export it to a file, or drop its oldest entries."""
+"""The human's actions on the log as a whole: export it to a file, or drop its oldest entries."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tui_tasks.tui.state.take_back import take_back_entry
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# Seconds between two messages on how far an export has come.
+# Seconds between two messages on the progress of an export.
 _TELL_EVERY: Final = 0.5
 
 
 class LogActions(Controller):
     """Exports what a log pane shows, one file at a time, and compacts the journal.
 
-    `only` returns the filter of the pane, `entry_here` the entry under the cursor; `on_compacted` is called once
+    `only` returns the filter of the pane, `entry_here` the entry under the cursor; `on_compacted` is called after
     entries were dropped.
     """
 
@@ -47,7 +47,7 @@ class LogActions(Controller):
         self._entry_here = entry_here
         self._only = only
         self._on_compacted = on_compacted
-        # Set to end the export that is being written.
+        # Set to end the export in progress.
         self._stop: threading.Event | None = None
 
     async def do_log_take_back(self) -> None:
@@ -66,7 +66,7 @@ class LogActions(Controller):
         if age is None or not age.strip():
             return
         before = compaction.instant(age.strip(), context.clock.now())
-        # In a thread, as it reads every entry that would go.
+        # In a thread, as it reads every entry that would be dropped.
         found = await asyncio.to_thread(_older_than, context.link.path, before, context.clock.now())
         old = count(found, "entry", "entries")
         drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
@@ -80,11 +80,11 @@ class LogActions(Controller):
 
     @property
     def is_exporting(self) -> bool:
-        """Whether an export is being written."""
+        """Whether an export is in progress."""
         return self._stop is not None
 
     def end_export(self) -> None:
-        """End the export that is being written; nothing of the file is left."""
+        """End the export in progress, and remove its file."""
         if self._stop is not None:
             self._stop.set()
 
@@ -116,7 +116,7 @@ class LogActions(Controller):
         return str(Path.cwd() / f"tui-tasks-log-{at:%Y-%m-%d-%H%M}.{form}")
 
     async def _write(self, export: Export) -> None:
-        """Write in a thread, and tell now and then how far it has come."""
+        """Write in a thread, and show the progress now and then."""
         context, self._stop = self._context, threading.Event()
         written = [0]
         work = asyncio.create_task(asyncio.to_thread(export.run, lambda done: written.__setitem__(0, done), self._stop))

@@ -1,4 +1,4 @@
-"""One journal entry in full: what it says, the old and the new values, and the agent's reasons."""
+"""One journal entry in full: its text, the old and new values, and the agent's reasons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The parts of an agent's reasoning, in the order in which they are shown (docs: protocol, section 2).
 _WHY: Final = ("topic", "observations", "thoughts", "reflection")
 _SAYS: Final = ("message", "question", "answer", "text")
-# Fields whose change is shown otherwise, or means nothing to a human.
+# Fields whose change is shown in another way, or is of no use to a human.
 _HIDDEN: Final = frozenset(
     {"status", "priority", "agent", "domain", "deleted", "enabled", "outcome", "state", "rank", "list_id", "name_key"}
     | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
@@ -49,7 +49,7 @@ class EntryText(TextLines):
     run: Sequence[tuple[int, str]] = ()
 
     def lines(self, width: int) -> list[Drawn]:
-        """Return head, text, changed fields and reasoning."""
+        """Return the lines: head, text, changed fields and reasoning."""
         line, entry = self.line, self.entry
         if line is None:
             return []
@@ -77,7 +77,7 @@ class EntryText(TextLines):
         return shown[:_MOST_LINES]
 
     def _run_of_words(self, width: int) -> list[Drawn]:
-        """Return each entry that is folded into this line with its time, the newest first."""
+        """Return the entries folded into this line with their times, newest first."""
         zone = self.context.clock.zone
         shown: list[Drawn] = []
         for at, text in self.run:
@@ -122,7 +122,7 @@ def _items(value: Any) -> Iterable[str]:
 
 
 class EntryDetail(Actor, Horizontal):
-    """The cursor's entry and, where there is room beside it, its task."""
+    """The entry under the cursor and, if there is room, its task beside it."""
 
     SCOPES = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
@@ -141,7 +141,7 @@ class EntryDetail(Actor, Horizontal):
         self.controllers = (ScrollKeys(self),)
 
     def compose(self) -> ComposeResult:
-        """Entry, task."""
+        """Compose entry and task."""
         yield self._scroll
         yield self._task_detail
 
@@ -172,7 +172,7 @@ class EntryDetail(Actor, Horizontal):
         return found[0] if found and found[0].seq == line.seq else None
 
     def focus_text(self) -> None:
-        """Give the keys to the entry, to scroll it."""
+        """Focus the entry, to scroll it."""
         self.screen.set_focus(self._scroll)
 
     @property

@@ -1,4 +1,6 @@
-"""The log in a file: Markdown for people, or JSON lines as the channel sends them (docs: protocol, section 7)."""
+"""Writes the log to a file: Markdown for people, or JSON lines as the channel sends them (docs: protocol, section
+7).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What to write, and into which file: of the database of that path, which `open_reader` connects to.
+    """What to write to which file, from the database at a path, which `open_reader` connects to.
 
     `form` is `MARKDOWN` or `JSON_LINES`.
     """
@@ -50,7 +52,7 @@ class Export:
     only: Filter = ALL
 
     def run(self, told: Callable[[int], None], stop: threading.Event) -> int:
-        """Write the file, which must not exist yet; return how many entries are in it.
+        """Write the file, which must not exist yet; return the number of its entries.
 
         `told` is called now and then with the number so far.
 
@@ -80,7 +82,7 @@ class Export:
         return written
 
     def _json(self, db: Database) -> Iterator[tuple[str, int]]:
-        """Yield each entry as its event; without a filter also those that the log pane has no line for."""
+        """Yield each entry as its event; without a filter, this includes those without a line in the log pane."""
         for seq in self._seqs(db):
             for entry in journal.since(db, seq - 1, 1):
                 yield msgspec.json.encode(event(db, entry)).decode() + "\n", 1
@@ -93,7 +95,7 @@ class Export:
             yield from range(oldest, newest + 1)
 
     def _markdown(self, db: Database) -> Iterator[tuple[str, int]]:
-        """Yield a list item for each entry, under its day."""
+        """Yield a list item for each entry, under a heading for its day."""
         yield f"# {_literal(Path(self.database).name)}: log\n", 0
         day = ""
         for line in self._found(db):
@@ -109,7 +111,7 @@ class Export:
         return f"- {at} **{line.word}** {_literal(who_of(line))}{name}: {_literal(text_of(line))}\n"
 
     def _found(self, db: Database) -> Iterator[LogLine]:
-        """Yield the lines that match, up to the entry that is the newest when this begins."""
+        """Yield the matching lines, up to the entry that is the newest at the start."""
         _, newest = log_pages.edges(db)
         at = log_pages.FIRST
         while True:

@@ -1,4 +1,4 @@
-"""The log: every entry of the journal, whoever wrote it, newest last."""
+"""The log: every journal entry of everybody, newest last."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tui_tasks.tui.widgets.pane import Pane
 from tui_tasks.tui.widgets.styles import Part
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
-# The newest lists are offered for `list:`, no more than these.
+# The most lists offered for `list:`, newest first.
 _MOST_LISTS: Final = 200
 
 
@@ -45,12 +45,12 @@ class LogRule(FrameLine):
     _below = 0
 
     def show(self, *, is_filtered: bool, is_following: bool, below: int) -> None:
-        """Show whether there is a filter, whether the log follows, and how many entries came in below the screen."""
+        """Show the filter, whether the log follows, and how many entries have been added below the screen."""
         self._is_filtered, self._is_following, self._below = is_filtered, is_following, below
         self.again()
 
     def left(self, width: int) -> Sequence[Part]:
-        """Return the rule, with what is shown at its left and whether the newest is on screen at its right."""
+        """Return the rule, with what is shown at the left, and whether the newest entry is on screen at the right."""
         ascii_only = self.context.ascii_only
         rule = sign("rule", ascii_only=ascii_only)
         what = "" if self._is_filtered or width < breakpoints.NARROW else " all agents · all kinds "
@@ -66,7 +66,7 @@ class LogRule(FrameLine):
         down = "v" if self.context.ascii_only else "↓"
         if self._is_following:
             return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
-        # With a filter, entries that do not match are among them.
+        # With a filter, this number includes entries that do not match.
         number = f"{self._below:,} " if not self._is_filtered else ""
         new = f"{number}new below" if self._below else ""
         key = f"{self.context.keymap.key_of('log_follow')} follows"
@@ -75,7 +75,7 @@ class LogRule(FrameLine):
 
 
 class LogPane(Pane):
-    """Pane 3. It follows while the cursor is on the newest entry."""
+    """Pane 3. It follows new entries while the cursor is on the newest one."""
 
     NAME = "log"
     SCOPES = ("rows", "log")
@@ -104,7 +104,7 @@ class LogPane(Pane):
         self.controllers = (RowMoves(lambda: self.row_list), self._actions)
 
     def compose(self) -> ComposeResult:
-        """Rule, filter, entries, the entry that is open."""
+        """Compose rule, filter, entries, and the opened entry."""
         yield self._rule
         yield self.filter_bar
         yield self.row_list
@@ -117,7 +117,7 @@ class LogPane(Pane):
         self.row_list.show(self._source(), from_end=True)
 
     def on_unmount(self) -> None:
-        """Leave no half of a file."""
+        """End an export, so that no partial file stays."""
         self._actions.end_export()
 
     def _source(self) -> EntriesOfJournal:
@@ -127,7 +127,7 @@ class LogPane(Pane):
         return EntriesOfJournal(self.context.db, self.context.state, only)
 
     def _number(self) -> None:
-        """Number the jobs, and make room for the number of the longest list's last task."""
+        """Number the jobs, and set the width for the number of the longest list's last task."""
         lists = self.context.state.lists.values()
         self.row_list.label_width = len(str(max((found.total for found in lists), default=0))) + 3
         self.row_list.number_jobs([job.uid for job in queries_jobs.jobs(self.context.db)])
@@ -151,13 +151,13 @@ class LogPane(Pane):
         return "no entry here" if action.needs == "entry" and self.row_list.row is None else super().why_not(action)
 
     def footer(self, small: bool) -> tuple[str, ...]:
-        """As `Pane.footer`; an entry that is open has keys of its own."""
+        """As `Pane.footer`; an opened entry has its own keys."""
         return ("log_open", "log_copy", "back") if self.is_open else super().footer(small)
 
     # Changes
 
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: show what is new, or that there is something new."""
+        """As `Pane.changed`: show new entries, or that there are some."""
         rows = self.row_list
         if changes.touches("job"):
             self._number()
@@ -167,7 +167,7 @@ class LogPane(Pane):
         if self.is_open:
             self._entry.changed(changes)
         if changes.touches("task"):
-            # The number of any task may be another.
+            # The numbers of tasks may have changed.
             rows.again()
 
     def refreshed(self) -> None:
@@ -181,7 +181,7 @@ class LogPane(Pane):
         self._take_new()
 
     def _take_new(self, folded: Sequence[str] = ()) -> None:
-        """Read the entries that are new; `folded` are the keys of lines that they may be folded with."""
+        """Read the new entries; `folded` are the keys of lines with which they may be folded."""
         self.row_list.grow()
         self.row_list.change([*MARKS, *folded])
         if self.following:
@@ -212,7 +212,7 @@ class LogPane(Pane):
         if following:
             self.row_list.fold_again()
         else:
-            # The line that is being read stays where it is.
+            # The line under the cursor stays where it is.
             self.row_list.hold_still(self.context.link.seq)
         self.following = following
         self.below = 0 if following else self.below
@@ -233,7 +233,7 @@ class LogPane(Pane):
             self.context.navigation.go_to(row.task)
             return
         self.add_class("-open")
-        # The entry that is being read stays, whatever comes in.
+        # The opened entry stays when new ones arrive.
         self._follow(False)
         self._entry.show(row)
         if breakpoints.is_compact(self.app.size):
@@ -241,7 +241,7 @@ class LogPane(Pane):
         self.context.redraw_frame()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Open with a double click."""
+        """Open the entry, on a double click."""
         event.stop()
         self.do_log_open()
 
@@ -281,7 +281,7 @@ class LogPane(Pane):
         self.filter_bar.open(text, kept=True)
 
     def show_entry(self, seq: int) -> None:
-        """As `Pane.show_entry`: the entry stands among all others."""
+        """As `Pane.show_entry`: the entry is shown among all others."""
         if self.filter_bar.is_open:
             self.filter_bar.clear()
         self._follow(False)
@@ -289,19 +289,19 @@ class LogPane(Pane):
         self._follow(self.row_list.is_on_last)
 
     def _completions(self) -> Mapping[str, Sequence[str]]:
-        """Return the values that Tab completes to, by the filter's word."""
+        """Return the values that Tab completes to, by field."""
         state = self.context.state
         lists = [found.name for found in list(state.lists.values())[-_MOST_LISTS:]]
         projects = sorted({found.project for found in state.lists.values() if found.project})
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "project": projects}
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches."""
+        """Show the matching entries."""
         event.stop()
         self._show(Filter(event.parsed.terms))
 
     def _show(self, only: Filter) -> None:
-        """Show the entries that match a filter; the cursor stays on its entry unless the log follows."""
+        """Show the entries that match a filter; the cursor keeps its entry unless the log follows."""
         cursor = None if self.following else self.row_list.cursor
         self.only = only
         self.row_list.show(self._source(), cursor, from_end=True)
@@ -309,12 +309,12 @@ class LogPane(Pane):
         self._redraw_rule()
 
     def on_log_rows_searched(self, event: LogRows.Searched) -> None:
-        """Show how far back the search has come."""
+        """Show the progress of the search."""
         event.stop()
         self._show_search()
 
     def _show_search(self) -> None:
-        """Show which share of the journal was searched for matching entries, as long as the search lasts."""
+        """Show the share of the journal that was searched, while the search lasts."""
         reached = self.row_list.reached
         if reached is None:
             self.filter_bar.say("")
@@ -324,7 +324,7 @@ class LogPane(Pane):
         self.filter_bar.say(f"searched {searched:.0%}")
 
     def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
-        """Go back to the entries, with the filter."""
+        """Return to the entries, with the filter."""
         event.stop()
         self.row_list.focus()
 

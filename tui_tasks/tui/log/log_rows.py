@@ -1,4 +1,4 @@
-"""The lines of the log: where they come from and how they are drawn, newest last."""
+"""The lines of the log, newest last: their source, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from tui_tasks.tui.widgets.styles import Part
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# In cells: the longest name of a task, and about how much stands before it.
+# In cells: the longest name of a task, and the approximate width of what is before it.
 _NAME: Final = 28
 _BEFORE_NAME: Final = 36
-# What an agent tells of itself belongs to no list.
+# Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
-# The most numbers of tasks that are kept.
+# The most numbers of tasks in the cache.
 _MOST_NUMBERS: Final = 10_000
 
 
 class EntriesOfJournal:
-    """A `Source` of the entries that match a filter, and of `MARKS` between them.
+    """A `Source` of the entries that match a filter, with `MARKS` between them.
 
-    A read ends early where nothing matches for long; repeated, it goes on from there.
+    A read ends early when nothing matches for long; repeated, it continues from there.
     """
 
     def __init__(self, db: Database, state: AppState, only: Filter = ALL) -> None:
         self._db = db
         self._state = state
         self.only = only
-        # Up to this entry, an agent's progress on a task is folded into one line; None: nothing is folded.
+        # Up to this entry, an agent's progress entries on a task are folded into one line; None: nothing is folded.
         self.fold = None if only else LAST
-        # How far the read from an entry in a direction has come, where it ended early.
+        # Where a read from an entry in a direction ended early.
         self._reached: dict[tuple[int, bool], int] = {}
 
     def first(self, limit: int) -> RowPage[LogLine]:
@@ -71,14 +71,14 @@ class EntriesOfJournal:
         return self._read(self.order(row), limit, backwards=True)
 
     def _read(self, place: tuple[int, bool], limit: int, *, backwards: bool) -> RowPage[LogLine]:
-        """Read on from a place: the number of an entry, and whether it is the mark after that entry."""
+        """Read on from a place: the number of an entry, and whether the place is the mark after it."""
         start = place[0] + (backwards and place[1])
         begin = self._reached.pop((start, backwards), start)
         found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
         page: RowPage[LogLine] = RowPage(found)
         edge = found[0 if backwards else -1].seq if found else start
         if found.reached is not None:
-            # The caller reads on from the last entry that it was given.
+            # The caller continues from the last entry that it got.
             self._reached[edge, backwards] = edge = found.reached
             page.cut = True
         elif len(found) < limit:
@@ -90,7 +90,7 @@ class EntriesOfJournal:
         return page
 
     def marks(self) -> Iterator[LogLine]:
-        """Yield the mark of where the human last looked, and that of entries that were compacted away."""
+        """Yield the mark of where the human last looked, and the mark of compacted entries."""
         looked = self._state.looked
         if FIRST < looked.seq < journal.newest(self._db):
             yield _mark(SEEN, looked.seq, looked.at)
@@ -100,7 +100,7 @@ class EntriesOfJournal:
 
     @property
     def reached(self) -> int | None:
-        """How far back the search for matching entries has come, where it ended early."""
+        """The entry that a search for matches has reached; None when none ended early."""
         return min((reached for (_, backwards), reached in self._reached.items() if backwards), default=None)
 
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
@@ -120,7 +120,7 @@ class EntriesOfJournal:
         return row.seq, row.word in MARKS
 
     def place(self, row: LogLine) -> int:
-        """See `Source`; entries would have to be counted."""
+        """See `Source`; -1, as entries would have to be counted."""
         return -1
 
     def total(self) -> int:
@@ -129,7 +129,7 @@ class EntriesOfJournal:
 
 
 def _mark(word: str, seq: int, at: int) -> LogLine:
-    """Return the line of a mark after the entry of a number."""
+    """Return the line of a mark after an entry."""
     return LogLine(
         seq=seq, at=at, actor=HUMAN, kind=word, word=word, entity="", uid="", task=None, undoes=None,
         old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
@@ -137,13 +137,13 @@ def _mark(word: str, seq: int, at: int) -> LogLine:
 
 
 class LogRows(VirtualList[LogLine]):
-    """Entries of the journal, a line each."""
+    """The list of entries, one in each line."""
 
     class Scrolled(Message):
         """The human scrolled."""
 
     class Searched(Message):
-        """The search for matching entries went on."""
+        """The search for matching entries has progressed."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
@@ -154,13 +154,13 @@ class LogRows(VirtualList[LogLine]):
         self._places_then: PlacesThen | None = None
 
     def scroll_rows(self, by: int) -> None:
-        """As `VirtualList.scroll_rows`; the pane is told."""
+        """Scroll as `VirtualList.scroll_rows`, and tell the pane."""
         super().scroll_rows(by)
         self.post_message(self.Scrolled())
 
     @property
     def reached(self) -> int | None:
-        """The entry that the search for matching entries has come to; None while there is no search."""
+        """The entry that the search for matches has reached; None when there is no search."""
         source = self.source
         return source.reached if self.is_searching and isinstance(source, EntriesOfJournal) else None
 
@@ -169,7 +169,7 @@ class LogRows(VirtualList[LogLine]):
         self.post_message(self.Searched())
 
     def hold_still(self, until: int) -> None:
-        """Fold no line on screen into one that comes after the entry `until`."""
+        """Fold no line on screen into an entry that comes after `until`."""
         if isinstance(self.source, EntriesOfJournal) and self.source.fold == LAST:
             self.source.fold = until
 
@@ -180,13 +180,13 @@ class LogRows(VirtualList[LogLine]):
             self.reload()
 
     def folded_by(self, changes: StateChanges) -> list[str]:
-        """Return the keys of the lines that new entries may be folded with."""
+        """Return the keys of the lines with which new entries may be folded."""
         said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
         rows = self.rows_held if said else ()
         return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
 
     def number_jobs(self, uids: Sequence[str]) -> None:
-        """Number the jobs by their places in this order."""
+        """Number the jobs in this order."""
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
@@ -206,7 +206,7 @@ class LogRows(VirtualList[LogLine]):
             parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
             parts += [(f"{who} ", "$muted"), (label, "$muted")]
             if names_task(row):
-                # A column of its own, so that texts begin below each other.
+                # In a column of its own, so that the texts are aligned.
                 name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
                 parts += [(name, ""), ("  ", "")]
         where = self._where(row) if width >= 80 else ""
@@ -219,7 +219,7 @@ class LogRows(VirtualList[LogLine]):
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), text_ink), (where, "$muted")]
 
     def _label(self, row: LogLine) -> str:
-        """Return `#5` or `S2`: a task by the number that it had then, a job by its own."""
+        """Return `#5` or `S2`: a task by its number at that time, a job by its own."""
         if row.job is not None:
             number = self._numbers.get(row.job, 0)
             return f"S{number}" if number else "S"
@@ -232,7 +232,7 @@ class LogRows(VirtualList[LogLine]):
         return "" if then is None else f"#{then}"
 
     def _number_then(self, seq: int, task: str, list_id: int, rank: str) -> int | None:
-        """Return the number that a task had after an entry. It never changes, so it is worked out once."""
+        """Return the number that a task had after an entry. It never changes, so it is cached."""
         if seq in self._then:
             return self._then[seq]
         link = self.context.link
@@ -241,7 +241,7 @@ class LogRows(VirtualList[LogLine]):
             if self._places_then is None or self._places_then.newest != newest:
                 self._places_then = PlacesThen(link.db, newest)
             number = self._places_then.number(self.context.numbers.ahead, seq, task, list_id, rank)
-        # Entries that the screen has not taken in yet are missing in its counts of long lists.
+        # The counts of long lists lack the entries that the screen has not applied yet.
         if newest == link.seq:
             if len(self._then) >= _MOST_NUMBERS:
                 self._then.clear()
@@ -249,13 +249,13 @@ class LogRows(VirtualList[LogLine]):
         return number
 
     def _count(self, list_id: int) -> None:
-        """Count a long list once, so that its numbers are known."""
+        """Count a long list, so that its numbers are known."""
         if not self.context.numbers.is_quick(list_id):
             self.context.numbers.go_through(list_id)
             self.again()
 
     def _where(self, row: LogLine) -> str:
-        """Return the name of the entry's list, where the list pane shows another; of an agent's entry, its project."""
+        """Return the name of the entry's list, if the list pane shows another; for an agent's entry, its project."""
         if row.list_id is None:
             project = self.context.state.projects.of_agent(row.actor) if row.entity in _OF_AGENTS else ""
             return f"  {safe_line(project, 14, ascii_only=self.context.ascii_only)}" if project else ""
@@ -275,7 +275,7 @@ class LogRows(VirtualList[LogLine]):
         return when(row.at, self.context.clock.now(), zone, cells)
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Say why there are no entries."""
+        """Draw why there are no entries."""
         source = self.source
         if isinstance(source, EntriesOfJournal) and source.only:
             words = "   Looking further back..." if self.is_searching else "   Nothing matches."

@@ -1,4 +1,4 @@
-"""A journal entry in words: sign, kind, who, and what happened. Pure; no text here is safe to draw yet."""
+"""A journal entry as text: sign, kind, actor, and what happened. Pure; the text is not yet safe to draw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entr
 
 
 class Sign(NamedTuple):
-    """How a kind is marked: a sign of its own (or `format.SIGNS`, `format.LOOKS`), and its ink."""
+    """The mark of a kind: a glyph of its own (or of `format.SIGNS`, `format.LOOKS`), and its style."""
 
     mark: str
     ink: str = "$muted"
@@ -57,7 +57,7 @@ _WORDS_OF_FIELDS: Final = {
 
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
-    """Return the sign of an entry, one cell, and its style; a new status has the colour of that status."""
+    """Return the mark of an entry, one cell, and its style; a new status has that status's colour."""
     found = _MARKS.get(line.word, Sign("log"))
     ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
     if len(found.mark) == 1:
@@ -68,12 +68,12 @@ def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
 
 
 def who_of(line: LogLine) -> str:
-    """Return who did it."""
+    """Return the name of the actor."""
     return "scheduler" if line.actor == vocab.SYSTEM and line.job is not None else agent_text.who(line.actor)
 
 
 def text_of(line: LogLine) -> str:
-    """Return what happened, in one phrase; texts of agents are in it as they were written, long ones cut."""
+    """Return what happened in one phrase; it includes texts of agents unchanged, long ones cut."""
     text = _text(line)
     if line.undoes is None:
         return text
@@ -81,7 +81,7 @@ def text_of(line: LogLine) -> str:
 
 
 def names_task(line: LogLine) -> bool:
-    """Whether the name of the task is shown before the text: an entry is about one, and does not name it anyway."""
+    """Return whether the task's name is shown before the text: the entry is about a task, and does not name it."""
     says_it = line.word in ("new", "delete", "back")
     return line.task is not None and bool(line.name) and not says_it
 
@@ -105,7 +105,7 @@ def _text(line: LogLine) -> str:
 
 
 def _of_people(line: LogLine) -> str:
-    """Return the text of a question, a message, a claim, or another entry that is not a task's or a job's own."""
+    """Return the text of a question, a message, a claim, or another entry that is not about a task or job itself."""
     new = line.new
     if line.kind in ("message", "message.sent"):
         return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
@@ -150,7 +150,7 @@ def _of_check(line: LogLine) -> str:
 
 
 def _edit(line: LogLine) -> str:
-    """Return which fields were changed, with the values of those that are short."""
+    """Return which fields were changed, with short values."""
     if line.entity == "log":
         return "a log entry taken back" if line.new.get("deleted") else "a log entry put back"
     parts = []

@@ -221,7 +221,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows; also True before the first read."""
+        """Whether there are rows; they are read first if needed."""
         self._cursor.load()
         return bool(self._cache.rows)
 

@@ -1,4 +1,4 @@
-"""What the human does to jobs: start, switch on and off, create, change, delete, end a run."""
+"""The human's actions on jobs: start, enable and disable, create, change, delete, end a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class JobActions(Controller):
-    """Acts on the job that `job` returns: the cursor's in `rows`."""
+    """Acts on the job that `job` returns, the one under the cursor of `rows`."""
 
     def __init__(self, context: Context, rows: JobRows, job: Callable[[], JobLine | None]) -> None:
         self._context = context
@@ -29,7 +29,7 @@ class JobActions(Controller):
         return f"S{self._rows.number(line.job.uid)} {safe_line(line.job.name, 40)}"
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`: a run is ended where there is one, and started where there is none."""
+        """As `Controller.why_not`; a run can be ended only when there is one, and started when there is none."""
         line, key_of = self._job(), self._context.keymap.key_of
         if line is None:
             return "no job here" if action.needs in ("job", "run") else None

@@ -1,4 +1,4 @@
-"""The cursor's job: how it went last, when it runs next, what it asks for."""
+"""The job under the cursor: its last run, its next one, and what it asks for."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# Cells of the name of a field, with the space after it.
+# The width of a field's name in cells, with the space after it.
 _LABEL: Final = 9
 
 
 class JobDetail(TextLines):
-    """As much of a job as there is room for: on a small screen one line."""
+    """As much of a job as fits; one line on a small screen."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
@@ -27,7 +27,7 @@ class JobDetail(TextLines):
         self._number = 0
 
     def put(self, line: JobLine | None, number: int) -> None:
-        """Show a job, None: nothing."""
+        """Show a job; None: nothing."""
         self._job, self._number = line, number
         self.again()
 

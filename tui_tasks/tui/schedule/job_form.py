@@ -1,4 +1,4 @@
-"""The form of a job: one line holds its times, and shows as one types how they are understood."""
+"""The form of a job: one line holds its times, with a live preview of how they are understood."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _HINTS: Final = {
     "times": "0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
     "settings": "such as timeout=600 retries=2 overlap=queue",
 }
-# Shown in place of the preview while the field has the focus.
+# Shown instead of the preview while the field has the focus.
 _EXPLAINED: Final = {
     "runs": "runner: a process of its own, by the command of the configuration\n"
     "conversation: the agents that listen are asked (run.requested)",
@@ -57,7 +57,7 @@ RUNNER, CONVERSATION = "runner", "conversation"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What is typed in the form."""
+    """The content of the form."""
 
     name: str = ""
     times: str = ""
@@ -69,7 +69,7 @@ class Typed:
 
 
 def form_of(job: Job) -> Typed:
-    """Return the form of a job. In its lines control characters are replaced by pictures; long texts keep them."""
+    """Return the form of a job. Its single lines show control characters as pictures; long texts keep them."""
     return Typed(
         name=safe_line(job.name, None),
         times=job_syntax.written(job),
@@ -89,7 +89,7 @@ class Preview(TextLines):
     wrong = False
 
     def lines(self, width: int) -> list[Drawn]:
-        """Return words, then dates."""
+        """Return the times in words, then dates."""
         ink = "$state-failed" if self.wrong else "$changed"
         wrapped_lines = wrapped(self.text, max(8, width - 2))
         lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped_lines]
@@ -105,14 +105,14 @@ class FormLine(WordLine):
     """A field of one line."""
 
     def does(self, key: str) -> Callable[[], object] | None:
-        """Return what a key does: Tab and Enter go on to the next field."""
+        """Return what a key does: Tab and Enter go to the next field."""
         screen = self.screen
         onwards, back = screen.focus_next, screen.focus_previous
         return {"tab": onwards, "enter": onwards, "down": onwards, "shift+tab": back, "up": back}.get(key)
 
 
 class JobForm(FormScreen[str]):
-    """Creates a job, or changes one. Result: the job's uid once it is saved; None: left without saving."""
+    """Creates or changes a job. Result: the job's uid when it is saved; None: left without saving."""
 
     AUTO_FOCUS = "FormLine"
     DEFAULT_CSS = """
@@ -132,7 +132,7 @@ class JobForm(FormScreen[str]):
         self._was = form_of(job) if job is not None else Typed()
 
     def compose(self) -> ComposeResult:
-        """A line for each field, the prompts below, then the preview."""
+        """Compose a line for each field, the prompts below, then the preview."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._title}", "bold"), id="job-head")
             yield Rule(self.context)
@@ -157,7 +157,7 @@ class JobForm(FormScreen[str]):
         return f"Edit {safe_line(self._job.name, 60)}" if self._job is not None else "New job"
 
     def on_mount(self) -> None:
-        """Fill in the zone, and say what the keys are."""
+        """Set the time zone, and show the keys."""
         if self._job is None:
             zone = getattr(self.context.clock.zone, "key", None) or system_zone()
             self.query_one("#timezone", FormLine).value = zone
@@ -169,7 +169,7 @@ class JobForm(FormScreen[str]):
 
     @property
     def typed(self) -> Typed:
-        """What is typed now."""
+        """The content now."""
         return Typed(**{each.name: self._value(each.name) for each in fields(Typed)})
 
     def _value(self, name: str) -> str:
@@ -184,7 +184,7 @@ class JobForm(FormScreen[str]):
         self._preview()
 
     def on_descendant_focus(self) -> None:
-        """Explain the field, where it needs that."""
+        """Explain the field, if it needs that."""
         self._preview()
 
     def _preview(self) -> None:
@@ -214,10 +214,10 @@ class JobForm(FormScreen[str]):
         kind, now = self._job.type if self._job is not None else "", self.context.clock.now()
         return job_syntax.read_times(self._value("times"), self._value("timezone").strip(), now, kind)
 
-    # What happens meanwhile
+    # Changes by others
 
     def changed(self, changes: StateChanges) -> None:
-        """Say when somebody else changes the job; what is typed stays."""
+        """Show when somebody else changes the job; typed text stays."""
         job = self._job
         if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
             return
@@ -231,10 +231,10 @@ class JobForm(FormScreen[str]):
         head = plain(f" {self._title}   ", "bold") + plain(f"! {text}", "$state-overdue")
         self.query_one("#job-head", Static).update(head)
 
-    # Ends
+    # Saving and leaving
 
     def action_save(self) -> None:
-        """Save what was changed. If it cannot be saved, say why; the form stays."""
+        """Save the changes. If that fails, show why; the form stays."""
         self.context.run(self._save())
 
     async def _save(self) -> None:
@@ -271,7 +271,7 @@ class JobForm(FormScreen[str]):
         return uid
 
     def _wrong(self, typed: Typed) -> bool:
-        """Say what is missing and put the focus there; return False where nothing is."""
+        """Show what is missing, and focus it; return False when nothing is."""
         for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt: what is to be done")):
             if not getattr(typed, name).strip():
                 self.set_focus(self.query_one(f"#{name}"))
@@ -284,7 +284,7 @@ class JobForm(FormScreen[str]):
         return False
 
     async def _change(self, base: Job, typed: Typed) -> str | None:
-        """Save the fields that the human changed, and nothing else."""
+        """Save only the fields that the human changed."""
         if self._wrong(typed):
             return None
         names = [each.name for each in fields(Typed) if getattr(typed, each.name) != getattr(self._was, each.name)]
@@ -307,7 +307,7 @@ class JobForm(FormScreen[str]):
         return base.uid
 
     async def _names_to_save(self, base: Job, typed: Typed, names: list[str]) -> list[str] | None:
-        """Return which of the changed fields to save: where somebody else changed one too, the human chooses."""
+        """Return which changed fields to save; the human chooses where others changed the same ones."""
         now = queries_jobs.any_job(self.context.db, base.uid)
         if now is None or now.deleted:
             raise NotFound("job", base.uid)
@@ -324,7 +324,7 @@ class JobForm(FormScreen[str]):
         return names if choice == "mine" else [name for name in names if name not in both]
 
     def action_outside(self) -> None:
-        """Write the prompt that has the focus, else the job's prompt, in $EDITOR."""
+        """Edit in $EDITOR the prompt that has the focus, else the job's prompt."""
         focused = self.focused
         area = focused if isinstance(focused, LongText) else self.query_one("#prompt", LongText)
         text = editor.edit(self.context, area.value)

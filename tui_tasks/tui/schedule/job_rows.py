@@ -1,4 +1,4 @@
-"""The lines of the schedule: the jobs, the titles of their columns, and the rules between its parts."""
+"""The lines of the schedule: jobs, column titles, and the rules between its parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def columns(width: int) -> tuple[int, int, int, int, int]:
-    """Return how many cells task, when, last run, next and history have."""
+    """Return the widths in cells of task, when, last run, next and history."""
     if width >= 100:
         rest = width - 7 - 19 - 14 - job_rows.HISTORY - 1
         return rest * 9 // 20, rest - rest * 9 // 20, 19, 14, job_rows.HISTORY + 1
@@ -29,14 +29,14 @@ def columns(width: int) -> tuple[int, int, int, int, int]:
 
 
 class JobRows(VirtualList[JobLine]):
-    """Jobs, a line each."""
+    """The list of jobs, one in each line."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self._numbers: dict[str, int] = {}
 
     def number(self, uid: str) -> int:
-        """Return the number of a job: its place among all jobs, counted from 1."""
+        """Return a job's number: its place among all jobs, counted from 1."""
         return self._numbers.get(uid, 0)
 
     def renumber(self, uids: Iterable[str]) -> set[str]:
@@ -85,7 +85,7 @@ class JobRows(VirtualList[JobLine]):
         return [(each.mark(ascii_only=ascii_only), each.color) for each in looks]
 
     def draw_empty(self, line: int) -> Sequence[Part]:
-        """Say what to do next."""
+        """Draw what to do next."""
         new = self.context.keymap.key_of("job_new")
         more = ": by a cron schedule, by dates, or run by hand" if self.size.width >= 60 else ""
         text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
@@ -116,6 +116,6 @@ class TitledRule(FrameLine):
         return [(f"{rule} ", "$rule"), (title, "$muted"), (f" {rule * max(0, width - 3 - cell_len(title))}", "$rule")]
 
     def say(self, title: str) -> None:
-        """Set the title; any text, as it is made safe here."""
+        """Set the title, any text; it is made safe here."""
         self.title = title
         self.again()

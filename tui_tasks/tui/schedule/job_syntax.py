@@ -1,8 +1,8 @@
-"""The times and settings of a job as they are typed, read and written. Pure; instants are microseconds, UTC.
+"""Parses and formats the times and settings of a job as the human types them. Pure; instants are microseconds, UTC.
 
 One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. It also takes common
-words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English
-such as `next friday 9:00` (dateparser). None of this is understood on the channel.
+words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English such as
+`next friday 9:00` (dateparser). The channel takes none of these words.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When a job is to run. `kind` is scheduled, planned or adhoc; `plan` has ISO 8601 texts."""
+    """When a job runs. `kind` is scheduled, planned or adhoc; `plan` holds ISO 8601 texts."""
 
     kind: str
     schedule: Mapping[str, str] | None = None
@@ -55,7 +55,7 @@ class Times:
 
 
 def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
-    """Read the times of a job; `kind` is that of a job that exists.
+    """Parse the times of a job; `kind` is that of an existing job.
 
     Raises:
         ScheduleError: the text is no times, or those of a job of another kind. The message is for people.
@@ -79,7 +79,7 @@ def read_times(text: str, zone: str, now: int, kind: str = "") -> Times:
 
 
 def _cron(words: str) -> Cron | None:
-    """Return the cron, None where the words seem to be dates."""
+    """Return the cron; None when the words look like dates."""
     lower = words.lower()
     if lower.startswith("@"):
         if lower not in _NICKNAMES:
@@ -99,12 +99,12 @@ def _cron(words: str) -> Cron | None:
 
 
 def _with_clock_times(words: str) -> str:
-    """Return the words with `noon` and `midnight` as times of day."""
+    """Return the words with `noon` and `midnight` replaced by times of day."""
     return re.sub(r"\b(noon|midnight)\b", lambda word: _CLOCK_WORDS[word[1]], words)
 
 
 def _date(text: str, place: ZoneInfo, now: int) -> str:
-    """Return a date as ISO 8601, without an offset where it is in the job's zone.
+    """Return a date as ISO 8601, without an offset when it is in the job's zone.
 
     Raises:
         ScheduleError: the text is no date.
@@ -119,7 +119,7 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
         return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
     if re.match(r"\d{4}", text):
         return text
-    # dateparser takes a number or a letter alone for a month.
+    # dateparser reads a number or a letter alone as a month.
     found = _spoken_date(lower, here.replace(tzinfo=None)) if re.search(r"[a-z]{3}", lower) else None
     if found is None:
         raise ScheduleError(
@@ -130,8 +130,8 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
 
 
 def _spoken_date(words: str, base: datetime) -> datetime | None:
-    """Return the next date after `base` that English words mean, both in the job's zone; None where they mean none."""
-    # It takes 0.15 s to import and use for the first time, and few ever type such a date.
+    """Return the next date after `base` that English words name, both in the job's zone; None when they name none."""
+    # Imported here, as that takes 0.15 s with the first use, and such dates are rarely typed.
     import dateparser
 
     settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": base}
@@ -155,7 +155,7 @@ def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
 
 
 def written(job: Job) -> str:
-    """Return a job's times as they are typed."""
+    """Return a job's times in the form in which they are typed."""
     cron = due.cron_of(job)
     if cron is not None:
         return str(cron)
@@ -166,14 +166,14 @@ def written(job: Job) -> str:
 def _iso(instant: int, zone: ZoneInfo) -> str:
     at = datetime.fromtimestamp(instant // SECOND, zone).replace(microsecond=instant % SECOND)
     text = at.isoformat(sep=" ", timespec="auto")
-    # The offset stays where the clock shows the same time twice, and the seconds where they are not 0.
+    # The offset is kept when the clock shows this time twice, and the seconds when they are not 0.
     naive = at.replace(tzinfo=None).isoformat(sep=" ")
     short = naive.removesuffix(":00")
     return short if parse_plan([naive.replace(" ", "T")], zone.key, -(2**62)) == (instant,) else text
 
 
 def read_settings(text: str) -> dict[str, Any]:
-    """Read `timeout=300 retries=2` into settings by name.
+    """Parse `timeout=300 retries=2` to settings by name.
 
     Raises:
         InvalidArgument: there is no such setting, or it does not take the value.
@@ -189,12 +189,12 @@ def read_settings(text: str) -> dict[str, Any]:
 
 
 def written_settings(job: Job) -> str:
-    """Return the settings that are not at their default, as they are typed."""
+    """Return the settings that differ from their default, in the form in which they are typed."""
     return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "")
 
 
 def changed_settings(job: Job | None, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to set so that a job has the typed settings and all others at their default."""
+    """Return the changes that give a job the typed settings, and all others their default."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
     dropped = {name: defaults[name] for name in (job.settings if job is not None else ()) if name not in typed}
     return {**dropped, **typed}

@@ -1,4 +1,4 @@
-"""Jobs and runs in words: states, schedules and times. Pure; instants are microseconds, UTC."""
+"""Texts about jobs and runs: states, schedules and times. Pure; instants are microseconds, UTC."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FAR: Final = 100 * YEAR
 
 
 def is_overdue(job: Job, now: int) -> bool:
-    """Whether a job is so late that no scheduler seems to run."""
+    """Return whether a job is so late that no scheduler seems to run."""
     return job.next_run is not None and now - job.next_run >= ON_TIME
 
 
@@ -56,7 +56,7 @@ def job_look(state: str) -> Look:
 
 
 def run_state(run: RunLine) -> str:
-    """Return the state of a run: how it ended, that it runs or waits, or why there was none."""
+    """Return the state of a run: its result, running, waiting, or why it was not run."""
     if run.decision != "ran":
         return run.decision
     return run.outcome or ("running" if run.state == "running" else "waits")
@@ -78,7 +78,7 @@ def went(run: RunLine, now: int) -> str:
 
 
 def used(run: RunLine) -> str:
-    """Return what the agent of a run has used: `12 turns  34k $0.42`; empty where that is unknown."""
+    """Return what a run's agent has spent: `12 turns  34k $0.42`; empty when unknown."""
     turns = count(run.turns, "turn") if run.turns is not None else ""
     return "  ".join(part for part in (turns, spent(run.tokens, run.cost_usd)) if part)
 
@@ -122,7 +122,7 @@ def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:
 
 
 def lasts(line: JobLine, now: int) -> int:
-    """Return for how many microseconds the words about a job stay true."""
+    """Return for how many microseconds the texts about a job stay true."""
     job, run = line.job, line.running
     spans = [DAY]
     if job.enabled and job.next_run is not None:
@@ -138,17 +138,17 @@ def lasts(line: JobLine, now: int) -> int:
 
 
 def upcoming(job: Job, now: int, most: int) -> list[int]:
-    """Return the next instants at which a job is due; none where it is off."""
+    """Return the next instants at which a job is due; none when it is disabled."""
     return due.due_between(job, max(now, job.decided_until), now + _FAR, most) if job.enabled else []
 
 
 def place(job: Job) -> tzinfo:
-    """Return the zone that a job's times are in."""
+    """Return the time zone of a job's times."""
     return zone_of(job.timezone)
 
 
 def date(instant: int, zone: tzinfo, now: int) -> str:
-    """Return `Sun 22 Nov 08:00`, with the year where that is far off."""
+    """Return `Sun 22 Nov 08:00`, with the year when it is far off."""
     told = moment(instant, zone)
     if abs(instant - now) < YEAR - 30 * DAY:
         return told
@@ -194,12 +194,12 @@ def raw(job: Job) -> str:
 
 
 def settings(job: Job) -> str:
-    """Return the settings that are not at their default, as they are typed: `retries=2 timeout=300`."""
+    """Return the settings that differ from their default, as they are typed: `retries=2 timeout=300`."""
     return " ".join(f"{name}={value}" for name, value in job.settings.items() if value != "") if job.settings else ""
 
 
 def story(line: JobLine, now: int) -> tuple[str, str]:
-    """How it is with a job in a sentence, and the state whose colour that has."""
+    """Return how a job is doing in a sentence, and the state that gives its colour."""
     now_state, failure = state(line, now), line.failure
     if now_state == "running" and line.running is not None:
         return _running(line.running, now), "running"
@@ -228,7 +228,7 @@ def _running(run: RunLine, now: int) -> str:
 
 
 def who_runs(job: Job) -> str:
-    """Who does what a job asks for."""
+    """Return who does what a job asks for."""
     if not job.dedicated_context:
         return f"in the conversation of {job.created_by}"
     return f"by the runner {job_settings.read(job.settings).runner}".rstrip()

@@ -1,4 +1,4 @@
-"""The schedule: which jobs there are, what runs, what comes next and when, what failed and why."""
+"""The schedule: all jobs, what runs, what is due next, what failed and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.pane import Pane
 
 OF_JOBS: Final = Language(("who",), {})
-# Up to this number, jobs that changed are read one by one; beyond it, all jobs are read.
+# Up to so many changed jobs are read one by one; for more, all jobs are read.
 _FEW: Final = 50
 
 
@@ -43,7 +43,7 @@ class SchedulePane(Pane):
     FOOTER = ("help", "job_filter", "job_new", "job_run", "job_toggle", "job_edit", "job_runs", "undo")
     FOOTER_SMALL = ("help", "job_run", "job_toggle", "job_new")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    # The screen, whose classes tell its size, is above the pane.
+    # The classes for the size are set on the screen, which is above the pane.
     SCOPED_CSS = False
     DEFAULT_CSS = """
     SchedulePane #jobs { height: 1fr; min-height: 3; }
@@ -75,7 +75,7 @@ class SchedulePane(Pane):
         self._filter = Parsed()
 
     def compose(self) -> ComposeResult:
-        """Titles, jobs, the next 24 hours, one job."""
+        """Compose titles, jobs, the next 24 hours, and the detail of one job."""
         yield Rule(self.context)
         yield self.filter_bar
         yield JobHead(self.context)
@@ -102,11 +102,11 @@ class SchedulePane(Pane):
         """As `Pane.is_busy`."""
         return self.filter_bar.has_focus_within
 
-    # What is shown
+    # Content
 
     @property
     def line(self) -> JobLine | None:
-        """The cursor's job."""
+        """The job under the cursor."""
         return self.listed.get(self.row_list.cursor)
 
     def changed(self, changes: StateChanges) -> None:
@@ -124,7 +124,7 @@ class SchedulePane(Pane):
         self._show()
 
     def _read(self, touched: set[str] | None) -> set[str]:
-        """Read the touched jobs again, None: all of them; return the keys of rows that differ."""
+        """Read the touched jobs, None: all; return the keys of rows that changed."""
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
         self._all = job_rows.lines(self.context.db, known)
         renumbered = self.row_list.renumber(line.job.uid for line in self._all)
@@ -134,15 +134,15 @@ class SchedulePane(Pane):
         return changed
 
     def on_virtual_list_moved(self) -> None:
-        """Show another job."""
+        """Show the detail of the job under the cursor."""
         self._show()
 
     def on_virtual_list_opened(self, event: RowMessage) -> None:
-        """Show the job's runs with a double click, as Enter does."""
+        """Show the job's runs, on a double click or Enter."""
         self.action_act("job_runs")
 
     def on_resize(self) -> None:
-        """Show more of the job, or less."""
+        """Show more or less of the job."""
         self._show()
 
     def _show(self) -> None:
@@ -162,15 +162,15 @@ class SchedulePane(Pane):
         self._show()
 
     def _completions(self) -> Mapping[str, Sequence[str]]:
-        """Return the values that Tab completes to, by the filter's word."""
+        """Return the values that Tab completes to, by field."""
         return {"who": sorted({line.job.created_by for line in self._all})}
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
-        """Show what matches."""
+        """Show the matching jobs."""
         self._show_matching(event.parsed)
 
     def on_filter_bar_kept(self) -> None:
-        """Go back to the rows."""
+        """Return to the rows."""
         self.row_list.focus()
 
     def on_filter_bar_cleared(self) -> None:
@@ -187,7 +187,7 @@ class SchedulePane(Pane):
         self._show()
 
     def _matches(self, line: JobLine) -> bool:
-        """Whether every word is in the name, the prompt, the type or the schedule, and `who:` created the job."""
+        """Return whether each word is in the name, prompt, type or schedule, and `who:` created the job."""
         job = line.job
         text = f"{job.name}\n{job.prompt}\n{job_text.when(job)}\n{job.type}".casefold()
         for term in self._filter.terms:

@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 HOURS: Final = 24
 _LABEL: Final = 5
-# Up to this number of ticks, each has its time of day.
+# Up to so many ticks, each is shown with its time of day.
 _TIMED: Final = 3
 
 
 def first_hour(now: int, zone: tzinfo) -> int:
-    """Return the instant at which the current hour began, by the clock of a zone."""
+    """Return the instant at which the current hour began in a time zone."""
     local = datetime.fromtimestamp(now // SECOND, zone)
     return (now // SECOND - local.minute * 60 - local.second) * SECOND
 
 
 def cells_an_hour(width: int) -> int:
-    """Return how many cells an hour has: more than two, so that its number fits."""
+    """Return the width of an hour in cells: more than two, so that its number fits."""
     return max(3, min(12, (width - _LABEL - 10) // HOURS))
 
 
 def hours(start: int, zone: tzinfo, cells: int) -> str:
-    """Return the hours by the clock of a zone: `20  21  22 ...`."""
+    """Return the hours in a time zone: `20  21  22 ...`."""
     numbers = (datetime.fromtimestamp((start + at * HOUR) // SECOND, UTC).astimezone(zone).hour for at in range(HOURS))
     return "".join(f"{hour:02}".ljust(cells) for hour in numbers)
 
 
 def line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_only: bool = False) -> str:
-    """Return ticks in 24 hours of `cells` cells each; a few of them have their time of day where there is room."""
+    """Return the ticks in 24 hours of `cells` cells each; a few of them with their time of day if there is room."""
     at = [(instant - start) * cells // HOUR for instant in times]
     ticks = charts.ticks(at, HOURS * cells, ascii_only=ascii_only)
     if len(times) > _TIMED:
@@ -59,7 +59,7 @@ def _may_be_due(line: JobLine, until: int) -> bool:
 
 
 class ScheduleStrip(TextLines):
-    """The jobs that are due next, as many as there is room for."""
+    """The jobs that are due next, as many as fit."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
@@ -100,7 +100,7 @@ class ScheduleStrip(TextLines):
         return lines
 
     def _due(self, line: JobLine, now: int, start: int) -> list[int]:
-        """Return the times of a job from now on. The times of a schedule are worked out once an hour."""
+        """Return the next times of a job. Those of a schedule are computed once an hour."""
         job = line.job
         key = (job.uid, tuple((job.schedule or {}).values()), job.plan, job.timezone, start)
         if key not in self._times:

@@ -1,1 +1,1 @@
-"""Themes: files in TOML, the variables they give, the shipped ones."""
+"""Themes: TOML files, the variables they set, and the shipped themes."""

@@ -1,4 +1,4 @@
-"""Reading one theme file, and telling what is wrong with it and on which line."""
+"""Reads one theme file, and reports its mistakes with their lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOR_VALUE = re.compile(r"(?P<color>\S+(?:\([^)]*\))?)(?: +\d{1,3}%)?")
 
 
 class ThemeProblem(msgspec.Struct, frozen=True):
-    """What is wrong with a theme file, and where."""
+    """A mistake in a theme file, and its place."""
 
     path: str
     line: int
@@ -34,7 +34,7 @@ class ThemeProblem(msgspec.Struct, frozen=True):
 
 
 def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
-    """Read one file, and add to `problems` what is wrong with it; return None where it makes no theme."""
+    """Read one file, and append its mistakes to `problems`; return None when it makes no theme."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_MAX_BYTES + 1)
@@ -63,7 +63,7 @@ def _line_told(message: str, text: str) -> int:
 
 
 class _Reader:
-    """Takes a parsed file apart and tells each thing that is wrong with the line it is on."""
+    """Converts a parsed file, and reports each mistake with its line."""
 
     def __init__(self, path: str, text: str, problems: list[ThemeProblem]) -> None:
         self.path = path
@@ -72,13 +72,13 @@ class _Reader:
         self.ansi = False
 
     def wrong(self, table: str, key: str, message: str) -> None:
-        """Add a problem at the line of `key`, else of its table, else the first."""
+        """Add a problem at the line of `key`, else of its table, else line 1."""
         places = ((table, key), (table, ""), ("", table)) if table else (("", key), (key, ""))
         line = next((self.lines[place] for place in places if place in self.lines), 1)
         self.problems.append(ThemeProblem(self.path, line, message))
 
     def theme(self, stem: str, document: dict[str, Any]) -> Theme | None:
-        """Return the theme, or None where what is required is missing."""
+        """Return the theme; None when something required is missing."""
         self.unknown("", document, ("name", "dark", "ansi", "colors", "states", "parts", "variables"))
         name = document.get("name", stem)
         if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -123,7 +123,7 @@ class _Reader:
         return strings
 
     def unknown(self, table: str, entries: Mapping[str, Any], known: Iterable[str]) -> None:
-        """Tell of keys that mean nothing, with the nearest that does."""
+        """Report unknown keys, each with the most similar known one."""
         known = list(known)
         for key in entries:
             if key not in known:
@@ -143,7 +143,7 @@ class _Reader:
         return good
 
     def variables(self, document: Mapping[str, Any], like: Theme) -> dict[str, str]:
-        """Return the entries of [variables] that Textual has a use for and that would not break its CSS."""
+        """Return the entries of [variables] that Textual uses and that do not break its CSS."""
         usual = like.variables | replace(like, variables={}).to_color_system().generate()
         good = {}
         for key, value in self.table(document, "variables", usual).items():
@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _color_fault(value: str, ansi: bool) -> str:
-    """Return what keeps `value` from being a colour of a theme, or nothing."""
+    """Return why `value` cannot be a colour of a theme; empty when it can."""
     try:
         color = Color.parse(value)
     except (ColorParseError, ValueError) as error:
@@ -167,12 +167,12 @@ def _color_fault(value: str, ansi: bool) -> str:
 
 
 def _variable_fault(key: str, value: str, usual: str) -> str:
-    """Return what keeps `value` from taking the place of the `usual` one in Textual's CSS, or nothing."""
+    """Return why `value` cannot replace the `usual` one in Textual's CSS; empty when it can."""
     if key.endswith("-style") or "-style-" in key:
         fits = _STYLE.fullmatch(value)
         return "" if fits else "a text style: none, bold, dim, italic, underline, reverse or strike"
     shape = _COLOR_VALUE.fullmatch(value)
-    # Where Textual itself does not write these words, its CSS has places that cannot take them.
+    # If Textual's own value has none of these words, its CSS may not accept them.
     if shape and shape["color"] in ("auto", "initial") and usual.startswith(shape["color"]):
         return ""
     try:
@@ -183,7 +183,7 @@ def _variable_fault(key: str, value: str, usual: str) -> str:
 
 
 def _lines_of_keys(text: str) -> dict[tuple[str, str], int]:
-    """Return the line of each (table, key) and, with no key, of each table, as far as a glance tells."""
+    """Return the line of each (table, key) and, without key, of each table, as found by a simple scan."""
     lines: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), 1):

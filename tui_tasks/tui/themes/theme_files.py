@@ -1,9 +1,9 @@
-"""Themes as data: one TOML file each, shipped in `themes/` or the user's own.
+"""Theme files: one TOML file for each theme, shipped in `themes/` or the user's own.
 
-A file has four tables. `[colors]` are Textual's own (`primary`, `background` ...); `[states]` the colours of
-the states and `[parts]` those of what is not a state, as named in `theme_variables`; `[variables]` any other of
-Textual's theme variables. Only `primary`, `foreground` and `background` are required: the rest follows from
-them. All of it is at hand in TCSS and in Content styles: `$state-done`, `$muted`, `$cursor-background`.
+A file has four tables. `[colors]` holds Textual's own colours (`primary`, `background` ...), `[states]` the colours of
+states, `[parts]` other colours as named in `theme_variables`, and `[variables]` any other of Textual's theme variables.
+Only `primary`, `foreground` and `background` are required: the rest is derived from them. All are available in TCSS and
+in Content styles: `$state-done`, `$muted`, `$cursor-background`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ NO_COLOR: Final = "ansi"
 
 
 def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeProblem]]:
-    """Return the shipped themes and those in `user_folder` by name, the default first, and what is wrong.
+    """Return the shipped themes and those in `user_folder` by name, the default first, and the mistakes in them.
 
-    A theme of the user's takes the place of a shipped one of that name. A file that cannot be used is passed
-    over; a value that cannot be used is left out of its theme, and what follows from the others stands in.
+    A user's theme replaces a shipped one of the same name. A file that cannot be used is skipped; a value that cannot
+    be used is dropped, and derived from the others.
     """
     problems: list[ThemeProblem] = []
     found: dict[str, Theme] = {}
@@ -43,7 +43,7 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeP
 
 
 def find(name: str, user_folder: Path | None = None) -> Theme | None:
-    """Return the theme of that name alone, where its file is named after it: a start needs no other."""
+    """Return only the theme of a name, if its file has that name: a start needs no other."""
     for folder in (user_folder, shipped_folder()) if NAME.fullmatch(name) else ():
         with contextlib.suppress(OSError):
             file = folder.joinpath(f"{name}.toml") if folder is not None else None
@@ -53,8 +53,8 @@ def find(name: str, user_folder: Path | None = None) -> Theme | None:
 
 
 def shipped_folder() -> Path:
-    """Return the folder of shipped themes: in the installed package, else in the checkout."""
-    # Not by importlib.resources: to import that takes longer than to read the one theme that a start needs.
+    """Return the folder of shipped themes, in the installed package or else in the checkout."""
+    # Without importlib.resources, whose import takes longer than reading the one theme that a start needs.
     packaged = Path(__file__).parents[2] / "themes"
     checkout = Path(__file__).parents[3]
     if not packaged.is_dir() and (checkout / "pyproject.toml").is_file():

@@ -1,4 +1,4 @@
-"""Which themes there are, which one is applied, and which is kept for the next time."""
+"""The available themes, the applied one, and the one to be kept for the next start."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from tui_tasks.tui.themes import theme_files
 
 
 class ThemeManager:
-    """`names` are the themes to choose from and `problems` what is wrong with the human's own, once they are loaded."""
+    """Loads and applies themes. Once loaded, `names` are those to choose from, `problems` the mistakes in the human's
+    own.
+    """
 
     def __init__(self, app: App[Any], user_themes: Path | None, settings: Path | None) -> None:
-        """`app`: Textual's, which has the theme. `settings`: the file that a choice is kept in."""
+        """`app` is the App to which themes are applied; `settings` is the file in which a choice is kept."""
         self.names: tuple[str, ...] = ()
         self.problems: Sequence[object] = ()
         self._app = app
@@ -35,11 +37,11 @@ class ThemeManager:
         return self._app.theme
 
     def apply(self, name: str) -> None:
-        """Apply a theme that is loaded."""
+        """Apply a loaded theme."""
         self._app.theme = name
 
     def apply_first(self, name: str) -> None:
-        """Apply a theme, reading no other where it can be found by its file's name."""
+        """Apply a theme, without reading others if it can be found by its file's name."""
         app, theme = self._app, theme_files.find(name, self._user_themes)
         if theme is None:
             self.load()
@@ -50,14 +52,14 @@ class ThemeManager:
         else:
             app.register_theme(theme)
         if not app.is_running and app.current_theme.dark and theme is not None and theme.dark and not theme.ansi:
-            # From one dark theme to another before anything is styled: nothing has to be styled again.
+            # It changes between dark themes before anything is styled, so nothing has to be styled again.
             app.set_reactive(App.theme, name)
             app.stylesheet.set_variables(app.get_css_variables())
         else:
             app.theme = name
 
     def load(self) -> None:
-        """Read all themes, for choosing."""
+        """Read all themes, for the choice of one."""
         if self._is_loaded:
             return
         self._is_loaded = True
@@ -69,7 +71,7 @@ class ThemeManager:
         self.problems = problems
 
     async def keep(self, name: str, say: Callable[[str], None]) -> None:
-        """Apply a theme and, where there is a file of settings, write it there for the next time; tell the human."""
+        """Apply a theme, write it to the settings file, if there is one, for the next start, and tell the human."""
         from tui_tasks.settings import config
 
         self._app.theme = name

@@ -1,4 +1,4 @@
-"""The variables that a theme gives: Textual's own, ours beside them, and what each is where a theme does not say."""
+"""The variables of a theme: Textual's and ours, with the defaults that apply where a theme does not set them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STYLES: Final = ("muted-style", "cursor-style")
 OWN: Final = frozenset({*(f"state-{state}" for state in STATES), *PARTS, *STYLES})
 """Every variable that is ours and not Textual's."""
 
-# What each of our variables takes where a theme does not say, and Textual's own variables from ours or its others.
+# The default of each of our variables, and Textual's variables that are derived from ours or from its others.
 _ROLES: Final = {
     "state-pending": "foreground",
     "state-in-progress": "primary",
@@ -67,7 +67,7 @@ _WIDGETS: Final = {
     "link-color-hover": "cursor-text",
     "link-background-hover": "cursor-background",
 }
-# Where there are no shades to be had, and for what Textual's CSS needs but its ANSI themes leave out.
+# Used where there are no shades, and for what Textual's CSS needs but its ANSI themes lack.
 _ANSI: Final = {
     "surface-active": "transparent",
     "ansi-background": "ansi_default",
@@ -82,9 +82,9 @@ _ANSI: Final = {
 
 
 def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:
-    """Return `theme` with a value for every variable of ours, and with Textual's widgets dressed to match.
+    """Return `theme` with a value for every variable of ours, and Textual's widgets styled to match.
 
-    What the theme says stands; `overrides` stand above all.
+    The theme's own values are kept; `overrides` take precedence over all.
     """
     values = theme.to_color_system().generate()
     own = _own_variables(theme, values)
@@ -94,7 +94,7 @@ def complete(theme: Theme, overrides: Mapping[str, str] | None = None) -> Theme:
 
 
 def _own_variables(theme: Theme, generated: Mapping[str, str]) -> dict[str, str]:
-    """Return every variable of ours: as given, else as it follows from the colours that Textual has `generated`."""
+    """Return all our variables: as given, else derived from the colours that Textual has `generated`."""
     values = dict(generated)
     if theme.ansi:
         shades = dict.fromkeys(("muted", "rule", "cursor-background"), values["foreground"])
@@ -113,9 +113,9 @@ def _own_variables(theme: Theme, generated: Mapping[str, str]) -> dict[str, str]
 
 @cache
 def variable_defaults() -> dict[str, str]:
-    """Return a value for each variable of ours, for `App.get_theme_variable_defaults`.
+    """Return a value for each of our variables, for `App.get_theme_variable_defaults`.
 
-    The App reads its CSS before it has any theme of ours.
+    The App reads its CSS before it has one of our themes.
     """
     theme = BUILTIN_THEMES["textual-dark"]
     return _own_variables(theme, theme.to_color_system().generate())
