@@ -65,14 +65,14 @@ def shown(task: Task) -> dict[str, Any]:
     }
 
 
-def _told(text: str | Raw | LongValue, structured: dict[str, Any] | None = None) -> dict[str, Any]:
+def _content(text: str | Raw | LongValue, structured: dict[str, Any] | None = None) -> dict[str, Any]:
     content = {"content": [{"type": "text", "text": text}]}
     return content if structured is None else {**content, "structuredContent": structured}
 
 
 def _refused(refusal: Refusal) -> dict[str, Any]:
     """Return the dialect's own form of a refusal (docs: protocol, section 3)."""
-    return {**_told(refusal.message), "isError": True}
+    return {**_content(refusal.message), "isError": True}
 
 
 TASK = Actions()
@@ -106,7 +106,7 @@ def create(call: Call, given: _Create) -> dict[str, Any]:
     lines = [f"Task created: {task.name} ({task.uid})", f"Priority: {given.priority}", f"Status: {given.status}"]
     if task.domain is not None:
         lines.append(f"Domain: {task.domain}")
-    return _told("\n".join(lines), {"task": shown(task)})
+    return _content("\n".join(lines), {"task": shown(task)})
 
 
 class _Update(Arguments):
@@ -127,8 +127,8 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
 
     Returns the task, and the `memory_id`.
     """
-    named = {name: value for name in _TOLD if (value := getattr(given, name)) is not None}
-    one_of("status", dict.fromkeys(_TOLD) | named)
+    named = {name: value for name in _REPLY_FIELDS if (value := getattr(given, name)) is not None}
+    one_of("status", dict.fromkeys(_REPLY_FIELDS) | named)
     before = queries.task(call.db, given.task_id)
     task = call.run(EditTask(before.uid, _changes(before, named)))
     memory = None
@@ -137,12 +137,12 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     structured: dict[str, Any] = {"task": shown(task)}
     if memory is not None:
         structured["memory_id"] = memory.uid
-    return _told(_update_text(task.uid, named, memory), structured)
+    return _content(_update_text(task.uid, named, memory), structured)
 
 
 # In the order of the reply's text, which gives only the names of the last three (docs: protocol, section 6).
-_TOLD = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
-_TOLD_BY_NAME = frozenset({"description", "result", "metadata"})
+_REPLY_FIELDS = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
+_ONLY_NAMED = frozenset({"description", "result", "metadata"})
 
 
 def _changes(before: Task, named: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _changes(before: Task, named: dict[str, Any]) -> dict[str, Any]:
 def _update_text(uid: str, named: dict[str, Any], memory: Memory | None) -> str:
     parts = []
     for name, value in named.items():
-        if name not in _TOLD_BY_NAME:
+        if name not in _ONLY_NAMED:
             parts.append(f"{name} → {', '.join(value) if name == 'tags' else value}")
         elif name != "result" or memory is None:
             parts.append(name)
@@ -191,7 +191,7 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
     if home is None:
         if given.after is not None:
             raise NotFound("task", given.after)
-        return _told(_head(given, 0), {"tasks": [], "total": 0})
+        return _content(_head(given, 0), {"tasks": [], "total": 0})
     found, total = queries_board.tasks(
         call.db,
         home.id,
@@ -213,7 +213,7 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
             text.add(f"\n\n{_line(number, task)}")
     if number < total:
         text.add(f"\n\n(showing {number} of {total})")
-    return _told(text.value(), {"tasks": told.value(), "total": total})
+    return _content(text.value(), {"tasks": told.value(), "total": total})
 
 
 _BRIEF = ("task_id", "title", "status")
@@ -275,7 +275,9 @@ def agent(call: Call, given: _Agent) -> dict[str, Any]:
     """Deprecated: use `task`. The actions create_task, update_task and list_tasks are routed there."""
     action = _ROUTED.get(given.action)
     if action is None:
-        return _told(f"The agent tool is deprecated, its action {given.action[:100]} does nothing: use the task tool.")
+        return _content(
+            f"The agent tool is deprecated, its action {given.action[:100]} does nothing: use the task tool."
+        )
     tool = BOARD.tools["task"]
     return dict(tool.handler(call, decode(tool.arguments, given.rest | {"action": action})))
 

@@ -57,7 +57,7 @@ def hello(call: Call, given: _Hello) -> dict[str, Any]:
     """
     channel = call.channel
     whole = _named_tools(call, given.tools)
-    tools = [_told(tool, whole=tool.name in whole) for tool in shown_tools(channel.identity, channel.table.tools)]
+    tools = [_tool_json(tool, whole=tool.name in whole) for tool in shown_tools(channel.identity, channel.table.tools)]
     return {
         "protocol": PROTOCOL,
         "version": __version__,
@@ -80,7 +80,7 @@ def _named_tools(call: Call, words: list[str]) -> frozenset[str]:
         raise InvalidArgument("tools", f"tools: {unknown.message}") from None
 
 
-def _told(tool: Tool, *, whole: bool) -> dict[str, Any]:
+def _tool_json(tool: Tool, *, whole: bool) -> dict[str, Any]:
     """Return a tool as an agent sees it; unless `whole`, with one sentence, and a schema without descriptions."""
     taken = schema(tool.arguments)
     if whole:

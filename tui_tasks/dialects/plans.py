@@ -111,13 +111,13 @@ def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
 
 def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
     """Return the uids of existing tasks on which tasks of the call depend, by the caller's reference."""
-    words = _own_words(tasks)
+    words = _callers_ids(tasks)
     found: dict[str, str] = {}
     for at, task in enumerate(tasks):
         for on in task.depends_on:
             if on in words or on in found:
                 continue
-            with _within(f"tasks[{at}]"):
+            with _refusals_at(f"tasks[{at}]"):
                 try:
                     found[on] = full_uid(call, PLANS.tools["tasks"], "depends_on", on)
                 except NotFound as refusal:
@@ -138,14 +138,14 @@ def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask], existing: 
         known = list(dict.fromkeys(made[on] for on in task.depends_on if on in made))
         if any(on not in made for on in task.depends_on):
             early.append(at)
-        with _within(f"tasks[{at}]"):
+        with _refusals_at(f"tasks[{at}]"):
             uid = call.run(_new_task(task, plan, known)).uid
         uids.append(uid)
         if task.id is not None:
             made[task.id] = uid
     for at in early:
         depends_on = tuple(dict.fromkeys(made[on] for on in tasks[at].depends_on))
-        with _within(f"tasks[{at}]"):
+        with _refusals_at(f"tasks[{at}]"):
             call.run(EditTask(uids[at], {"depends_on": depends_on}))
     return uids
 
@@ -162,7 +162,7 @@ def _new_task(task: _NewTask, plan: TaskList, depends_on: Sequence[str]) -> AddT
     )
 
 
-def _own_words(tasks: Sequence[_NewTask]) -> set[str]:
+def _callers_ids(tasks: Sequence[_NewTask]) -> set[str]:
     """Return the caller's ids of the tasks.
 
     Raises:
@@ -178,7 +178,7 @@ def _own_words(tasks: Sequence[_NewTask]) -> set[str]:
 
 
 @contextlib.contextmanager
-def _within(path: str) -> Iterator[None]:
+def _refusals_at(path: str) -> Iterator[None]:
     """Prefix the argument that a refusal in the block names with the path."""
     try:
         yield

@@ -331,7 +331,7 @@ def _done(db: Database, statuses: list[_Status], events: list[_Event], told: set
             known.entries.append(one.seq)
     for event in events:
         for uid in _checked(db, event):
-            known = reported.get(uid) or _now(db, uid)
+            known = reported.get(uid) or _done_task(db, uid)
             if known is not None:
                 reported[uid] = known
                 known.entries, known.at = sorted({*known.entries, event.seq}), event.at
@@ -360,7 +360,7 @@ def _checked(db: Database, event: _Event) -> list[str]:
     return checks.tasks_of(db, event.uid) if event.kind == "check.stale" else []
 
 
-def _now(db: Database, uid: str) -> _Reported | None:
+def _done_task(db: Database, uid: str) -> _Reported | None:
     """Return a task that is done, whenever it was reported; None if it is not done."""
     row = db.sql(_TASKS_NOW, (uid,)).fetchone()
     if row is None:

@@ -99,7 +99,7 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
         seq, at = found.speakers.get(name, (0, 0))
         told = told_before.get(name)
         if told is None or told.seq != seq:
-            told = _told(db, name, seq, at)
+            told = _read_newest(db, name, seq, at)
         member = found.member(name, told)
         is_left = member.task is not None or member.ask is not None or member.paused
         is_there = member.state != GONE if knows_presence else member.session is not None and member.state != GONE
@@ -195,7 +195,7 @@ class _Found:
         return (task.started_at if state == "working" and task is not None else None) or told.at or None
 
 
-def _told(db: Database, name: str, seq: int, at: int) -> Told:
+def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=agents.LOOKED_AT)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES

@@ -121,13 +121,13 @@ def _in_words_of_json(text: str) -> str:
 
 def _unknown(kind: type[Arguments], holder: str, name: str) -> str:
     path = f"{holder}.{name}" if holder else name
-    return f"unknown argument {path}; {_taken(kind, holder)}{nearest(name, _names(kind, holder))}"
+    return f"unknown argument {path}; {_names_text(kind, holder)}{nearest(name, _names(kind, holder))}"
 
 
 def _missing(kind: type[Arguments], holder: str, name: str) -> str:
     if holder:
-        return f"missing argument {holder}.{name}; {_taken(kind, holder)}"
-    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_taken(kind, holder)}'
+        return f"missing argument {holder}.{name}; {_names_text(kind, holder)}"
+    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_names_text(kind, holder)}'
 
 
 # For each status: the words for it in the dialects. Each dialect has one of them.
@@ -190,7 +190,7 @@ def _names(kind: type[Arguments], path: str) -> list[str]:
     return [name for option in _options(schema(kind), path) for name in option.get("properties", ())]
 
 
-def _taken(kind: type[Arguments], path: str) -> str:
+def _names_text(kind: type[Arguments], path: str) -> str:
     """Return a sentence for people with the arguments that the object at a path takes."""
     names = _names(kind, path)
     return f"there is {', '.join(names)}" if names else "it takes none"
@@ -250,11 +250,11 @@ def _mender_of(kind: Any) -> _Mend | None:
     if isinstance(kind, info.UnionType):
         return next(filter(None, map(_mender_of, kind.types)), None)
     if isinstance(kind, info.StructType):
-        return _mend_held(kind, _mend_struct(kind))
+        return _mend_string(kind, _mend_struct(kind))
     if isinstance(kind, info.ListType):
         item = _mender_of(kind.item_type)
-        return _mend_held(kind, _mend_items(item) if item else None)
-    return _mend_held(kind, None) if isinstance(kind, info.DictType) else None
+        return _mend_string(kind, _mend_items(item) if item else None)
+    return _mend_string(kind, None) if isinstance(kind, info.DictType) else None
 
 
 def _mend_struct(kind: Any) -> _Mend:
@@ -283,16 +283,16 @@ def _mend_items(item: _Mend) -> _Mend:
     return mend
 
 
-def _mend_held(kind: Any, inner: _Mend | None) -> _Mend:
+def _mend_string(kind: Any, inner: _Mend | None) -> _Mend:
     def mend(value: Any, path: str) -> Any:
         if isinstance(value, str):
-            value = _held_in_string(kind, value, path)
+            value = _parsed_string(kind, value, path)
         return inner(value, path) if inner else value
 
     return mend
 
 
-def _held_in_string(kind: Any, text: str, path: str) -> Any:
+def _parsed_string(kind: Any, text: str, path: str) -> Any:
     """Return a list or object that a string contains, or a list of that one string if the type takes it."""
     stripped = text.strip()
     info = msgspec.inspect
@@ -315,7 +315,7 @@ _REF: Final = "#/$defs/"
 
 
 # Bounds that schemas omit because hardly any value reaches them; a refusal names them.
-_UNSAID: Final = frozenset({"exclusiveMinimum", "maxLength", "maximum", "minLength", "pattern"})
+_OMITTED: Final = frozenset({"exclusiveMinimum", "maxLength", "maximum", "minLength", "pattern"})
 
 
 def schema(kind: type[Arguments]) -> dict[str, Any]:
@@ -371,15 +371,15 @@ def _strict(part: dict[str, Any]) -> dict[str, Any]:
             del options[1:]
         if len(options) == 1:
             part = {**options[0], **{key: value for key, value in part.items() if key != "anyOf"}}
-    made = {key: value for key, value in part.items() if not _is_unsaid(key, value)}
+    made = {key: value for key, value in part.items() if not _is_omitted(key, value)}
     if isinstance(made.get("enum"), list):
         made.setdefault("type", "string")
     return made
 
 
-def _is_unsaid(key: str, value: Any) -> bool:
+def _is_omitted(key: str, value: Any) -> bool:
     if key == "default":
         return value in (None, False, "", [], {})
     if key in ("minimum", "minItems"):
         return value in (0, 1)
-    return key in _UNSAID and not isinstance(value, dict)
+    return key in _OMITTED and not isinstance(value, dict)

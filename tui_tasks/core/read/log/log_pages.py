@@ -152,7 +152,7 @@ def _shown() -> Any:
     return J.kind.not_in(_HIDDEN) & kept
 
 
-def _told_before() -> Any:
+def _is_shown_with_previous() -> Any:
     """Return the condition that the entry right before shows this one as its reason."""
     before = J.alias()
     same = (before.seq == J.seq - 1) & (before.change == J.change) & (before.task == J.task)
@@ -164,17 +164,17 @@ def _told_before() -> Any:
 # How many progress entries one line counts at most.
 MOST_WORDS: Final = 100
 # Heartbeats of claims come between progress entries, and are ignored.
-_UNTOLD: Final = "claim.extended"
+_IGNORED: Final = "claim.extended"
 
 
-def _goes_on(until: Any) -> Any:
+def _is_followed_by_progress(until: Any) -> Any:
     """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
     of_task, of_agent, following = J.alias(), J.alias(), J.alias()
     next_of_task = of_task.select(of_task.seq).where(
-        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _UNTOLD)
+        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _IGNORED)
     )
     next_of_agent = of_agent.select(of_agent.seq).where(
-        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _UNTOLD)
+        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _IGNORED)
     )
     one_more = following.select(SQL("1")).where(
         (following.seq == next_of_task.order_by(of_task.seq).limit(1))
@@ -189,7 +189,7 @@ def _goes_on(until: Any) -> Any:
 def _back_from(mine: Any, limit: int) -> Statement:
     told = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
     return Statement(
-        told.where(mine & (J.seq <= slot("seq")) & (J.kind != _UNTOLD)).order_by(J.seq.desc()).limit(limit)
+        told.where(mine & (J.seq <= slot("seq")) & (J.kind != _IGNORED)).order_by(J.seq.desc()).limit(limit)
     )
 
 
@@ -225,11 +225,11 @@ def _query() -> Any:
     return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_shown())
 
 
-_EACH = _query().where(~_told_before())
+_EACH = _query().where(~_is_shown_with_previous())
 _AFTER = Statement(_EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
 _BEFORE = Statement(_EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
 _ONE = Statement(_EACH.where(J.seq == slot("seq")))
-_FOLDED = _EACH.where(~_goes_on(slot("fold")))
+_FOLDED = _EACH.where(~_is_followed_by_progress(slot("fold")))
 _FOLDED_AFTER = Statement(
     _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
 )
@@ -339,7 +339,7 @@ def _condition(db: Database, term: Term) -> Any:
         return of_task | ((J.entity == "list") & J.uid.in_([each.uid for each in found]))
     if term.field == "project":
         return _of_project(db, term)
-    return _says(term.value)
+    return _contains_word(term.value)
 
 
 def _of_project(db: Database, term: Term) -> Any:
@@ -372,7 +372,7 @@ def _of_kind(word: str) -> Any:
 _TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "description", "reason", "result", "status")
 
 
-def _says(word: str) -> Any:
+def _contains_word(word: str) -> Any:
     """Return the condition that a line, or the name of its task, contains a word."""
     within = msgspec.json.encode(word).decode()[1:-1]
     texts: Any = _field(J.new, _TEXTS[0])

@@ -61,7 +61,7 @@ def catch_up(db: Database, most: int = STEP) -> bool:
         elif _is_cut_off(db):
             db.sql("INSERT INTO search (search) VALUES ('delete-all')")
             _start_over(db)
-        _take_in(db, most)
+        _index_some(db, most)
     return _is_behind(db)
 
 
@@ -131,7 +131,7 @@ def _start_over(db: Database) -> None:
     db.sql("UPDATE search_progress SET id = 0, seq = ?", (journal.newest(db),))
 
 
-def _take_in(db: Database, most: int) -> None:
+def _index_some(db: Database, most: int) -> None:
     progress = _progress(db)
     assert progress is not None
     upto, seq = progress
