@@ -1,1 +1,1 @@
-"""Agents not written for us: what their hooks tell, and what is told back to them (docs: protocol, section 10)."""
+"""Hooks of agent programs: the payloads they send, and what is returned to them (docs: protocol, section 10)."""

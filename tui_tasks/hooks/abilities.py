@@ -1,10 +1,10 @@
-"""What the human can do to an agent through its program's hooks, and why not where that cannot be done."""
+"""What the human can do to an agent through its program's hooks, and the reasons for what is impossible."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# By program, then by what is to be done; what stands here cannot be done.
+# By program, then by action: the reason for which it is impossible.
 _CANNOT: Final[dict[str, dict[str, str]]] = {
     "claude": {},
     "codex": {
@@ -26,5 +26,5 @@ ABILITIES: Final = ("permission", "always", "edit_input", "question", "message",
 
 
 def why_not(program: str, ability: str) -> str | None:
-    """Why something cannot be done to an agent of that program; None where it can."""
+    """Return why an action on an agent of a program is impossible; None when it is possible."""
     return _CANNOT.get(program, {}).get(ability)

@@ -1,4 +1,4 @@
-"""What is kept of what agents say and do: less where the human wants so, and never a key or a token."""
+"""Reduces what is kept of agents' words and tool inputs: less if the human wants so, and never keys or tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 REDACTED: Final = "[redacted]"
 MAX_TITLE: Final = 80
-# Keys and tokens by what they begin with; a word that says so, and what is assigned to it; and whole private keys.
+# Keys and tokens by their prefix, values assigned to a word that names a secret, and whole private keys.
 PATTERNS: Final = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AIza|ya29\.)[A-Za-z0-9_.-]{16,}",
@@ -31,7 +31,7 @@ PATTERNS: Final = (
 
 
 def discreet(heard: Heard, settings: SessionSettings) -> Heard:
-    """What a payload tells, as it is kept."""
+    """Return the facts of a payload in the form in which they are kept."""
     if not heard.facts:
         return heard
     redact = redactor(settings.redact)
@@ -43,7 +43,7 @@ def discreet(heard: Heard, settings: SessionSettings) -> Heard:
 
 @lru_cache(8)
 def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
-    """Return what takes keys and tokens out of a text, and what the patterns of the human's settings match."""
+    """Return a function that removes keys, tokens, and matches of the patterns in the human's settings from a text."""
     pattern = re.compile("|".join(f"(?:{one})" for one in PATTERNS[:4]))
     flagged = [re.compile(one) for one in PATTERNS[4:]]
     for one in own:
@@ -62,7 +62,7 @@ def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """A value with each text in it changed."""
+    """Return a value with each text in it converted."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -76,7 +76,7 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _shortened(fact: Fact, *, titles: bool) -> Fact:
-    """A fact with the first line of each text that somebody has written, or with none of them."""
+    """Return a fact with only the first line of each text that somebody has written, or with none of them."""
 
     def short(text: str) -> str:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "") if titles else ""

@@ -1,6 +1,6 @@
-"""What is written into each program's settings so that it starts our hook: events, command, time limits.
+"""What is written to each program's settings so that it runs our hook: events, command, time limits.
 
-Where these go, beside what is there already, is `setup`'s to know.
+`setup` decides where these go beside the existing settings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Final
 
-# Seconds after which a program is to give a hook up; one that waits for the human gets more.
+# Seconds after which a program is to end a hook; one that waits for the human gets more.
 _LIMIT: Final = 10
 _MARGIN: Final = 10
 
-# Events of which the program waits for the hook: with these it can be answered, or told something.
+# Events for which the program waits for the hook, which can return an answer or a message.
 _ANSWERED: Final = {
     "claude": (
         "SessionStart",
@@ -29,7 +29,7 @@ _ANSWERED: Final = {
     "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"),
     "gemini": ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"),
 }
-# Events that are told, no more.
+# Events that are only reported.
 _TOLD: Final = {
     "claude": (
         "Notification",
@@ -45,12 +45,12 @@ _TOLD: Final = {
 }
 # Events in which a hook may wait for the human.
 _WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
-# Claude Code need not wait for these. The end of a session is the last that it does: nothing waits for it there.
+# Claude Code need not wait for these. At the end of a session nothing waits for the hook.
 _ASYNC: Final = frozenset(_TOLD["claude"]) - {"SessionEnd"}
 
 
 def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str, Any]:
-    """The object that a program's settings hold for our hook, for `claude`, `codex` and `gemini`.
+    """Return the object for our hook in the settings of `claude`, `codex` or `gemini`.
 
     Args:
         program: whose settings they are.
@@ -62,7 +62,7 @@ def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str
 
 
 def events(program: str) -> tuple[str, ...]:
-    """The events of a program at which our hook is run."""
+    """Return the events of a program at which our hook is run."""
     return (*_ANSWERED[program], *_TOLD[program])
 
 
@@ -77,7 +77,7 @@ def _hook(program: str, event: str, command: Sequence[str], wait: float) -> dict
 
 
 def opencode_plugin(command: Sequence[str], outbox: str) -> str:
-    """The plugin for opencode, as it is to be written.
+    """Return the text of the plugin for opencode.
 
     Args:
         command: what it runs for each event, an argv.

@@ -1,7 +1,6 @@
-"""The private folder beside a database in which hooks and the program's other processes leave things for one another.
+"""The private folder beside a database through which hooks and the program's other processes exchange files.
 
-Every agent's hook imports this at each of its events, so it needs nothing that takes long to import: no `re`, no
-`typing`, no `pathlib`.
+Every hook imports this at each event, so it imports nothing slow: no `re`, no `typing`, no `pathlib`.
 """
 
 import errno
@@ -18,12 +17,12 @@ _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def path_of(database: str) -> str:
-    """The folder that belongs to a database. A link to a database leads to the folder beside the file itself."""
+    """Return the path of a database's folder. For a link to a database, the folder is beside the file itself."""
     return f"{os.path.realpath(database)}-hooks"
 
 
 class Folder:
-    """A folder of this user's alone, held open: whoever puts another in its place reaches nothing that is in it.
+    """A folder that only this user can access, kept open: replacing it by another one gives no access to its files.
 
     Attributes:
         fd: its descriptor; -1 once it is closed.
@@ -32,7 +31,7 @@ class Folder:
     fd: int
 
     def __init__(self, path: str | bytes, *, make: bool, inside: "Folder | None" = None) -> None:
-        """Open a folder, `inside` another where one is given.
+        """Open a folder, `inside` another if given.
 
         Raises:
             OSError: it is not there (and not to be made), cannot be made, is no folder, or is another user's.
@@ -66,13 +65,13 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder; what is in it stays."""
+        """Close the descriptor; the files stay."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
     def names(self) -> list[str]:
-        """The names in the folder, in order, those of files that are being written left out."""
+        """Return the sorted names in the folder, without files that are being written."""
         return sorted(name for name in os.listdir(self.fd) if not name.startswith("."))
 
     def open(self, name: str, flags: int) -> int:
@@ -84,7 +83,7 @@ class Folder:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self.fd)
 
     def read(self, name: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
             OSError: it is not there, or cannot be read.
@@ -94,7 +93,7 @@ class Folder:
             return file.read()
 
     def write_aside(self, *parts: bytes) -> str:
-        """Write a new file under a hidden name, for `rename` to show it whole; return that name.
+        """Write a new file under a hidden name, from which `rename` publishes it; return that name.
 
         Raises:
             OSError: it cannot be written; nothing is left of it.
@@ -111,7 +110,7 @@ class Folder:
         return aside
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file so that whoever reads it finds it whole; one of that name is replaced.
+        """Write a file atomically; an existing one is replaced.
 
         Raises:
             OSError: it cannot be written; what was there is as it was.
@@ -124,7 +123,7 @@ class Folder:
             raise
 
     def rename(self, name: str, new: str) -> bool:
-        """Rename a file; False where it is no longer there, so that of several who try, one has it.
+        """Rename a file; return False when it is gone, so that only one of several processes succeeds.
 
         Raises:
             OSError: it cannot be renamed.
@@ -136,7 +135,7 @@ class Folder:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove a file; one that cannot be removed stays."""
+        """Remove a file, if possible."""
         try:
             os.unlink(name, dir_fd=self.fd)
         except OSError:

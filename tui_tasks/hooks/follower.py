@@ -1,6 +1,6 @@
-"""Following a database: what hooks leave beside it is taken in soon, and who is no more is found gone.
+"""Follows a database: takes in what hooks leave beside it, and finds processes that have ended.
 
-For processes that stay: on a thread of its own, with a connection of its own.
+For long-running processes, in a thread and with a connection of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STOP: Final = 2.0
 
 
 class Follower:
-    """What is to be done again and again; `run` does it until `stop`."""
+    """Periodic work on a database; `run` does it until `stop`."""
 
     def __init__(self, path: str, clock: Callable[[], int]) -> None:
         self._path = path
@@ -46,7 +46,7 @@ class Follower:
         self._codex: CodexQueue | None = None
 
     def run(self) -> None:
-        """Follow the hooks of the database until told to stop."""
+        """Follow the database's hooks until `stop`."""
         try:
             while not self._stopped.wait(LOOK):
                 try:
@@ -62,7 +62,7 @@ class Follower:
                 self._store.close()
 
     def stop(self) -> None:
-        """End `run` soon, from any thread."""
+        """End `run` soon; may be called in any thread."""
         self._stopped.set()
 
     def _look(self) -> None:
@@ -91,12 +91,12 @@ def _has_some(folder: str) -> bool:
     try:
         return any(not name.startswith(".") for name in os.listdir(folder))
     except OSError:
-        return False  # no hook has told of this database so far
+        return False  # no hook has left anything for this database yet
 
 
 @contextlib.contextmanager
 def following(path: str, clock: Callable[[], int], *, wanted: bool) -> Iterator[None]:
-    """Follow the hooks of a database while the block runs, where that is wanted."""
+    """Follow the hooks of a database while the block runs, if wanted."""
     if not wanted:
         yield
         return

@@ -1,7 +1,7 @@
-"""Taking in what hooks have left beside a database (docs: protocol, section 10).
+"""Takes in the payloads that hooks have left beside a database (docs: protocol, section 10).
 
-Each payload becomes an operation of its session's agent. Its name is kept in the same transaction, so that one whose
-file could not be removed afterwards is not taken in twice.
+Each payload becomes an operation of its session's agent. Its name is stored in the same transaction, so that a payload
+whose file could not be removed is not taken in twice.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> int:
-    """Take in what is there, in order, as the human's settings say; return how many payloads.
+    """Take in the waiting payloads, in order, as the human's settings say; return their number.
 
-    Where another process is at it, wait for that a little: what it has not done then is done here.
+    If another process is doing so, wait a short time for it, then take in what it has left.
 
     Raises:
         StorageFailed: the rest is taken in another time.
@@ -59,7 +59,7 @@ def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> 
     try:
         spool = Spool(store.path, make=False)
     except OSError:
-        # Nothing has been left, or not by this user.
+        # Nothing was left, or not by this user.
         return 0
     with spool:
         if not spool.pending():
@@ -69,7 +69,7 @@ def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> 
 
 
 def human_settings() -> SessionSettings:
-    """What the human's configuration file says of sessions."""
+    """Return the human's settings for sessions."""
     return config.load(paths.configuration())[0].sessions
 
 
@@ -102,14 +102,14 @@ def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) ->
 
 
 class _Records:
-    """The records of the sessions of which payloads are taken in, each read on as it is due."""
+    """The records of the sessions whose payloads are taken in; each is read on when needed."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._found: dict[tuple[str, str], Record] = {}
 
     def add_to(self, heard: Heard) -> Heard:
-        """A payload with what the program's record of its session tells beside it."""
+        """Return a payload's facts with those of the program's record of its session."""
         whose = heard.program, heard.session
         if whose not in self._found:
             agent = self._agent(heard)
@@ -135,7 +135,7 @@ def _heard(spool: Spool, name: str, records: _Records, settings: SessionSettings
 
 
 def take_one(transaction: Transaction, name: str, heard: Heard, *, tasks: bool) -> bool:
-    """Take in one payload; one that cannot be taken in is told of and left out, as it would be the next time, too."""
+    """Take in one payload. One that fails is logged and dropped, as it would fail the next time, too."""
     try:
         with transaction.change():
             transaction.speak(agent_of(transaction, heard))
@@ -154,7 +154,7 @@ def take_one(transaction: Transaction, name: str, heard: Heard, *, tasks: bool) 
 
 
 def read(payload: Payload) -> Heard | None:
-    """What a payload tells; None where it is about no session."""
+    """Return the facts of a payload; None when it is about no session."""
     head = payload.head
     program = str(head.get("program"))
     heard = programs.read(program, _content(payload), is_waited_for=bool(_word(head, "answer")))
@@ -163,7 +163,7 @@ def read(payload: Payload) -> Heard | None:
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
     return msgspec.structs.replace(
         heard,
-        # The program tells nothing of a turn that its hook has ended.
+        # The program reports nothing about a turn that its hook has ended.
         facts=(*map(storable.bounded, heard.facts), *([Interrupted()] if head.get("ends_turn") is True else [])),
         at=at,
         process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
@@ -176,7 +176,7 @@ def read(payload: Payload) -> Heard | None:
 
 
 def _project(named: str, folder: str) -> str | None:
-    """The project that the hook was told of, else that of the folder in which the program works."""
+    """Return the project given to the hook, else that of the folder in which the program works."""
     try:
         if named:
             return project.checked(named)
@@ -191,11 +191,11 @@ def _word(head: dict[str, Any], name: str) -> str:
 
 
 def _content(payload: Payload) -> dict[str, Any]:
-    """The JSON object of a payload, with texts that can be kept; of one that is none, what can be told of it."""
+    """Return a payload's JSON object with storable texts; for an invalid one, the fields that can be read."""
     try:
         found = _decode(payload.body)
     except (msgspec.DecodeError, RecursionError):
-        # Half a character, cut off by the program, is no JSON to a strict reader.
+        # A character that the program cut in half is invalid for a strict JSON reader.
         try:
             found = json.loads(payload.body.decode(errors="replace"))
         except (ValueError, RecursionError):
@@ -210,7 +210,7 @@ _NAMED: Final = re.compile(
 
 
 def _beginning(body: bytes) -> dict[str, str]:
-    """What the beginning of a payload tells that was too long to be kept whole."""
+    """Return the fields at the beginning of a payload that was too long to be kept whole."""
     found: dict[str, str] = {}
     for name, value in _NAMED.findall(body[:65_536]):
         found.setdefault(name.decode(), value.decode(errors="replace"))

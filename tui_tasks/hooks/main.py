@@ -1,11 +1,11 @@
-"""`tui-tasks hook PROGRAM`: what an agent program starts at each of its events (docs: protocol, section 10).
+"""`tui-tasks hook PROGRAM`: what an agent program runs at each of its events (docs: protocol, section 10).
 
-It reads one payload and leaves it beside the database for the next process of ours that has that open. It opens no
-database, so nothing that a database can be (locked, missing, damaged) is in its way. Where a human can answer, or has
-something for the agent, it prints that in the program's own form; else it prints nothing.
+It reads one payload and leaves it beside the database for the next of our processes that has the database open. It
+opens no database itself, so a locked, missing or damaged one does not matter. When a human can answer, or has something
+for the agent, it prints that in the program's form; else it prints nothing.
 
-An agent starts it at each event and waits for it: it may take half as long again as Python itself. So it imports
-neither `re`, `json`, `argparse`, `typing` nor `contextlib` on its way; what answers is imported where there is a need.
+An agent waits for it at each event: it may take at most half as long again as Python's own start. So it imports neither
+`re`, `json`, `argparse`, `typing` nor `contextlib`; the code for answers is imported when needed.
 """
 
 import os
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAMS = ("claude", "codex", "gemini", "opencode")
-# Names a file in which to tell of trouble: nothing else may be told, on any stream.
+# Names the log file for errors, which may be printed on no stream.
 LOG = "TUI_TASKS_HOOK_LOG"
-# Set for an agent that a run has started: the id of its session, or its program. Its supervisor is told by it directly.
+# Set for an agent started by a run: its session's id, or its program. It reports directly to its supervisor.
 SUPERVISED = "TUI_TASKS_SUPERVISED"
-# A folder in which anything is left only while a human has something for an agent; see `outbox`.
+# A folder that has files only while a human has something for an agent; see `outbox`.
 OUTBOX = "outbox"
 # A folder in which each writable screen has a file; see `presence`.
 SCREENS = "screens"
@@ -31,9 +31,9 @@ _CHUNK = 1 << 16
 
 
 def main(arguments: "Sequence[str]") -> bool:
-    """Carry out a hook, whatever comes; False, and nothing done, where no program is named, or help is asked for.
+    """Run a hook without ever raising; return False, with nothing done, when no program is named or help is asked for.
 
-    Other words are told in the log: to Claude Code the exit status of wrong usage means that the tool may not run.
+    Unknown words are logged: to Claude Code the exit status for wrong usage would mean that the tool may not run.
     """
     given = {"--db": "", "--project": ""}
     words, others = list(arguments), []
@@ -55,7 +55,7 @@ def main(arguments: "Sequence[str]") -> bool:
 
 
 def run(program: str, database: str, project: str) -> None:
-    """Carry out a hook; what goes wrong is told in the log alone. Standard streams that are closed count as empty."""
+    """Run a hook; errors only go to the log. Closed standard streams count as empty."""
     try:
         _open_closed_streams()
         body, size = _read()
@@ -97,12 +97,12 @@ def _is_anything_in(folder: Folder, name: str) -> bool:
 
 
 def _may_ask(body: bytes) -> bool:
-    """Whether a payload may be a permission or a question, for which somebody is waited for."""
+    """Return whether a payload may be a permission or question for the human."""
     return b"PermissionRequest" in body or b"n.asked" in body or b"ask_user" in body
 
 
 def _open_closed_streams() -> None:
-    """Let no file that is opened become a standard stream."""
+    """Open closed standard streams, so that no file that is opened later gets their numbers."""
     for stream in (0, 1, 2):
         try:
             os.fstat(stream)
@@ -111,7 +111,7 @@ def _open_closed_streams() -> None:
 
 
 def _read() -> tuple[bytes, int]:
-    """What came on standard input, at most `MAX_PAYLOAD` bytes of it; and how many bytes came."""
+    """Return at most `MAX_PAYLOAD` bytes of standard input, and how many bytes came."""
     kept, size = bytearray(), 0
     while chunk := _read_chunk():
         size += len(chunk)
@@ -130,7 +130,7 @@ def _read_chunk() -> bytes:
 
 
 def _path(database: str) -> str:
-    """The path of the database that was named, else of `TUI_TASKS_DB`, else of the platform's."""
+    """Return the path of the database: the named one, else `TUI_TASKS_DB`, else the platform's default."""
     named = database or os.environ.get("TUI_TASKS_DB", "")
     if named and "://" not in named and not named.startswith("~"):
         return named

@@ -1,4 +1,4 @@
-"""Writing a payload into the spool (see `spool`, which reads it); imports next to nothing."""
+"""Writes payloads to the spool (read by `spool`); imports almost nothing."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from tui_tasks.hooks.folder import Folder
 
 MAX_PAYLOAD = 10 * 1024 * 1024
 FOLDER = "payloads"
-# Seconds for which a hook waits for the others of its folder. The name of a payload is given under a lock.
+# Seconds for which a hook waits for the lock under which payloads are named.
 LOCK_LIMIT = 0.5
 _BETWEEN_TRIES = 0.002
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), ord('"'), ord("\\"))}
@@ -16,7 +16,7 @@ Head = dict[str, str | int | float | None]
 
 
 def head(program: str, process: dict[str, str | int], project: str, size: int, kept: int) -> Head:
-    """Who was told what, where; see `spool.Payload`."""
+    """Return the head of a payload; see `spool.Payload`."""
     try:
         cwd = os.getcwd()
     except OSError:  # it was removed
@@ -26,7 +26,7 @@ def head(program: str, process: dict[str, str | int], project: str, size: int, k
 
 
 def put(folder: Folder, head: Head, body: bytes) -> str:
-    """Keep a payload and return its name. It outlives the end of this process, not a power cut.
+    """Store a payload and return its name. It survives the end of this process, but not a power cut.
 
     Raises:
         OSError: it cannot be written.
@@ -52,7 +52,7 @@ def put(folder: Folder, head: Head, body: bytes) -> str:
 
 
 def _wait_for(lock: int) -> None:
-    """Take a lock, and go on without it where a process that has stopped holds it: names differ all the same."""
+    """Take a lock; continue without it if a stopped process holds it, as names differ all the same."""
     until = time.monotonic() + LOCK_LIMIT
     while True:
         try:
@@ -65,7 +65,7 @@ def _wait_for(lock: int) -> None:
 
 
 def json_object(values: Head) -> bytes:
-    """A JSON object on one line."""
+    """Return a JSON object on one line."""
     members = ", ".join(f"{_quoted(name)}: {_value(value)}" for name, value in values.items())
     return b"{" + members.encode(errors="replace") + b"}"
 

@@ -1,8 +1,8 @@
-"""Payloads of hooks, each in a file of its own, until a process that has the database open takes them in.
+"""The spool of hook payloads: each in its own file, until a process that has the database open takes it in.
 
-A file is named by when its hook ended and by its process, so names in order are payloads in the order in which the
-hooks of all agents ended, across changes of the clock. It holds one line of JSON (who was told what where, see
-`Payload`), then the payload's bytes as they came.
+A file is named by the time at which its hook ended and by its process, so sorted names give the order in which the
+hooks of all agents ended, even when the clock was changed. It holds one line of JSON (see `Payload`), then the
+payload's bytes as received.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Spool:
     """The payloads beside a database."""
 
     def __init__(self, database: str, *, make: bool) -> None:
-        """Open the spool of a database, which itself need not be there.
+        """Open the spool of a database, which itself need not exist.
 
         Raises:
             OSError: there is none (and it is not to be made), it cannot be made, or is not this user's alone.
@@ -63,12 +63,12 @@ class Spool:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folders; what is in them stays."""
+        """Close the descriptors; the files stay."""
         self._payloads.close()
         self.folder.close()
 
     def put(self, head: Head, body: bytes) -> str:
-        """Keep a payload and return its name; see `payload_file.put`.
+        """Store a payload and return its name; see `payload_file.put`.
 
         Raises:
             OSError: it cannot be written.
@@ -76,11 +76,11 @@ class Spool:
         return payload_file.put(self.folder, head, body)
 
     def pending(self) -> list[str]:
-        """The names of the payloads that nobody has taken in, in order."""
+        """Return the names of the payloads that have not been taken in, in order."""
         return self._payloads.names()
 
     def read(self, name: str) -> Payload:
-        """A payload that is in the spool.
+        """Return a payload of the spool.
 
         Raises:
             OSError: it is gone, or cannot be read.
@@ -97,7 +97,7 @@ class Spool:
         self._payloads.remove(name)
 
     def lock_intake(self) -> int | None:
-        """Become the one that takes payloads in; None where another process is. Close the descriptor when done."""
+        """Lock the intake; None when another process holds the lock. The caller closes the descriptor."""
         lock = self.folder.open("intake-lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

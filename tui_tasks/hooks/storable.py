@@ -1,4 +1,4 @@
-"""What programs tell as it can be stored and sent on, whatever they have put into it."""
+"""Makes what programs report fit for storing and sending, whatever it contains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from tui_tasks.core.operations.sessions import Asked, Fact
 
-# Bytes that are kept of what a program asks for; of a longer one so many of its beginning.
+# The most bytes kept of a program's request.
 MAX_REQUEST: Final = 1_000_000
 MAX_BEGINNING: Final = 50_000
 _MOST_DEEP: Final = 64
@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def json_value(value: Any, depth: int = _MOST_DEEP) -> Any:
-    """Return a JSON value without half characters, without numbers beyond 64 bits, and not too deep."""
+    """Return a JSON value without lone surrogates, without numbers beyond 64 bits, and of limited depth."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode(errors="replace").decode()
     if isinstance(value, bool | None):
@@ -36,7 +36,7 @@ def json_value(value: Any, depth: int = _MOST_DEEP) -> Any:
 
 
 def told(value: Told) -> Told:
-    """Return what a program tells with each of its values as `json_value` has it."""
+    """Return a program's facts with each value converted by `json_value`."""
     fields = {name: _field(getattr(value, name)) for name in value.__struct_fields__}
     return msgspec.structs.replace(value, **fields)
 
@@ -48,7 +48,7 @@ def _field(value: Any) -> Any:
 
 
 def bounded(fact: Fact) -> Fact:
-    """Return a fact without a request that is too long to be kept; nobody answers that from here."""
+    """Return a fact without a request that is too long to be kept; such a request cannot be answered here."""
     if not isinstance(fact, Asked) or len(_encode([fact.input, fact.questions, fact.suggestions])) <= MAX_REQUEST:
         return fact
     beginning = _encode(fact.input)[:MAX_BEGINNING].decode(errors="replace")

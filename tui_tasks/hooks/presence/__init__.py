@@ -1,1 +1,1 @@
-"""Who is there: the agent's process, the screens that could answer, and finding gone who is gone."""
+"""Presence: the agent's process, screens that could answer, and processes that have ended."""

@@ -1,20 +1,20 @@
-"""Which process is the agent whose hook this is, so that others can tell when it is no more.
+"""Finds the process of the agent that runs this hook, so that its end can be noticed.
 
-The words are those of `runner.processes.ProcessIdentity`, which takes too long to import for every hook.
+The keys are those of `runner.processes.ProcessIdentity`, whose import takes too long for a hook.
 """
 
 import os
 
-# Programs start their hooks by these, which may stay between the two.
+# Shells by which programs start hooks; they may stay as a process in between.
 _SHELLS = frozenset({"sh", "dash", "bash", "zsh", "ksh", "ash", "fish"})
 _MAX_SHELLS = 4
 
 
 def of_hook(program: str, body: bytes) -> dict[str, str | int]:
-    """The process that started this one: `boot`, `namespace`, `pid`, `born`; where there is no `/proc`, the pid alone.
+    """Return the process that started this one: `boot`, `namespace`, `pid`, `born`; without `/proc` only the pid.
 
-    Claude Code names itself in the environment, which what it starts inherits: it is believed for its own payloads.
-    The windows of Codex share a server that runs their hooks: that is said by `is_shared`.
+    Claude Code names itself in an environment variable that its children inherit; it is used for its own payloads only.
+    The windows of Codex share a server that runs their hooks, which `is_shared` marks.
     """
     pid = int(os.environ.get("CLAUDE_PID", "0")) if program == "claude" and _is_of_claude(body) else 0
     born = _born(pid) if pid else ""
@@ -40,7 +40,7 @@ def _is_of_claude(body: bytes) -> bool:
 
 
 def _above_shells(pid: int) -> int:
-    """The process, or the one above it where it is a shell that was given a command to run."""
+    """Return the process, or its parent if it is a shell that runs a command."""
     for _ in range(_MAX_SHELLS):
         words = _read(f"/proc/{pid}/cmdline").split(b"\0")[:3]
         shell = os.path.basename(words[0]).decode(errors="replace").lstrip("-")
@@ -56,7 +56,7 @@ def _born(pid: int) -> str:
 
 
 def _stat(pid: int) -> list[str]:
-    # The name stands in brackets and may itself hold brackets and blanks.
+    # The name is in parentheses, and may itself contain parentheses and spaces.
     return _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
 
 

@@ -1,4 +1,4 @@
-"""Finding gone who is gone: sessions, agents of the channel and askers whose process is no more."""
+"""Ends sessions, agents of the channel and questions whose process has ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON: Final = "the process that asked is no more"
 
 
 def end_departed(store: Store, now: int) -> int:
-    """End each session, connection and question whose process is known to be no more; return how many.
+    """End each session, connection and question whose process is known to have ended; return how many.
 
     Raises:
         StorageFailed: the rest is ended another time.
@@ -57,12 +57,12 @@ def _process(session: AgentSession) -> Process:
 
 
 def has_departed(process: Process) -> bool:
-    """Whether a process is known to be no more: elsewhere, or unknown, it may be."""
+    """Return whether a process is known to have ended; one on another machine, or unknown, may be running."""
     if process.pid == 0 or not process.born:
         return False
     here = processes.identity()
     if process.boot and process.namespace == here.namespace and process.boot != here.boot:
-        # The machine was started anew. Others cannot have the database open: its log is shared by memory.
+        # The machine was restarted. Other machines cannot have the database open, as its log uses shared memory.
         return True
     found = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
     return processes.is_alive(found) is False

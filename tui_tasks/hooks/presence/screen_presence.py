@@ -1,7 +1,7 @@
-"""Telling hooks that a writable screen has the database open: only there is somebody who could answer.
+"""Announces to hooks that a writable screen has the database open, at which somebody could answer.
 
-Each such screen has a file in the folder of hooks, and keeps it locked as long as it lives, however it ends. The file
-says how long a hook of each program may wait for it.
+Each such screen keeps a file in the hooks' folder locked while it runs, however it ends. The file holds how long a hook
+of each program may wait for it.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ FOLDER = "screens"
 
 @contextlib.contextmanager
 def announced(database: str, waits: Mapping[str, float]) -> Iterator[None]:
-    """Tell hooks of a writable screen of this process, and for how many seconds those of each program may wait.
+    """Announce a writable screen of this process, and for how many seconds hooks of each program may wait.
 
-    Where that cannot be told, hooks wait for nobody, and each program asks by itself.
+    If that fails, hooks do not wait, and each program asks by itself.
     """
     held = None
     with contextlib.suppress(OSError), Folder(path_of(database), make=True) as folder:
@@ -42,7 +42,7 @@ def _announce(folder: Folder, waits: Mapping[str, float]) -> tuple[int, str]:
     with Folder(FOLDER, make=True, inside=folder) as screens:
         for name in screens.names():
             if _waits_of(screens, name) is None:
-                screens.remove(name)  # its screen is no more
+                screens.remove(name)  # its screen has ended
         aside = screens.write_aside(json.dumps(dict(waits)).encode())
         handle = screens.open(aside, os.O_RDONLY)
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -52,7 +52,7 @@ def _announce(folder: Folder, waits: Mapping[str, float]) -> tuple[int, str]:
 
 
 def longest_wait(folder: Folder, program: str) -> float | None:
-    """For how many seconds a hook of that program may wait; None where no writable screen has the database open."""
+    """Return for how many seconds a hook of a program may wait; None without a writable screen."""
     try:
         screens = Folder(FOLDER, make=False, inside=folder)
     except FileNotFoundError:
@@ -63,14 +63,14 @@ def longest_wait(folder: Folder, program: str) -> float | None:
 
 
 def _waits_of(screens: Folder, name: str) -> dict[str, float] | None:
-    """What a screen's file says; None where its screen is no more."""
+    """Return the content of a screen's file; None when the screen has ended."""
     try:
         handle = screens.open(name, os.O_RDONLY)
     except FileNotFoundError:
         return None
     with os.fdopen(handle, "rb") as file:
         try:
-            # Shared, so that hooks that look at the same moment do not take one another for a screen.
+            # Shared, so that hooks that check at the same moment do not mistake each other for a screen.
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             held = json.load(file)

@@ -1,7 +1,7 @@
-"""What the payloads of each agent program mean: one module a program, each with a function `read`.
+"""The meaning of each agent program's payloads: one module for each program, with a function `read`.
 
-`read` takes a payload (a JSON object, whatever is in it) and returns what it tells, or None where it is about no
-session. It never raises: a field that is missing or of another type is as good as absent.
+`read` takes a payload (any JSON object) and returns its facts, or None when it is about no session. It never raises: a
+field of a wrong type counts as missing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ PROGRAMS = ("claude", "codex", "gemini", "opencode")
 
 
 def read(program: str, payload: dict[str, Any], *, is_waited_for: bool = False) -> Heard | None:
-    """What a payload of a program tells; None where it is about no session, or the program is unknown.
+    """Return the facts of a program's payload; None when it is about no session, or the program is unknown.
 
-    `is_waited_for`: its hook waits for the human.
+    `is_waited_for`: the payload's hook waits for the human.
     """
     if program not in PROGRAMS:
         return None

@@ -32,14 +32,14 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.hooks.programs.fields import is_own_prompt, item_status, table, tables, text, whole_list
 
 _QUESTION: Final = "AskUserQuestion"
-# They come while it waits for a person, and say nothing of whether it still does.
+# They come while it waits for a person, and do not tell whether it still does.
 _BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
-# It shows an error of its model's service as a message, which begins so.
+# The beginning of a message that shows an error of the model's service.
 _API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
-    """What a payload tells."""
+    """Return the facts of a payload."""
     session = text(payload, "session_id")
     if session is None:
         return None
@@ -76,7 +76,7 @@ def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
 
 
 def _listed(payload: dict[str, Any]) -> list[Fact]:
-    """What a tool changes of the program's own list of tasks."""
+    """Return what a tool changes in the program's own list of tasks."""
     tool, given = text(payload, "tool_name"), table(payload, "tool_input")
     if tool == "TodoWrite":
         return [Listed(whole_list(given, "todos", "content"))]
@@ -117,7 +117,7 @@ def _notification(payload: dict[str, Any]) -> list[Fact]:
         return [StillAsking("permission", note=note)]
     if kind == "elicitation_dialog":
         return [StillAsking("question", note=note)]
-    # Its Stop came before; a turn that has had none was ended by the person.
+    # A Stop came before this; a turn without one was ended by the person.
     return [Rested(has_finished=False)] if kind == "idle_prompt" else []
 
 

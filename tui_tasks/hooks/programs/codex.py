@@ -25,7 +25,7 @@ from tui_tasks.hooks.programs.fields import is_own_prompt, text, whole_list
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
-    """What a payload tells."""
+    """Return the facts of a payload."""
     session = text(payload, "session_id")
     if session is None:
         return None
@@ -59,7 +59,7 @@ def _tool_began(payload: dict[str, Any]) -> list[Fact]:
 
 
 def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
-    # Whether it went well is not told: its text has no exit status.
+    # Success is unknown: the text has no exit status.
     return [ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id"))]
 
 

@@ -1,4 +1,4 @@
-"""Fields of payloads: each is what it should be, or absent."""
+"""Reads fields of payloads; one of a wrong type counts as missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from tui_tasks.core.operations.sessions import Item
 from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
 
-# What comes in the place of a prompt, from programs themselves or from here, begins with one of these.
+# Prefixes of prompts that no person typed: they come from programs themselves or from here.
 _OWN_PROMPTS: Final = (
     "<task-notification",
     "<system-reminder",
@@ -21,31 +21,31 @@ _OWN_PROMPTS: Final = (
 
 
 def text(payload: Any, name: str) -> str | None:
-    """The text of that name; None where there is none, or it is blank."""
+    """Return the text of a field; None when it is missing or blank."""
     value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, str) and value.strip() else None
 
 
 def table(payload: Any, name: str) -> dict[str, Any]:
-    """The object of that name; an empty one where there is none."""
+    """Return the object of a field; empty when it is missing."""
     value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def tables(payload: Any, name: str) -> Iterator[dict[str, Any]]:
-    """The objects in the array of that name."""
+    """Return the objects in the array of a field."""
     value = payload.get(name) if isinstance(payload, dict) else None
     if isinstance(value, list):
         yield from (one for one in value if isinstance(one, dict))
 
 
 def number(payload: Any, name: str) -> float | None:
-    """The number of that name, from 0 on."""
+    """Return the number of a field, if it is 0 or more."""
     value = payload.get(name) if isinstance(payload, dict) else None
     return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 
-# The words of programs for the status of an item of their own lists.
+# Programs' words for the status of an item in their own lists.
 _STATUSES: Final = {
     "pending": "pending",
     "in_progress": "in_progress",
@@ -57,12 +57,12 @@ _STATUSES: Final = {
 
 
 def item_status(word: str | None) -> str | None:
-    """The status that a program means; None where it says none, or one that nobody knows."""
+    """Return the status for a program's word; None for a missing or unknown one."""
     return _STATUSES.get(word or "")
 
 
 def whole_list(payload: Any, name: str, words: str) -> tuple[Item, ...]:
-    """The items of a program's own list, where it gives all of it: each has its place for a key."""
+    """Return the items of a program's whole list; the key of each is its place."""
     return tuple(
         Item(str(place), text(one, words) or "?", None, item_status(text(one, "status")))
         for place, one in enumerate(tables(payload, name))
@@ -70,5 +70,5 @@ def whole_list(payload: Any, name: str, words: str) -> tuple[Item, ...]:
 
 
 def is_own_prompt(prompt: str) -> bool:
-    """Whether a prompt is none that a person has typed: the program sends it itself, or it is a message from here."""
+    """Return whether no person has typed a prompt: it comes from the program itself, or is a message from here."""
     return prompt.lstrip().startswith(_OWN_PROMPTS)

@@ -25,7 +25,7 @@ from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
-    """What a payload tells."""
+    """Return the facts of a payload."""
     session = text(payload, "session_id")
     if session is None:
         return None
@@ -65,7 +65,7 @@ def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
 
 
 def _notification(payload: dict[str, Any]) -> list[Fact]:
-    """It waits for a person; which tool it is about is told only of an MCP server's."""
+    """Return the facts of a wait for a person; the tool is known only for one of an MCP server."""
     if text(payload, "notification_type") != "ToolPermission":
         return []
     details, note = table(payload, "details"), text(payload, "message") or ""
@@ -80,7 +80,7 @@ def _spent(payload: dict[str, Any]) -> list[Fact]:
 
 
 def with_question(heard: Heard, payload: dict[str, Any]) -> Heard:
-    """A payload whose hook waits: the program's own dialog, of which a notification would tell, has not come yet."""
+    """Return the facts of a payload whose hook waits, before the program's own dialog and its notification."""
     given = table(payload, "tool_input")
     asked = Asked("question", text(payload, "tool_name"), given, questions=tuple(tables(given, "questions")))
     return msgspec.structs.replace(heard, facts=(*heard.facts, asked))

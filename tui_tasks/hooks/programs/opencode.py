@@ -1,6 +1,6 @@
-"""What a plugin of opencode is told (seen with 1.18.33): events, and the hooks around prompts and tools.
+"""The payloads of our plugin in opencode (seen with 1.18.33): events, and the hooks around prompts and tools.
 
-An event is `{"type", "properties"}`. A hook has `input` and `output`, and is known by what is in them. Either may stand
+An event is `{"type", "properties"}`. A hook has `input` and `output`, whose fields tell which hook it is. Either may be
 in an object whose `event` is the event itself or the hook's name.
 """
 
@@ -30,12 +30,12 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
-# They come while it waits for a person, and say nothing of whether it still does.
+# They come while it waits for a person, and do not tell whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
 
 
 def read(payload: dict[str, Any]) -> Heard | None:
-    """What a payload tells."""
+    """Return the facts of a payload."""
     for name in ("event", "stdin", "data", "payload"):
         if isinstance(payload.get(name), dict):
             payload = {**payload, **payload[name]}
@@ -54,7 +54,7 @@ def _event(payload: dict[str, Any]) -> Heard | None:
         return None
     subagent = None
     if (parent := text(info, "parentID")) is not None and kind.startswith("session."):
-        # A subagent has a session of its own; what is told of that is about its parent's subagent.
+        # A subagent has a session of its own; its events are about a subagent of the parent session.
         session, subagent = parent, session
         facts: list[Fact] = [SubagentBegan(subagent, subagent)] if kind == "session.created" else []
     else:
@@ -84,7 +84,7 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Heard
     message = table(made, "message")
     facts: list[Fact] = []
     if tool is not None:
-        # Only before the tool are its arguments in the output, where a plugin may change them.
+        # Only before the tool runs, its arguments are in the output, where a plugin may change them.
         facts = [ToolEnded(tool, call)] if "args" in given else [ToolBegan(tool, call)]
     elif message:
         facts = [_prompted(made)]
@@ -116,7 +116,7 @@ def _updated(properties: dict[str, Any]) -> list[Fact]:
     info = table(properties, "info")
     tokens = table(info, "tokens")
     counted = [number(tokens, name) or 0 for name in ("input", "output", "reasoning")]
-    # Before the first reply it says 0 where nothing is known yet.
+    # Before the first reply, 0 means that nothing is known yet.
     spent = Spent(int(sum(counted)) or None, number(info, "cost") or None)
     return [spent] if spent.tokens else []
 

@@ -1,1 +1,1 @@
-"""What agent programs write down of their sessions: what was spent, and how a turn ended of which no hook tells."""
+"""The records that agent programs write of their sessions: spending, and ends of turns that no hook reports."""

@@ -1,6 +1,6 @@
-"""Claude Code's record of a session (seen with 2.1.330): a JSON object a line, subagents in files of their own.
+"""Claude Code's record of a session (seen with 2.1.330): one JSON object in each line, subagents in their own files.
 
-Its sum of tokens and dollars (`cost-state`) comes at the end of the process; until then the messages are counted.
+Its sum of tokens and dollars (`cost-state`) is written when the process ends; until then the messages are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def files(path: str) -> list[str]:
-    """The files of a record: the session's own and its subagents'."""
+    """Return the files of a record: the session's and those of its subagents."""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
@@ -33,7 +33,7 @@ def files(path: str) -> list[str]:
 
 
 def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
-    """Take in a line of a file; `is_own`: of the session itself."""
+    """Apply a line of a file; `is_own`: of the session itself."""
     if is_own and line.startswith(b'{"parentUuid"') and b'"type":"user"' in line:
         record.ending = None
     if not any(word in line for word in _TELLING):

@@ -1,7 +1,7 @@
-"""What Claude Code writes of each of its processes: whether it waits for its person to type.
+"""The status file of a Claude Code process: whether it waits for its person to type.
 
-It is what `claude agents --json` prints, which takes 0.4 s of a processor each time; the file takes microseconds. No
-hook is run when the person ends a turn while the model writes: only here can that be seen (2.1.330).
+`claude agents --json` prints the same, but takes 0.4 s of CPU each time; reading the file takes microseconds. No hook
+is run when the person ends a turn while the model writes: only this file tells (2.1.330).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def idle_since(transcript: str, session: str, pid: int) -> int | None:
-    """Since when a session waits for its person to type; None where it does not, or that cannot be told.
+    """Return since when a session waits for its person to type; None when it does not, or that is unknown.
 
     Args:
         transcript: the path of its record, which lies in the same folder of settings.

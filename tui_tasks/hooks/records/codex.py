@@ -1,6 +1,6 @@
-"""Codex's record of a session (seen with 0.169.0): a JSON object a line, with a running sum of tokens.
+"""Codex's record of a session (seen with 0.169.0): one JSON object in each line, with a running sum of tokens.
 
-No hook tells that its model's service has failed; the record does. It names no price.
+No hook reports that the model's service has failed; the record does. It has no prices.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def files(path: str) -> list[str]:
-    """The files of a record: one."""
+    """Return the only file of a record."""
     return [path]
 
 
 def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
-    """Take in a line."""
+    """Apply a line."""
     if not any(word in line for word in _TELLING):
         return
     told = _decode(line)
@@ -41,7 +41,7 @@ def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
 
 
 def _plain(message: str | None) -> str:
-    """The words of an error, which may be the service's JSON."""
+    """Return the text of an error, which may be JSON of the service."""
     if message is None:
         return "its model's service has failed"
     try:

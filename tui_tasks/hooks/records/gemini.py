@@ -1,6 +1,6 @@
-"""Gemini CLI's record of a session (seen with 0.61.0): a JSON object a line, with the tokens of each message.
+"""Gemini CLI's record of a session (seen with 0.61.0): one JSON object in each line, with the tokens of each message.
 
-No hook tells that the person has ended a turn; the record says so in words. It names no price.
+No hook reports that the person has ended a turn; the record does. It has no prices.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def files(path: str) -> list[str]:
-    """The files of a record: one."""
+    """Return the only file of a record."""
     return [path]
 
 
 def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
-    """Take in a line; one that sets what was told before (`$set`) tells nothing new."""
+    """Apply a line; one that sets earlier content (`$set`) adds nothing."""
     if not line.startswith(b'{"id"'):
         return
     told = _decode(line)

@@ -1,4 +1,4 @@
-"""Reading on in the record of a session: only what is new, and never more at once than `MOST` bytes of a file."""
+"""Reads on in the record of a session: only what is new, and at most `MOST` bytes of a file at once."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
 """Those whose records are read: each has a module here, with `files` and `take`."""
 MOST: Final = 16 * 1024 * 1024
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# With these a record is read on, since its program may say no more.
+# Events at which a record is read on, as the program may report nothing more.
 _EDGES: Final = (TurnEnded, TurnFailed, Interrupted, Ended)
 
 
 def of(activity: SessionActivity | None) -> Record:
-    """The record of a session, as far as it was read."""
+    """Return the record of a session, as far as it has been read."""
     try:
         return msgspec.convert(activity.record if activity is not None else {}, Record)
     except msgspec.ValidationError:
@@ -41,7 +41,7 @@ def of(activity: SessionActivity | None) -> Record:
 
 
 def with_record(heard: Heard, record: Record) -> Heard:
-    """A payload with what the program's record of its session tells beside it; `record` is read on."""
+    """Return a payload's facts with those in the program's record of its session; `record` is read on."""
     path = heard.transcript
     if heard.program not in PROGRAMS or heard.subagent is not None or path is None or not os.path.isabs(path):
         return heard
@@ -66,7 +66,7 @@ def with_record(heard: Heard, record: Record) -> Heard:
 
 
 def _begin(record: Record, path: str) -> None:
-    """Turn to another file: the session was cleared, or is new."""
+    """Change to another file: the session was cleared, or is new."""
     record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
     record.ending = None
 
@@ -77,7 +77,7 @@ def _failure(record: Record) -> TurnFailed | None:
 
 
 def read_on(program: str, record: Record) -> list[Fact]:
-    """Read what is new in a record; return what is new to tell."""
+    """Read what is new in a record; return the new facts."""
     module = import_module(f"tui_tasks.hooks.records.{program}")
     tokens, cost, ending = record.tokens, record.cost_usd, record.ending
     for path in module.files(record.path):
@@ -101,7 +101,7 @@ def _fact(ending: Ending) -> Fact:
 
 
 def size(program: str, path: str) -> int:
-    """How many bytes there are in the files of a record."""
+    """Return the size of a record's files in bytes."""
     found = 0
     for one in import_module(f"tui_tasks.hooks.records.{program}").files(path):
         with contextlib.suppress(OSError):
@@ -110,19 +110,19 @@ def size(program: str, path: str) -> int:
 
 
 def _lines(path: str, part: Part) -> Iterator[bytes]:
-    """The lines of a file that are new and whole; `part` says how far it was read."""
+    """Return the new complete lines of a file; `part` holds how far it has been read."""
     try:
         handle = os.open(path, _OPEN)
     except OSError:
         return
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
-        # What a payload names may be any file: only one of this user's is read.
+        # A payload may name any file: only one of this user's is read.
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_size <= part.read:
             return
         file.seek(part.read)
         body = file.read(MOST)
     end = body.rfind(b"\n") + 1
-    # A line of that size tells nothing that is looked for.
+    # A line of that size has nothing that is looked for.
     part.read += end or (len(body) if len(body) == MOST else 0)
     yield from body[:end].splitlines()

@@ -1,4 +1,4 @@
-"""How far the record of a session was read, and what it has told so far (kept in `activity.record`, as JSON)."""
+"""How far the record of a session has been read, and its facts so far (stored in `activity.record` as JSON)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How the turn ended that was read last.
+    """How the turn that was read last ended.
 
-    `faltered`: the model's service gave an error, and it is not known yet whether the turn ends by that.
+    `faltered`: the model's service reported an error, and it is not yet known whether that ends the turn.
     """
 
     kind: Literal["faltered", "failed", "interrupted"]
@@ -18,7 +18,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct):
-    """One file of a record: the bytes that were read, the tokens in them, and the message that was counted last."""
+    """One file of a record: the bytes read, their tokens, and the message that was counted last."""
 
     read: int = 0
     tokens: int = 0
@@ -26,7 +26,7 @@ class Part(msgspec.Struct):
     of_message: int = 0
 
     def count(self, message: str | None, tokens: int) -> None:
-        """Count the tokens of a message, which may be told in several lines, the last being right."""
+        """Count the tokens of a message; if it has several lines, the last one is right."""
         if message is not None and message == self.message:
             self.tokens -= self.of_message
         self.message, self.of_message = message, tokens
@@ -55,5 +55,5 @@ class Record(msgspec.Struct):
 
     @property
     def tokens(self) -> int:
-        """The tokens of the session so far; 0: none are known."""
+        """The tokens of the session so far; 0: unknown."""
         return self.before + max(self.total, sum(part.tokens for part in self.parts.values()))

@@ -1,4 +1,4 @@
-"""Looking at the records of the sessions that are there, as long as a process follows the database."""
+"""Watches the records of live sessions while a process follows the database."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tui_tasks.settings.sessions import SessionSettings
 
 
 class RecordWatch:
-    """What no hook tells of sessions: spending while they work, turns that failed or that their person has ended."""
+    """Finds what no hook reports: spending during a turn, and turns that failed or were ended by their person."""
 
     def __init__(self, store: Store, take_in: Callable[[], object], settings: Callable[[], SessionSettings]) -> None:
-        """`take_in` takes in what hooks have told until now: what is found here may be told by one, too."""
+        """`take_in` takes in the payloads so far, as a hook may report the same."""
         self._store = store
         self._take_in = take_in
         self._settings = settings
         self._sizes: dict[str, int] = {}
 
     def look(self, now: int, *, at_once: bool = False) -> None:
-        """Take in what is new; `at_once`: there will be no further look.
+        """Apply what is new; `at_once`: there will be no further call.
 
         Raises:
             StorageFailed: it is done another time.
@@ -42,9 +42,9 @@ class RecordWatch:
         self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
 
     def _has_rested(self, seen: Seen) -> bool:
-        """Whether there is something new in a record, and nothing was added since the look before.
+        """Return whether a record has new content, and has not grown since the last look.
 
-        A program that ends right after its last line has its hook say so first.
+        A program that ends right after its last line has its hook report first.
         """
         record, uid = reading.of(seen.activity), seen.session.uid
         size = reading.size(seen.session.program, record.path) if record.path else 0
@@ -59,7 +59,7 @@ class RecordWatch:
 
 
 def _read_of(seen: Seen) -> Heard | None:
-    """What is new in the record of a session; None where nothing is."""
+    """Return the new facts in the record of a session; None when there are none."""
     record = reading.of(seen.activity)
     before = msgspec.to_builtins(record)
     facts = reading.read_on(seen.session.program, record)
@@ -74,7 +74,7 @@ def _found_of(seen: Seen) -> Heard:
 
 
 def _was_interrupted(seen: Seen) -> bool:
-    """Whether Claude Code waits for its person, though a turn goes on as far as its hooks have told."""
+    """Return whether Claude Code waits for its person while its hooks report a turn in progress."""
     session, at = seen.session, seen.activity
     if session.program != "claude" or seen.state not in ("working", "waiting") or at.background or not session.pid:
         return False

@@ -1,7 +1,7 @@
-"""How an answer reaches the hook that waits for it.
+"""Passes an answer to the hook that waits for it.
 
-The hook makes a named pipe and reads it; its payload in the spool says the pipe's name. Whoever has the human's answer
-puts a file beside the pipe and writes a byte into the pipe. The file begins with the hash of the payload that is
+The hook makes a named pipe and reads it; its payload in the spool has the pipe's name. The process with the human's
+answer puts a file beside the pipe and writes a byte to the pipe. The file begins with the hash of the payload that is
 answered; the hook takes it by renaming it, so that one side alone decides whether an answer was in time.
 """
 
@@ -14,17 +14,17 @@ from tui_tasks.hooks.folder import Folder
 
 FOLDER = "answers"
 _SUFFIX = ".answer"
-# Seconds after which a pipe that nobody reads is what a killed hook has left.
+# Seconds after which a pipe without a reader counts as left by a killed hook.
 _LEFT_BEHIND = 60.0
 
 
 def request_hash(body: bytes) -> str:
-    """What an answer is bound to: this very payload."""
+    """Return the hash that ties an answer to this payload."""
     return hashlib.sha256(body).hexdigest()
 
 
 def take(answers: Folder, name: str, body: bytes) -> bytes:
-    """What was decided on a payload, for the hook that has waited under that name; empty where nothing was."""
+    """Return the decision on the payload of the hook that waited under a name; empty when there is none."""
     taken = f".{name}.taken"
     if not answers.rename(name + _SUFFIX, taken):
         return b""
@@ -36,7 +36,7 @@ def take(answers: Folder, name: str, body: bytes) -> bytes:
 
 
 def waiting(folder: Folder) -> list[str]:
-    """The names under which hooks wait; pipes that killed hooks have left are removed."""
+    """Return the names under which hooks wait; remove pipes left by killed hooks."""
     try:
         answers = Folder(FOLDER, make=False, inside=folder)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def _is_read(answers: Folder, name: str) -> bool:
 
 
 def remove(answers: Folder, name: str) -> None:
-    """Remove a pipe, and an answer beside it that nobody takes."""
+    """Remove a pipe, and an answer beside it that nobody has taken."""
     answers.remove(name)
     answers.remove(name + _SUFFIX)
 
@@ -69,7 +69,7 @@ def _made_at(answers: Folder, name: str) -> float:
 
 
 def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
-    """Tell the hook that waits under that name what was decided; empty: nothing. False where none waits any more.
+    """Send a decision to the hook that waits under a name; empty: none. Return False when no hook waits any more.
 
     Raises:
         OSError: it cannot be written.
@@ -84,7 +84,7 @@ def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
         try:
             pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
-            # Where this rename is too late, the hook has taken the answer after all.
+            # If this rename is too late, the hook has taken the answer.
             is_back = answers.rename(name + _SUFFIX, f".{name}.late")
             answers.remove(f".{name}.late")
             return bool(decision) and not is_back

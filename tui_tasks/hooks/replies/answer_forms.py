@@ -1,15 +1,15 @@
-"""What a hook prints for the human's answer to its payload, in its program's own form (docs: protocol, section 10)."""
+"""The forms in which a hook prints the human's answer for its program (docs: protocol, section 10)."""
 
 from typing import Any
 
 from tui_tasks.hooks.replies.forms import Form
 
-# What the model reads of a denial without a reason.
+# The text that the model reads for a denial without a reason.
 _DENIED = "The human denied this."
 
 
 def formed(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
-    """The answer to a payload; None where the program takes no such answer.
+    """Return the answer to a payload in its program's form; None when the program takes no such answer.
 
     Args:
         program: whose form it is.
@@ -55,7 +55,7 @@ def _answered(program: str, payload: dict[str, Any], decision: dict[str, Any]) -
     questions = place.get("questions") if isinstance(place, dict) else None
     questions = questions if isinstance(questions, list) else []
     several = len(questions) > 1 and len(decision["lines"]) == len(questions)
-    # Where not each of several questions has a line, each gets all that the human wrote.
+    # Unless each of several questions has a line, each gets the whole text.
     given = decision["lines"] if several else [decision["answer"]] * len(questions)
     if program == "opencode":
         return {"question": {"id": _own_id(payload), "answers": [[text] for text in given]}}

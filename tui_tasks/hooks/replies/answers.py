@@ -1,7 +1,7 @@
-"""From the human's answer to a program's request to what its hook is told (docs: protocol, section 10).
+"""Converts the human's answer on a program's request to the decision for its hook (docs: protocol, section 10).
 
-Only the option that says so allows; whatever else the human has answered denies, with those words. What the program
-asked and suggested is taken by the hook from its own payload: what is kept of that here may be shortened.
+Only the option that says so allows; any other answer denies, with its text. The hook takes the request and suggestions
+from its own payload, as the stored copy may be shortened.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Decision = dict[str, Any]
 
 
 def decision(ask: Ask) -> Decision | None:
-    """What the human has decided on a request: see `answer_forms.formed`. None where nothing was."""
+    """Return the human's decision on a request (see `answer_forms.formed`); None when there is none."""
     request, answer = ask.request or {}, ask.answer
     if answer is None:
         return None
@@ -31,13 +31,13 @@ def decision(ask: Ask) -> Decision | None:
     if answer != ALLOW and not chosen:
         words = answer.removeprefix(DENY).removeprefix(":").strip() if answer.startswith(DENY) else answer
         return {"allow": False, "words": words}
-    # Where two suggestions read alike, it is not known which was meant: this once is.
+    # If two suggestions read alike, it is unknown which was meant, so it is allowed only this once.
     always = chosen[0] if len(chosen) == 1 else None
     return {"allow": True, "always": always, "updated_input": request.get("updated_input")}
 
 
 def why_unanswerable(database: str, ask: Ask) -> str | None:
-    """Why the human cannot answer a program's request from here; None where its hook waits for that."""
+    """Return why the human cannot answer a program's request here; None when its hook waits for an answer."""
     request = ask.request
     if request is None:
         return None

@@ -1,7 +1,7 @@
-"""A hook that waits for the human: its payload is a permission or a question, and a writable screen is there.
+"""A hook that waits for the human: its payload is a permission or question, and there is a writable screen.
 
-It ends with nothing to say, so that the program asks by itself, when the time is over, when no such screen is left,
-when the request has ended otherwise, and when the program that started it is no more.
+It ends without output, so that the program asks by itself, when its time is over, no such screen is left, the request
+has ended otherwise, or the program that started it has ended.
 """
 
 import json
@@ -15,12 +15,12 @@ from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.presence import screen_presence
 from tui_tasks.hooks.replies import answer_file, answer_forms, forms
 
-# Seconds between looks at whether somebody is still there to answer, and to be answered.
+# Seconds between checks that both a screen and the program are still there.
 _LOOK = 0.5
 
 
 def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
-    """Wait for the human where that can be of use, and print the answer; whether the payload is in the spool now."""
+    """Wait for the human if that can help, and print the answer; return whether the payload is in the spool now."""
     program = str(head["program"])
     wait = screen_presence.longest_wait(folder, program)
     payload = _request(program, body)
@@ -30,12 +30,12 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
         name = f"{time.time_ns()}-{os.getpid()}"
         os.mkfifo(name, 0o600, dir_fd=answers.fd)
         try:
-            # To write, too: it stays quiet when those who look whether this hook waits open it and close it again.
+            # Also for writing: there is no end of file here when others open and close it to check for this hook.
             pipe = answers.open(name, os.O_RDWR | os.O_NONBLOCK)
             payload_file.put(folder, {**head, "answer": name, "wait": wait}, body)
             _wait(folder, program, pipe, wait)
         finally:
-            # From here on whoever answers finds that it is too late; an answer that was in time is there.
+            # From here on an answer is too late; one that was in time is there.
             answers.remove(name)
         decision = answer_file.take(answers, name, body)
     if decision and (form := answer_forms.formed(program, payload, json.loads(decision))) is not None:
@@ -44,7 +44,7 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
 
 
 def _request(program: str, body: bytes) -> dict[str, Any] | None:
-    """A payload that asks the human something that a hook of that program can answer; None for any other."""
+    """Return a payload that asks something that a hook of the program can answer; None for any other."""
     try:
         payload = json.loads(body)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Bringing the human's messages to a Codex that waits for its person: by `codex queue` (seen with 0.169.0).
+"""Sends the human's messages to a Codex that waits for its person, by `codex queue` (seen with 0.169.0).
 
-No hook runs while it waits, but its window looks for messages that were queued. The program is the `codex` of this
-process's own PATH, with this user's own settings: nothing that a payload names is run, or read as settings.
+No hook runs while it waits, but its window checks for queued messages. The program is the `codex` in this process's
+PATH, with this user's own settings: nothing that a payload names is run, or read as settings.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class _Queuing(msgspec.Struct):
 
 
 class CodexQueue:
-    """Queues what waits, one session at a time, as often as `look` is called; nothing is waited for."""
+    """Queues waiting messages, one session at each call of `look`, without blocking."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._queuing: _Queuing | None = None
-        # Their next hook brings what could not be queued.
+        # Their next hook delivers what could not be queued.
         self._refused: set[str] = set()
 
     def look(self) -> None:
-        """See what has come of the command, or run it for the next who has messages.
+        """Check the running command, or run it for the next session with messages.
 
         Raises:
             OSError: the folder of messages cannot be read.
@@ -125,6 +125,6 @@ class CodexQueue:
 
 
 def _is_of_this_user(record: str) -> bool:
-    """Whether a record lies in this user's own folder of Codex, which the command will use."""
+    """Return whether a record is in this user's own folder of Codex, which the command will use."""
     home = os.path.realpath(os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
     return bool(record) and os.path.realpath(record).startswith(os.path.join(home, "sessions", ""))

@@ -1,4 +1,4 @@
-"""A hook that has something for its agent from the human: a message, a pause, an end of its turn."""
+"""A hook that delivers something of the human's to its agent: a message, a pause, the end of its turn."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.presence import screen_presence
 from tui_tasks.hooks.replies import forms, mailbox
 
-# Seconds between looks at whether a pause is over.
+# Seconds between checks whether a pause has ended.
 _LOOK = 0.25
 
 
 def deliver(folder: Folder, program: str, body: bytes) -> bool:
-    """Print what the human has for the session of this payload, where the payload's event can carry it.
+    """Print what the human has for the session of this payload, if the payload's event can carry it.
 
-    Return whether that ends the turn, of which the program itself tells nothing.
+    Return whether that ends the turn, which the program itself does not report.
 
     Raises:
         OSError: it cannot be read or printed; a message waits for the next event then.
@@ -36,7 +36,7 @@ def deliver(folder: Folder, program: str, body: bytes) -> bool:
 
 
 def _whose(program: str, body: bytes) -> tuple[str, str]:
-    """The event and the session of a payload; both empty where it is a subagent's, or cannot be read."""
+    """Return the event and session of a payload; both empty for a subagent's, or one that cannot be read."""
     try:
         payload = json.loads(body)
     except ValueError:
@@ -57,19 +57,19 @@ def _text(value: Any) -> str:
 
 
 def _end_turn(box: Folder, program: str, event: str) -> bool:
-    """End the turn where the human wants that, and say why; whether it does. A turn that is over needs no end."""
+    """End the turn with a reason if the human wants that; return whether it does. A turn that is over is left alone."""
     if all(letter.kind != mailbox.STOP for letter in mailbox.letters(box)):
         return False
     if event in forms.TURN_EDGES[program]:
         mailbox.settle(box, mailbox.claim(box, (mailbox.STOP,)), printed=True)
     elif forms.stop(program, event, "") is not None:
-        # What was written beside it is told with it: the model reads it when it is asked next.
+        # Other messages go with it, and the model reads them at its next prompt.
         return _print_claimed(box, (mailbox.STOP, mailbox.MESSAGE), lambda text: forms.stop(program, event, text))
     return False
 
 
 def _hold(folder: Folder, box: Folder, program: str, event: str) -> bool:
-    """Hold a tool as long as the agent is paused and the program may wait; then keep it from running, and say why."""
+    """Hold a tool while the agent is paused and the program may wait; then refuse it with the reason."""
     why = box.read(mailbox.PAUSE).decode(errors="replace")
     form = forms.refuse_tool(program, event, why)
     if form is None:
@@ -90,7 +90,7 @@ def _give_messages(box: Folder, program: str, event: str) -> None:
 
 
 def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], forms.Form | None]) -> bool:
-    """Print the messages of these kinds that wait; whether there were any."""
+    """Print the waiting messages of these kinds; return whether there were any."""
     claimed = mailbox.claim(box, kinds)
     is_printed = False
     try:

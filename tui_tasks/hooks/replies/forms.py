@@ -6,12 +6,12 @@ from typing import Any
 
 Form = dict[str, Any]
 
-# So a message of the human's begins that a hook gives to the model.
+# The prefix of a message of the human's that a hook passes to the model.
 MESSAGE_BEGINS = "The human who supervises you wrote at "
-# What our plugin in opencode asks with while nothing happens there.
+# The event with which our plugin in opencode polls while nothing happens there.
 MAILBOX = "mailbox"
 
-# Events with which a text can be given to the model, beside its own going on.
+# Events at which a text can be passed to the model while it continues.
 CONTEXT_EVENTS = {
     "claude": frozenset(
         {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
@@ -20,18 +20,18 @@ CONTEXT_EVENTS = {
     "gemini": frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
     "opencode": frozenset({"tool.execute.after", "session.idle", MAILBOX}),
 }
-# Events that end a turn, and that can be turned into another with a text as its instruction.
+# Events at the end of a turn that can continue it with a text as the instruction.
 END_EVENTS = {"claude": "Stop", "codex": "Stop", "gemini": "AfterAgent"}
-# Events that can keep a tool from running.
+# Events at which a tool can be refused.
 TOOL_EVENTS = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool", "opencode": "tool.execute.before"}
-# Events with which a turn can be ended at once.
+# Events at which a turn can be ended at once.
 STOP_EVENTS = {
     "claude": frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}),
     "codex": frozenset({"PreToolUse"}),
     "gemini": frozenset({"BeforeTool", "AfterTool"}),
     "opencode": frozenset({"tool.execute.before", MAILBOX}),
 }
-# Events at which no turn goes on: it is over, or the next has not begun.
+# Events at which no turn is in progress.
 TURN_EDGES = {
     "claude": frozenset({"SessionStart", "UserPromptSubmit", "Stop", "StopFailure"}),
     "codex": frozenset({"SessionStart", "UserPromptSubmit", "Stop", "Interrupt"}),
@@ -41,7 +41,7 @@ TURN_EDGES = {
 
 
 def printed(form: Form) -> None:
-    """Print a form: one line, in ASCII, whatever the program's locale.
+    """Print a form on one line of ASCII, whatever the program's locale.
 
     Raises:
         OSError: it could not be printed.
@@ -52,7 +52,7 @@ def printed(form: Form) -> None:
 
 
 def context(program: str, event: str, text: str) -> Form | None:
-    """Give the model a text; None where the event cannot carry one."""
+    """Return the form that passes a text to the model; None when the event cannot carry one."""
     if event in CONTEXT_EVENTS[program]:
         if program == "opencode":
             return {"message": text}
@@ -63,7 +63,7 @@ def context(program: str, event: str, text: str) -> Form | None:
 
 
 def refuse_tool(program: str, event: str, why: str) -> Form | None:
-    """Keep a tool from running, and tell the model why; None where the event cannot do so."""
+    """Return the form that refuses a tool with a reason for the model; None when the event cannot."""
     if event != TOOL_EVENTS[program]:
         return None
     if program == "gemini":
@@ -75,7 +75,7 @@ def refuse_tool(program: str, event: str, why: str) -> Form | None:
 
 
 def stop(program: str, event: str, why: str) -> Form | None:
-    """End the turn; None where the event cannot do so. Codex can be kept from its next tool, no more."""
+    """Return the form that ends the turn; None when the event cannot. For Codex it only refuses the next tool."""
     if event not in STOP_EVENTS[program]:
         return None
     if program == "codex":

@@ -1,8 +1,8 @@
-"""What a human has for an agent: messages and a pause, in a folder for each session, until hooks deliver it.
+"""The human's messages and pauses for agents, in one folder for each session, until hooks deliver them.
 
-A message is a file named by its place in the order sent and by what it is: a message, or one that ends the turn. A hook
-claims it by renaming it, prints it, and renames it again, so that each is delivered once; a claim whose hook has died
-before it printed is given back. `outbox` keeps these folders as the database says, and takes in what was delivered.
+A message is a file named by its place in the order sent and its kind: a message, or one that ends the turn. A hook
+claims it by renaming it, prints it, and renames it again, so that each is delivered once; a claim whose hook ended
+before printing is released. `outbox` keeps these folders in step with the database, and takes in what was delivered.
 """
 
 import errno
@@ -35,13 +35,13 @@ class Letter:
 
 
 def name_of(program: str, session: str) -> str:
-    """The name of a session's folder: letters, digits, `-` and `_` of the program's own id, others by their code."""
+    """Return the name of a session's folder: its id with characters other than letters, digits, `-` and `_` encoded."""
     safe = [char if char.isascii() and (char.isalnum() or char in "-_") else f"%{ord(char):x}" for char in session]
     return f"{program}-{''.join(safe)}"[:_MAX_NAME]
 
 
 def opened(folder: Folder, program: str, session: str, *, make: bool) -> Folder | None:
-    """The folder of a session; None where nothing is there for it.
+    """Open the folder of a session; return None when there is none.
 
     Raises:
         OSError: it cannot be opened.
@@ -54,7 +54,7 @@ def opened(folder: Folder, program: str, session: str, *, make: bool) -> Folder 
 
 
 def sessions(folder: Folder) -> list[str]:
-    """The names of the folders of sessions for which there is something, or was."""
+    """Return the folder names of sessions that have or had messages."""
     try:
         with Folder(FOLDER, make=False, inside=folder) as outbox:
             return outbox.names()
@@ -63,7 +63,7 @@ def sessions(folder: Folder) -> list[str]:
 
 
 def remove(folder: Folder, name: str, *, with_content: bool = False) -> None:
-    """Remove the folder of a session where nothing is in it any more, or whatever is."""
+    """Remove the folder of a session if it is empty, or in any case."""
     with Folder(FOLDER, make=False, inside=folder) as outbox:
         if with_content:
             with Folder(name, make=False, inside=outbox) as box:
@@ -77,12 +77,12 @@ def remove(folder: Folder, name: str, *, with_content: bool = False) -> None:
 
 
 def letters(box: Folder) -> list[Letter]:
-    """The messages that are there, in the order sent."""
+    """Return the messages, in the order sent."""
     return [Letter(name) for name in box.names() if name[:1].isdigit()]
 
 
 def put(box: Folder, number: int, text: str, *, ends_turn: bool = False) -> None:
-    """Leave a message for the session, `number` in the order sent; nothing where it was left before.
+    """Store a message for the session, `number` in the order sent; do nothing if it was stored before.
 
     Raises:
         OSError: it cannot be written.
@@ -92,7 +92,7 @@ def put(box: Folder, number: int, text: str, *, ends_turn: bool = False) -> None
 
 
 def set_pause(box: Folder, why: str | None) -> None:
-    """Pause the session, or let it go on.
+    """Pause or resume the session.
 
     Raises:
         OSError: it cannot be written.
@@ -104,7 +104,7 @@ def set_pause(box: Folder, why: str | None) -> None:
 
 
 def delivered_until(box: Folder) -> int | None:
-    """The last message up to which all were printed by hooks; None where none was."""
+    """Return the number up to which hooks have printed all messages; None when they have printed none."""
     until = None
     for letter in letters(box):
         if letter.state != _DELIVERED:
@@ -114,21 +114,21 @@ def delivered_until(box: Folder) -> int | None:
 
 
 def forget(box: Folder, until: int) -> None:
-    """Remove the messages up to one, which were delivered."""
+    """Remove the delivered messages up to a number."""
     for letter in letters(box):
         if letter.number <= until:
             box.remove(letter.name)
 
 
 def withdraw(box: Folder, number: int) -> None:
-    """Remove a message that waits; one that a hook has claimed is delivered all the same."""
+    """Remove a waiting message; one that a hook has claimed is delivered all the same."""
     for letter in letters(box):
         if letter.number == number and not letter.state:
             box.remove(letter.name)
 
 
 def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:
-    """Take the messages of these kinds that wait, in the order sent, for this process to deliver, with their texts."""
+    """Claim the waiting messages of these kinds for this process; return them with their texts, in the order sent."""
     claimed = []
     for letter in letters(box):
         name = f"{letter.name}.{_CLAIMED}{os.getpid()}"
@@ -138,14 +138,14 @@ def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:
 
 
 def settle(box: Folder, claimed: list[tuple[Letter, str]], *, printed: bool) -> None:
-    """Say of claimed messages whether they were printed; those that were not wait again."""
+    """Mark claimed messages as printed, or release them."""
     for letter, _ in claimed:
         waiting = f"{letter.number:012d}.{letter.kind}"
         box.rename(letter.name, f"{waiting}.{_DELIVERED}" if printed else waiting)
 
 
 def give_back(box: Folder) -> None:
-    """Let messages wait again whose hook has died before it could say that it printed them."""
+    """Release messages whose hook ended before it marked them as printed."""
     for letter in letters(box):
         if letter.state.startswith(_CLAIMED) and not _is_alive(letter.state.removeprefix(_CLAIMED)):
             box.rename(letter.name, f"{letter.number:012d}.{letter.kind}")

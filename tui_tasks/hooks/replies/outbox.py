@@ -1,7 +1,7 @@
-"""What goes from the human to agents through their hooks: answers, messages, pauses (docs: protocol, section 10).
+"""What goes from the human to agents through hooks: answers, messages, pauses (docs: protocol, section 10).
 
-The database has what the human said; files beside it bring that to hooks, which open no database. Whichever process
-has the database open keeps them in step, one at a time.
+The database has what the human said; files beside it pass that to hooks, which open no database. A process that has the
+database open keeps both in step, one process at a time.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tui_tasks.hooks.spool import Spool
 
 
 class Outbox:
-    """Keeps the files in step with a database, as often as `look` is called."""
+    """Keeps the files in step with a database, at each call of `look`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen = -1
-        # The question that stands for the request of a waiting hook, by the name under which that waits.
+        # The questions for the requests of waiting hooks, by the names under which the hooks wait.
         self._asks: dict[str, str] = {}
 
     def look(self, now: int) -> None:
-        """Bring what is new to hooks, and write down what they have delivered.
+        """Write new files for hooks, and record what they have delivered.
 
         Raises:
             StorageFailed: it is done another time.
@@ -40,7 +40,7 @@ class Outbox:
         try:
             spool = Spool(self._store.path, make=False)
         except OSError:
-            return  # no hook has ever told of this database
+            return  # no hook has left anything for this database yet
         with spool:
             waiting = answer_file.waiting(spool.folder)
             newest = journal.newest(self._store.db)
@@ -58,7 +58,7 @@ class Outbox:
                 os.close(lock)
 
     def _answer(self, folder: Folder, waiting: list[str]) -> None:
-        """Give hooks that wait the human's answer; let those go whose request has ended otherwise."""
+        """Send the human's answers to waiting hooks; release those whose request has ended otherwise."""
         db = self._store.db
         self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
         for name in waiting:
@@ -74,7 +74,7 @@ class Outbox:
             answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
-        """Leave messages and pauses for sessions, and take in what was delivered."""
+        """Write messages and pauses for sessions, and take in what was delivered."""
         for session in sessions.live(self._store.db):
             name = mailbox.name_of(session.program, session.session)
             if name in boxes:
@@ -95,7 +95,7 @@ class Outbox:
             if (until := mailbox.delivered_until(box)) is not None:
                 self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
                 mailbox.forget(box, until)
-            # What came to the agent by another way, its own channel, is not given to it again.
+            # Messages that the agent got over its own channel are not delivered again.
             waiting = {message.seq for message in messages.waiting(self._store.db, session.uid)}
             for letter in mailbox.letters(box):
                 if letter.number not in waiting:
@@ -118,10 +118,10 @@ class Outbox:
 
 
 def message_text(message: HumanMessage) -> str:
-    """A message as the model reads it: whose words they are, and of when."""
+    """Return a message as the model reads it, with its author and time."""
     return f"{MESSAGE_BEGINS}{iso(message.sent_at)}:\n{message.text}"
 
 
 def pause_text(why: str) -> str:
-    """What a paused agent is told in place of its tool's output."""
+    """Return what a paused agent reads instead of its tool's output."""
     return f"The human who supervises you has paused you: {why}\nUse no tools; end your turn and wait for the human."
