@@ -115,7 +115,7 @@ def _record(path: Path, number: int) -> None:
 def feed(arguments: Sequence[str]) -> None:
     """Leave payloads at the rate that is measured; print when that began and how many they were."""
     db, seconds = arguments
-    records = Path(f"{db}-records")
+    records = Path(f"{db}-records").absolute()
     records.mkdir()
     began, put = time.time(), 0
     with Spool(db, make=True) as spool:
