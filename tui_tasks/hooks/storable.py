@@ -8,7 +8,7 @@ import msgspec
 
 from tui_tasks.core.operations.sessions import Asked, Fact
 
-# The most bytes kept of a program's request.
+# The most bytes of a program's request, and how many of its beginning are kept of a longer one.
 MAX_REQUEST: Final = 1_000_000
 MAX_BEGINNING: Final = 50_000
 _MOST_DEEP: Final = 64

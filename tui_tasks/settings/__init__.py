@@ -1,1 +1,1 @@
-"""The configuration file, the folders of the platform, and who may read and write them."""
+"""The configuration file, the platform's folders, and the permissions of both."""

@@ -1,4 +1,4 @@
-"""Files that are never found half written, and that are written through nobody's link."""
+"""Files that are replaced atomically, and never written through a link."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tui_tasks.core.engine.private_files import sync, sync_folder
 
 
 def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
-    """Put a file in place of another so that every reader, and a crash, finds one or the other whole.
+    """Replace a file atomically: every reader, and a crash, finds the old or the new content whole.
 
-    It keeps its mode; a new one gets `new_mode`. A link in its place is replaced, and what it leads to left alone. The
-    caller sees to it that nobody else does so at the same moment.
+    It keeps its mode; a new file gets `new_mode`. A link in its place is replaced, and the link's target is left alone.
+    The caller prevents concurrent calls.
 
     Raises:
         OSError: it cannot be written; the old one is as it was.
     """
     mode = _mode(path, new_mode)
-    # Whoever could guess the name could put a link there.
+    # A name that can be guessed could be a link made by somebody else.
     beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(beside, flags, 0o600)

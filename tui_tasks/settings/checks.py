@@ -1,4 +1,4 @@
-"""The checks as the configuration file has them now (docs: configuration, "Checks")."""
+"""The checks in the configuration file, as it is now (docs: configuration, "Checks")."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class CheckSettings:
-    """Tells the checks, and reads the file anew once it has changed; while it has not, what is told is the same."""
+    """Returns the checks, and reads the file again when it has changed; until then the result is the same object."""
 
     def __init__(self, find: Callable[[], str | Path] = paths.configuration_path) -> None:
-        """`find` tells where the file is; it is asked once, when the checks are first wanted."""
+        """`find` returns the path of the file; it is called once, at the first use."""
         self._find = find
         self._file: str | None = None
         self._stamp: object = ()
         self._known = CheckProfiles("", is_known=False)
 
     def __call__(self) -> CheckProfiles:
-        """Return what the file says. One that cannot be read, or is no TOML, changes nothing of what held before."""
+        """Return the checks. A file that cannot be read, or is not TOML, leaves the last ones in force."""
         try:
             file = self._file = self._file or os.path.abspath(self._find())
         except DatabaseRefused:
@@ -43,7 +43,7 @@ class CheckSettings:
         return self._known
 
     def _read(self, file: str) -> CheckProfiles:
-        # Only now: nearly nobody has a file.
+        # Imported here, as few have such a file.
         from pathlib import Path
 
         from tui_tasks.runner.checks.check_table import read

@@ -59,7 +59,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class SettingsProblem(msgspec.Struct, frozen=True):
-    """Something wrong in the file: where, and what to do."""
+    """A mistake in the file: its place, and what to do."""
 
     path: Path
     line: int | None
@@ -71,10 +71,9 @@ class SettingsProblem(msgspec.Struct, frozen=True):
 
 
 def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
-    """Read the file. What is wrong in it is told and left out; the rest holds.
+    """Read the file. Mistakes are reported and skipped; the rest applies.
 
-    A file that is not there is as good as an empty one. One that anybody may write is not believed: it names what is
-    run.
+    A missing file counts as empty. A file that others may write is not used, as it names programs to run.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -85,7 +84,7 @@ def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
         return Config(), [SettingsProblem(path, None, f"cannot be read: {error}")]
     if why:
         return Config(), [SettingsProblem(path, None, why)]
-    import tomllib  # only now: nearly nobody has a file
+    import tomllib  # imported here, as few have such a file
 
     try:
         held = tomllib.loads(text)
@@ -115,7 +114,7 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 
 
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
-    # Only where there is a table: everything that looks at the settings would start later for it.
+    # Imported only for such a table, as it would delay the start of all that reads the settings.
     from tui_tasks.runner import profiles
     from tui_tasks.runner.checks import check_table
 
@@ -129,7 +128,7 @@ def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> 
 
 
 def line_of(text: str, name: str, table: str | None = None) -> int | None:
-    """The line, counted from 1, on which a key or table of a TOML text stands; None where it can't be told."""
+    """Return the line, counted from 1, of a key or table in a TOML text; None when it is unknown."""
     here: str | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
@@ -142,7 +141,7 @@ def line_of(text: str, name: str, table: str | None = None) -> int | None:
 
 
 def keep_theme(path: Path, name: str) -> None:
-    """Write the theme's name into the file, and touch nothing else in it. A new one is 0600, in a folder 0700.
+    """Write the theme's name to the file, and change nothing else. A new file gets mode 0600, its folder 0700.
 
     Raises:
         OSError: the file cannot be written; it is as it was.
@@ -166,7 +165,7 @@ def keep_theme(path: Path, name: str) -> None:
 
 
 def describe(path: Path, config: Config) -> str:
-    """The file's place, and every setting with its value, its default and what it does."""
+    """Return the file's path, and every setting with its value, its default and what it does."""
     lines = [f"# {path}" + ("" if path.exists() else "  (not there yet: every setting is at its default)"), ""]
     for field in msgspec.structs.fields(Config):
         default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()

@@ -1,4 +1,4 @@
-"""The names of this machine for itself, by which what it serves may be called."""
+"""The names by which this machine calls itself, which are accepted for what it serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The human's phone (`[ntfy]`; docs: phone)."""
+"""The notification service on the human's phone (`[ntfy]`; docs: phone)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Meta
 Topic = Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")]
 TOKENS: Final = ("TUI_TASKS_NTFY_TOKEN", "NTFY_TOKEN")
 """The variables of the environment that hold the token; the first that is set is used."""
-# What is sent there, and the token, is read by whoever is in between: on this machine nobody is.
+# Messages and token can be read by anybody on the way; on this machine there is nobody.
 _SERVER: Final = re.compile(r"https://[^/\s@]+(/\S*)?|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?/?")
 
 
@@ -37,7 +37,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     expires: Annotated[int, Meta(ge=10, le=86_400)] = 3_600
 
     def __post_init__(self) -> None:
-        """Refuse a server that others could listen in on.
+        """Refuse a server to which others could listen.
 
         Raises:
             ValueError: it is none, or is not reached by https.
@@ -49,7 +49,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     @property
     def replies(self) -> str:
-        """The topic of the answers; empty: none are taken."""
+        """The topic of the answers; empty: none are read."""
         return f"{self.topic[:58]}-reply" if self.reply_topic is None else self.reply_topic
 
 

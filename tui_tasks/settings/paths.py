@@ -1,4 +1,4 @@
-"""Where the program's files are (docs: protocol, section 1)."""
+"""The paths of the program's files (docs: protocol, section 1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def database(given: str | None) -> str:
-    """The database's path: what was given, else `TUI_TASKS_DB`, else a file in the user's data directory.
+    """Return the database's path: the given one, else `TUI_TASKS_DB`, else a file in the user's data directory.
 
     Raises:
         DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of somebody unknown.
@@ -32,7 +32,8 @@ def database(given: str | None) -> str:
 
 
 def configuration() -> Path:
-    """The configuration file: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration directory.
+    """Return the configuration file's path: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration
+    directory.
 
     Raises:
         DatabaseRefused: it is `~` of somebody unknown.
@@ -43,13 +44,13 @@ def configuration() -> Path:
 
 
 def configuration_path() -> str:
-    """The same as text, for commands that are over before importing `pathlib` would pay."""
+    """Return the same as text, for short commands that save the import of `pathlib`."""
     named = os.environ.get("TUI_TASKS_CONFIG")
     return expanded(named) if named else default_configuration()
 
 
 def expanded(named: str) -> str:
-    """The path with `~` and `~NAME` as the folders that they mean.
+    """Return a path with `~` and `~NAME` replaced by home folders.
 
     Raises:
         DatabaseRefused: there is no such user, or no folder of theirs.

@@ -1,4 +1,4 @@
-"""Who else can reach the program's files: the database, the settings, the themes."""
+"""Who else can access the program's files: the database, the settings, the themes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ _GROUP, _OTHERS = 0o020, 0o002
 
 
 def of_database(path: Path) -> Iterator[str]:
-    """What lets others at a database, a sentence each. It is used all the same; `path` is as it was named."""
+    """Return why others can access a database, one sentence for each reason. It is used all the same; `path` is as it
+    was named.
+    """
     if path.is_symlink():
         yield f"{path} is a link: whoever can change it can put another database there. Name the file itself"
     yield from _of_others(path, "database")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         yield f"{path} has mode {mode:04o}, so others can reach it: chmod 600 '{path}'"
-    # To look into a folder does nobody harm where its files are private; a sticky one lets nobody replace them.
+    # A readable folder is harmless when its files are private; in a sticky one others cannot replace them.
     folder = path.resolve().parent
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & (_GROUP | _OTHERS) and not mode & stat.S_ISVTX:
@@ -28,7 +30,7 @@ def of_database(path: Path) -> Iterator[str]:
 
 
 def of_settings(path: Path, what: str = "settings") -> Iterator[str]:
-    """What lets others write the settings, or a folder of them, a sentence each."""
+    """Return why others can write the settings or their folder, one sentence for each reason."""
     if path.is_symlink():
         yield f"{path} is a link: whoever can change it can put other {what} there"
     yield from _of_others(path, what)
@@ -39,20 +41,20 @@ def of_settings(path: Path, what: str = "settings") -> Iterator[str]:
 
 
 def of_private_settings(path: Path) -> Iterator[str]:
-    """As `of_settings`, and what lets others read them: the program makes them for the user alone."""
+    """As `of_settings`, including why others can read them: the program creates them for the user only."""
     yield from of_settings(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077 and not mode & (_GROUP | _OTHERS):
         yield f"{path} has mode {mode:04o}, so others can read it: chmod 600 '{path}'"
     folder = path.absolute().parent
     mode = stat.S_IMODE(folder.stat().st_mode)
-    # Another folder than the program's own, a home say, is not its affair.
+    # Only the program's own folder is checked, not for example a home.
     if folder.name == NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
         yield f"{folder} has mode {mode:04o}, so others can look into it: chmod 700 '{folder}'"
 
 
 def refused(path: Path) -> str:
-    """Why settings, which name what is run, must not be believed: who else can write them. Empty where nobody can."""
+    """Return who else can write settings that name programs to run, for which they must not be used; empty: nobody."""
     for place in _places(path):
         found = place.stat()
         if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
@@ -69,5 +71,5 @@ def _of_others(path: Path, what: str) -> Iterator[str]:
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """A file and its folder, as they are and where a link leads."""
+    """Return a file and its folder, as given and with links resolved."""
     return tuple(dict.fromkeys(place for at in (path, path.resolve()) for place in (at, at.absolute().parent)))

@@ -1,6 +1,6 @@
-"""Which project a folder belongs to (docs: protocol, section 5): `.tui-tasks.toml`, found upwards from it.
+"""Finds the project of a folder (docs: protocol, section 5) in `.tui-tasks.toml`, there or in a folder above.
 
-The file is committed with the project, so it may come from anybody: it names the project and nothing that is run.
+The file is committed with the project, so anybody may have written it: it names the project and no programs.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def checked(name: str) -> str:
 
 
 def of_process(named: str | None) -> str | None:
-    """Return the project that is named, else that of `TUI_TASKS_PROJECT`, else of the folder; None outside any.
+    """Return the named project, else that of `TUI_TASKS_PROJECT`, else of the folder; None outside any.
 
-    An empty name is no project.
+    An empty name means no project.
 
     Raises:
         ProjectRefused: the name is none, or the folder's file cannot be used.
@@ -52,15 +52,15 @@ def of_process(named: str | None) -> str | None:
         return checked(named) if named else None
     try:
         folder = os.getcwd()
-    except OSError:  # it was deleted
+    except OSError:  # the folder was deleted
         return None
     return of_folder(folder)
 
 
 def of_folder(folder: str | Path) -> str | None:
-    """Return the project that the nearest `.tui-tasks.toml` names, in a folder or above it; None without one.
+    """Return the project in the nearest `.tui-tasks.toml`, in a folder or above it; None without one.
 
-    A file of another user is passed over: above a shared folder anybody could put one.
+    A file of another user is skipped, as anybody could put one above a shared folder.
 
     Raises:
         ProjectRefused: the file cannot be read, or names no project.
@@ -93,9 +93,10 @@ def _read(file: str) -> str:
 
 
 def proposed(folder: Path) -> str:
-    """Return a name for the project of a folder: its git remote's last part, else the name of its work tree or its own.
+    """Return a project name for a folder: the last part of its git remote, else the name of its work tree, else its
+    own.
 
-    Git's files are read and no program is run: the folder may be anybody's.
+    Git's files are read without running git, as the folder may be anybody's.
     """
     tree = _work_tree(folder)
     names = [*_remotes(tree), tree.name] if tree is not None else [folder.name]
@@ -110,14 +111,14 @@ def _work_tree(folder: Path) -> Path | None:
 def _remotes(tree: Path) -> Iterator[str]:
     try:
         text = (tree / ".git" / "config").read_bytes()[:_MOST_BYTES].decode(errors="replace")
-    except OSError:  # a work tree of another's repository, whose `.git` is a file
+    except OSError:  # a linked work tree, whose `.git` is a file
         return
     for url in _REMOTE.findall(text):
         yield re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1]
 
 
 def init(folder: Path, name: str) -> Path:
-    """Write the file that makes a folder a project's; return its path.
+    """Write the file that makes a folder part of a project; return its path.
 
     Raises:
         ProjectRefused: the name is none, or there is such a file already.

@@ -1,4 +1,4 @@
-"""The review lane as the configuration file has it now (docs: protocol, section 11, `[review]`)."""
+"""The review lane in the configuration file, as it is now (docs: protocol, section 11, `[review]`)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class ReviewSettings:
-    """Tells the policy, and reads the file anew once it has changed: what the human says there holds at once."""
+    """Returns the policy, and reads the file again when it has changed, so that changes apply at once."""
 
     def __init__(self, find: Callable[[], str | Path] = paths.configuration_path) -> None:
-        """`find` tells where the file is; it is asked once, when the policy is first wanted."""
+        """`find` returns the path of the file; it is called once, at the first use."""
         self._find = find
         self._file: str | Path | None = None
         self._stamp: tuple[int, ...] | None = None
         self._policy = ReviewPolicy()
 
     def __call__(self) -> ReviewPolicy:
-        """Return what holds now. A file that is wrong changes nothing of what held before."""
+        """Return the policy. A file with mistakes leaves the last one in force."""
         try:
             file = self._file = self._file or self._find()
             found = os.stat(file)
@@ -34,7 +34,7 @@ class ReviewSettings:
             return self._policy
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
         if stamp != self._stamp:
-            # Only now: nearly nobody has a file.
+            # Imported here, as few have such a file.
             from pathlib import Path
 
             from tui_tasks.settings import config

@@ -1,4 +1,4 @@
-"""Sessions of agent programs as the human wants them (`[sessions]`; docs: protocol, section 10)."""
+"""The human's settings for sessions of agent programs (`[sessions]`; docs: protocol, section 10)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Meta
 WaitSeconds = Annotated[int, Meta(ge=0, le=3600)]
 Program = Literal["claude", "codex", "gemini", "opencode"]
 
-# The terminals of Codex and Gemini CLI can do nothing while a hook waits.
+# The terminals of Codex and Gemini CLI are blocked while a hook waits.
 DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 50, "codex": 0, "gemini": 0, "opencode": 50}
 
 
@@ -30,7 +30,7 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     redact: tuple[str, ...] = ()
 
     def waits(self) -> dict[str, int]:
-        """For how many seconds a hook of each program waits."""
+        """Return for how many seconds a hook of each program waits."""
         if isinstance(self.wait, int):
             return dict.fromkeys(DEFAULT_WAITS, self.wait)
         return {program: self.wait.get(program, default) for program, default in DEFAULT_WAITS.items()}

@@ -1,7 +1,7 @@
-"""Tokens for agents elsewhere: who may speak over HTTP, under which name and with which rights.
+"""Tokens for remote agents: who may speak over HTTP, under which name and with which rights.
 
-They stand in a file beside the database that its owner alone can read, and only as hashes: what was handed out is known
-to the agent that got it.
+They are stored as hashes only, in a file beside the database that only its owner can read; only the agent has the
+token.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
 from tui_tasks.settings import atomic_file
 
-# By this a scanner of sources and logs tells what was found.
+# A prefix by which scanners of sources and logs recognize a token.
 _PREFIX: Final = "tui-tasks_"
 _BYTES: Final = 32
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What a token gives: the name of an agent, and whether it may write. `created_at` is in seconds."""
+    """The rights of a token: an agent's name, and whether it may write. `created_at` is in seconds."""
 
     agent: str
     hash: str
@@ -33,7 +33,7 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """The tokens of a database. The file is read anew when it has changed, so that what is revoked ends at once."""
+    """The tokens of a database. The file is read again when it has changed, so that a revoked token ends at once."""
 
     def __init__(self, database: str) -> None:
         self.path = Path(f"{database}.tokens")
@@ -41,7 +41,7 @@ class Tokens:
         self._held: list[Token] = []
 
     def all(self) -> list[Token]:
-        """Every token there is, oldest first.
+        """Return all tokens, oldest first.
 
         Raises:
             DatabaseRefused: the file cannot be read, or is none of ours.
@@ -68,12 +68,12 @@ class Tokens:
         return DatabaseRefused(f"cannot read the tokens in {self.path}: {why}")
 
     def find(self, given: str) -> Token | None:
-        """The token that an agent has shown, None where there is no such."""
+        """Return the record of a token that an agent has shown; None when there is none."""
         hashed = _hashed(given)
         return next((token for token in self.all() if hmac.compare_digest(token.hash, hashed)), None)
 
     def add(self, agent: str, *, read_only: bool, now: int) -> str:
-        """Make a token for an agent, and return it; nobody can read it again.
+        """Create a token for an agent, and return it; it cannot be read again.
 
         Raises:
             Conflict: that agent has one.
@@ -85,7 +85,7 @@ class Tokens:
         return made
 
     def revoke(self, agent: str) -> None:
-        """Take an agent's token back.
+        """Remove an agent's token.
 
         Raises:
             NotFound: it has none.

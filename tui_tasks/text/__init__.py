@@ -1,1 +1,1 @@
-"""What makes text fit for a terminal, and instants, durations and states in words. Needs no Textual."""
+"""Text for terminals: made safe, and instants, durations and states in words. Needs no Textual."""

@@ -1,4 +1,4 @@
-"""The glyph, word, letter and colour of each state, and the signs of other things. Pure."""
+"""The glyph, word, letter and colour of each state, and signs of other things. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui_tasks.text.safe import safe_line
 
 
 class Look(NamedTuple):
-    """How a state is shown: its word, and in its colour a glyph, or a letter where all must be ASCII."""
+    """The look of a state: its word, and in its colour a glyph, or a letter when all must be ASCII."""
 
     glyph: str
     word: str
@@ -43,7 +43,7 @@ LOOKS: Final = {
     "overdue": _OVERDUE,
     "quiet": _OVERDUE._replace(word="quiet"),
     "stuck": _OVERDUE._replace(word="stuck"),
-    # Jobs, and what came of their runs.
+    # Jobs, and the results of their runs.
     "idle": _PENDING._replace(word="waiting", letter="w"),
     "running": _ACTIVE._replace(word="running", letter="r"),
     "disabled": _SKIPPED._replace(word="off", letter="-"),
@@ -55,7 +55,7 @@ LOOKS: Final = {
 
 
 def look(state: str) -> Look:
-    """Return how `state` is shown; one that is not known gets a dot and its own name, made safe."""
+    """Return the look of `state`; for an unknown one, a dot and its own name, made safe."""
     return LOOKS.get(state) or _UNKNOWN._replace(word=safe_line(state, 16).replace("_", " "))
 
 
@@ -82,7 +82,7 @@ def sign(name: str, *, ascii_only: bool = False) -> str:
 def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
     """Return a bar of `cells` cells for `progress` from 0 to 1: `███░░░`, or `###...`.
 
-    It is empty only at nothing and full only at everything, where there are cells enough to say so.
+    It is empty only at 0 and full only at 1, if there are enough cells.
     """
     full, rest = "#." if ascii_only else "█░"
     progress = min(max(progress, 0.0), 1.0) if math.isfinite(progress) else 0.0

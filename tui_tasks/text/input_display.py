@@ -1,4 +1,4 @@
-"""Texts of others in lines that are typed in: every character is shown as one, so that the cursor is where it seems."""
+"""Untrusted text in inputs: every character is drawn as exactly one, so that the cursor is at its true place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tui_tasks.text.safe import MAX_MARKS, safe_line
 
 
 def one_to_one(text: str) -> str:
-    """Return `text` with every character that a terminal should not be given replaced by one that it can be.
+    """Return `text` with each character that is unsafe for a terminal replaced by one that is safe.
 
-    As `safe.safe_line`, but nothing is dropped: what that would leave out, marks beyond the third among it, is shown
-    as U+FFFD.
+    As `safe.safe_line`, but nothing is dropped: what that would drop, including marks beyond the third, is shown as
+    U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -24,7 +24,7 @@ def one_to_one(text: str) -> str:
 
 
 def _is_mark(letter: str) -> bool:
-    """Whether it is a mark on the letter before it that terminals agree on: a variation selector is none."""
+    """Return whether it is a mark whose width terminals agree on; variation selectors are not."""
     return unicodedata.category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
 
 

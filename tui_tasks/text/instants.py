@@ -1,4 +1,4 @@
-"""Instants of the past as a person writes them. Pure; microseconds since the epoch, UTC."""
+"""Parses instants of the past as a person writes them. Pure; microseconds since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MEANT: Final = "an age (90m, 8h, 2d), a time (18:00), `yesterday 18:00`, or a d
 
 
 def past(text: str, now: int, zone: tzinfo | None = None) -> int:
-    """Return the instant that is meant: `8h`, `18:00` (the last), `yesterday 18:00`, `2026-01-31 18:00`.
+    """Return the instant of a text: `8h`, `18:00` (the last one), `yesterday 18:00`, `2026-01-31 18:00`.
 
-    A date alone is its beginning. `zone`: where times of day are told, None: where the system is.
+    A date alone means its beginning. `zone`: the time zone of the text; None: the system's.
 
     Raises:
         ValueError: it is none of these, or not past; the message says what is taken.
@@ -40,7 +40,7 @@ def _instant(words: str, now: int, zone: tzinfo | None) -> int | None:
         today = datetime.fromtimestamp(now / SECOND, zone).date()
         clock = time.fromisoformat(f"{meant[2] or '00:00':0>5}")
         at = datetime.combine(today - timedelta(meant[1] == "yesterday"), clock, zone)
-        # A time alone is the last such.
+        # A time alone means its last occurrence.
         return _microseconds(at if meant[1] or _microseconds(at) <= now else at - timedelta(1))
     found = datetime.fromisoformat(words.upper())
     return _microseconds(found if found.tzinfo is not None else found.replace(tzinfo=zone))

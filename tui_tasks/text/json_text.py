@@ -1,22 +1,22 @@
-"""JSON for a terminal: the same value, and nothing in it that a terminal would obey or hide."""
+"""JSON for a terminal: the same value, without anything that a terminal would execute or hide."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-# Variation selectors count as printable, and change the width of what is before them as the terminal pleases.
+# Variation selectors count as printable, but change the width of the character before, depending on the terminal.
 _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 
 def readable(text: str) -> str:
-    """JSON with an escape for each character that would do more than be read, or that terminals disagree on."""
+    """Return JSON with escapes for all characters that are not plainly visible, or that terminals disagree on."""
     # Nearly all is read, and a long text is told so in a hundredth of the time. Where it is ASCII, JSON has escaped
     # every control character but one.
     if text.isascii() and "\x7f" not in text:
         return text
     if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
         return text
-    import json  # only now: nearly no text comes here
+    import json  # imported here, as few texts need it
 
     return "".join(char if char == "\n" or _is_read(char) else json.dumps(char)[1:-1] for char in text)
 
@@ -26,7 +26,7 @@ def _is_read(char: str) -> bool:
 
 
 def shown(value: Any, indent: int | None = None) -> str:
-    """A value as `readable` JSON."""
+    """Return a value as `readable` JSON."""
     import json
 
     return readable(json.dumps(value, ensure_ascii=False, indent=indent))

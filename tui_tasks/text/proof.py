@@ -1,4 +1,4 @@
-"""How it is told what is proven of a task that was reported done (docs: protocol, section 11)."""
+"""The words for what checks have proven of a task that was reported done (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROOF_LOOKS: Final = {
 
 
 def proof_words(state: str, failed: Sequence[str], *, ascii_only: bool) -> str:
-    """Return what is verified in a word or two with its mark; `failed` are the names of the checks that have failed."""
+    """Return what is verified in a word or two with its mark; `failed` are the names of failed checks."""
     shown = PROOF_LOOKS[state]
     names = ", ".join(safe_line(name, 20) for name in failed)
     return f"{shown.mark(ascii_only=ascii_only)} {f'{names} failed' if names else shown.word}"

@@ -1,7 +1,7 @@
-"""Make what agents wrote fit for a terminal: no control character, no markup, no change of direction gets through.
+"""Makes agents' texts safe for a terminal: no control character, markup or change of direction passes.
 
-Whatever an agent can write is hostile until `safe_line` or `safe_text` has had it. Pure; needs no Textual, so that
-commands use it too.
+All text that an agent can write is unsafe until it went through `safe_line` or `safe_text`. Pure; needs no Textual, so
+that commands use it too.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ MAX_MARKS: Final = 3
 """The most combining marks that one character may carry."""
 
 # Blocks in which every printable character is drawn as it is: no marks, fillers, modifiers or flags.
-# It spares most text the look at each character; a test holds it against `_stands_for`.
+# They save looking at each character of most texts; a test compares them with `_stands_for`.
 _ORDINARY: Final = (
     "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0590\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e"
     "\u2070-\u20cf\u2100-\u2bff\u3001-\u3029\u3030-\u3098\u309b-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff01-\uff9f\ufffc\ufffd\U0001f200-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003134f]*"
 )
 _NEWLINES = "\n\x85\u2028\u2029"
-# Marks of direction: with them one line can be made to look like another.
+# Marks of direction, which can make one line look like another.
 _BIDI = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 # Format characters that do not join or hide, but are drawn around others.
 _DRAWN = frozenset(map(chr, (*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD)))
-# Printable to Python, but nothing to see or a change to their neighbour's width, on which terminals disagree.
+# Printable to Python, but invisible, or changing their neighbour's width, on which terminals disagree.
 _DROPPED: Final = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
@@ -44,13 +44,13 @@ _MARK = "mark"
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    # Compiled at first need: ASCII, which most text is, needs none, and a command of the shell is soon over.
+    # Compiled at first use: most text is ASCII and needs none, and shell commands are short.
     return re.compile(text)
 
 
 @lru_cache(8192)
 def _stands_for(char: str) -> str:
-    """Return what is shown for a character: text, nothing, `\\n` for a newline, `_MARK` for a mark."""
+    """Return the replacement of a character: text, nothing, `\\n` for a newline, `_MARK` for a mark."""
     code = ord(char)
     if char in _NEWLINES:
         return "\n"
@@ -61,7 +61,7 @@ def _stands_for(char: str) -> str:
     if _pattern(_DROPPED).match(char):
         return ""
     if _REGIONAL_A <= code < _REGIONAL_A + 26:
-        # Two make a flag, which is as wide as the terminal pleases; letters are one cell each.
+        # Two make a flag, whose width depends on the terminal; letters are one cell each.
         return chr(ord("A") + code - _REGIONAL_A)
     category = unicodedata.category(char)
     if category[0] == "M" or _pattern(_JAMO).match(char):
@@ -74,7 +74,7 @@ def _stands_for(char: str) -> str:
 
 
 def _clean(text: str, newline: str, tab: str) -> str:
-    """Put in place of each character what stands for it; marks with nothing to stand on, or too many, go."""
+    """Replace each character by its replacement; drop marks without a base, or too many."""
     shown: list[str] = []
     marks = MAX_MARKS
     for char in text.replace("\r\n", "\n"):
@@ -97,11 +97,11 @@ def _is_ordinary(text: str) -> bool:
 
 
 def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = False) -> str:
-    """Return `text` as one line that does nothing but be read, at most `limit_cells` wide.
+    """Return `text` as one line that is safe to print, at most `limit_cells` wide.
 
-    Controls become pictures, newlines and tabs spaces; what has no agreed width is dropped; what else no
-    terminal should be given becomes U+FFFD. What is cut ends in `…` (`~` with `ascii_only`), never in half a
-    character. The cost depends on `limit_cells`, not on the length of `text`.
+    Controls become pictures, newlines and tabs spaces; characters without an agreed width are dropped; other unsafe
+    ones become U+FFFD. Cut text ends in `…` (`~` with `ascii_only`), never within a character. The cost depends on
+    `limit_cells`, not on the length of `text`.
     """
     most = LINE_CHARS if limit_cells is None else min(LINE_CHARS, 8 * max(limit_cells, 0) + 64)
     cut = len(text) > most
@@ -118,9 +118,9 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
 
 
 def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
-    """Return `text` as lines that do nothing but be read, at most `limit_chars` characters in all.
+    """Return `text` as lines that are safe to print, at most `limit_chars` characters in all.
 
-    As `safe_line`, but newlines of every kind stay, as `\\n`, and tabs are expanded to columns of four.
+    As `safe_line`, but newlines of every kind become `\\n`, and tabs are expanded to columns of four.
     """
     if limit_chars <= 0:
         return ""
@@ -135,9 +135,9 @@ def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = Fa
 
 
 def safe_copy(text: str, *, one_line: bool = False) -> str:
-    """Return all of `text` for the clipboard, whence it may be pasted into a shell: nothing in it presses a key.
+    """Return all of `text` for the clipboard, safe to paste into a shell: nothing in it presses a key.
 
-    As `safe_text`, or `safe_line`, but nothing is cut; tabs stay where lines do.
+    As `safe_text` or `safe_line`, but nothing is cut; tabs are kept where lines are.
     """
     if _is_ordinary(text):
         return text
@@ -145,7 +145,7 @@ def safe_copy(text: str, *, one_line: bool = False) -> str:
 
 
 def cell_len(text: str) -> int:
-    """Return how many cells wide safe `text` is drawn, by the tables that Textual uses."""
+    """Return the width of safe `text` in cells, by Textual's tables."""
     if text.isascii():
         return len(text)
     from rich import cells
@@ -154,7 +154,7 @@ def cell_len(text: str) -> int:
 
 
 def beginning(text: str, limit_cells: int) -> str:
-    """Return the longest beginning of safe `text` that is at most `limit_cells` wide, with the last marks."""
+    """Return the longest beginning of safe `text` of at most `limit_cells` cells, with its last marks."""
     if text.isascii():
         return text[:limit_cells]
     from rich.cells import get_character_cell_size
@@ -175,7 +175,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, asci
 
 
 def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """As `safe_line`, but what is too long is cut in the middle: names often differ at their ends alone."""
+    """As `safe_line`, but too long text is cut in the middle, as names often differ only at their ends."""
     line = safe_line(text, ascii_only=ascii_only)
     tail = line[-(limit_cells // 2 - 1) :] if limit_cells >= 6 else ""
     if not tail or cell_len(line) <= limit_cells:

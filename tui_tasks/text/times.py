@@ -1,4 +1,4 @@
-"""Instants, durations and amounts in words. Pure; instants and durations are microseconds, UTC since the epoch."""
+"""Formats instants, durations and amounts. Pure; instants and durations are microseconds, UTC since the epoch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 
 def _step(span_us: int) -> tuple[int, str]:
-    """Return the largest unit that goes into a span, in microseconds, and its letter."""
+    """Return the largest unit within a span, in microseconds, and its letter."""
     return next((step for step in _STEPS if span_us >= step[0]), _STEPS[-1])
 
 
 def age(then_us: int, now_us: int) -> str:
-    """Return how long ago it was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; ahead `in 12h`; this second `now`."""
+    """Return how long ago an instant was: `40s`, `9m`, `3h`, `2d`, `5w`, `1y`; future: `in 12h`; this second: `now`."""
     elapsed = now_us - then_us
     unit, letter = _step(abs(elapsed))
     if -SECOND < elapsed < SECOND:
@@ -34,38 +34,37 @@ def age(then_us: int, now_us: int) -> str:
 
 
 def ago(then_us: int, now_us: int) -> str:
-    """Return `age` as it stands in a sentence: `40s ago`, `now`, `in 12h`."""
+    """Return `age` for use in a sentence: `40s ago`, `now`, `in 12h`."""
     return f"{age(then_us, now_us)} ago" if now_us - then_us >= SECOND else age(then_us, now_us)
 
 
 def due(when_us: int, now_us: int) -> str:
-    """Return how far off something planned is: `in 12h`, `now`, `overdue 25m`."""
+    """Return how far away a planned instant is: `in 12h`, `now`, `overdue 25m`."""
     return f"overdue {age(when_us, now_us)}" if now_us - when_us >= SECOND else age(when_us, now_us)
 
 
 def age_lasts(then_us: int, now_us: int) -> int:
-    """Return for how many microseconds from now `age` says the same, for the timer that repaints it."""
+    """Return for how many microseconds from now `age` stays the same, for the timer that repaints it."""
     elapsed = now_us - then_us
     if -SECOND < elapsed < SECOND:
         return SECOND - elapsed
     unit, _ = _step(abs(elapsed))
     if elapsed < 0:
         return -elapsed % unit + 1
-    # A year is not a number of weeks; every other unit is a number of the one below.
+    # A year is no whole number of weeks; every other unit is a multiple of the one below.
     return min(unit - elapsed % unit, YEAR - elapsed if elapsed < YEAR else unit)
 
 
 def draw_again_in(span_us: int) -> float:
-    """Return after how many seconds to draw again what is true for so many microseconds.
+    """Return the seconds until a redraw of what stays true for some microseconds.
 
-    Sooner than that where it is long: timers stand still while a machine sleeps, and know nothing of a clock that is
-    set.
+    Long spans are shortened: timers stop while a machine sleeps, and ignore changes of the clock.
     """
     return min(max(span_us, SECOND), MOST_WAIT) / SECOND
 
 
 def duration(span_us: int, units: int = 2) -> str:
-    """Return how long something took: `340ms`, `41s`, `1m 05s`, `2h 05m`, `3d 4h`; in 1 unit `38m`."""
+    """Return how long something took: `340ms`, `41s`, `1m 05s`, `2h 05m`, `3d 4h`; in 1 unit: `38m`."""
     if span_us < SECOND:
         return f"{max(span_us, 0) // 1000}ms"
     unit, letter = _step(min(span_us, WEEK - 1))
@@ -88,7 +87,7 @@ def clock(then_us: int, zone: tzinfo | None, *, seconds: bool = False) -> str:
 def moment(then_us: int, zone: tzinfo | None) -> str:
     """Return day and time of day in `zone`, None being the system's: `Sun 22 Nov 08:00`; `--` where there is none."""
     at = _local(then_us, zone)
-    # strftime's names follow a locale that some library may have set.
+    # strftime's names depend on the locale, which a library may have set.
     return "--" if at is None else f"{_DAYS[at.weekday()]} {at.day} {_MONTHS[at.month - 1]} {at:%H:%M}"
 
 
@@ -110,7 +109,7 @@ def size(number_of_bytes: int) -> str:
 
 
 def spent(tokens: int | None, cost_usd: float | None) -> str:
-    """Tokens and dollars, in a few cells; empty where both are unknown."""
+    """Return tokens and dollars in a few cells; empty when both are unknown."""
     parts = []
     if tokens is not None:
         parts.append(short_count(tokens))
