@@ -50,10 +50,10 @@ class Progress(Protocol):
     """Receives the progress of a commit, in the thread that makes it."""
 
     def begin(self, transaction: Transaction) -> None:
-        """The transaction has begun, after any wait for the write lock."""
+        """Handle the begin of the transaction, after any wait for the write lock."""
 
     def step(self) -> None:
-        """One more operation has run."""
+        """Handle that one more operation has run."""
 
 
 class PartlyDone(Exception):
@@ -75,7 +75,7 @@ class Reading:
 
     @property
     def seq(self) -> int:
-        """The seq of the journal's newest entry."""
+        """Return the seq of the journal's newest entry."""
         return self.state_cache.seq
 
 
@@ -134,7 +134,9 @@ class Transaction(Reading):
 
     @property
     def elapsed_time(self) -> int:
-        """The database's instant in microseconds (`elapsed`), by which leases end; `now` without an `Elapsed`."""
+        """Return the database's instant in microseconds (`elapsed`), by which leases end; `now` without an
+        `Elapsed`.
+        """
         if self._elapsed is None:
             return self.now
         if self._passed is None:
@@ -190,7 +192,7 @@ class Transaction(Reading):
 
     @property
     def parts(self) -> list[tuple[str, int]]:
-        """The parts of the current change as (actor, seq of its first entry), newest first."""
+        """Return the parts of the current change as (actor, seq of its first entry), newest first."""
         return sorted(self._parts.items(), key=lambda part: -part[1])
 
     def new_uid(self) -> str:
@@ -275,7 +277,7 @@ class Transaction(Reading):
         return image
 
     def first_touch(self, uid: str) -> bool:
-        """Whether this request changes the task for the first time; a request raises a task's version only once."""
+        """Return whether this request changes the task for the first time; it raises a task's version only once."""
         if uid in self._touched:
             return False
         self._touched.add(uid)
@@ -340,7 +342,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The path of the database file."""
+        """Return the path of the database file."""
         return self.db.path
 
     @contextlib.contextmanager
