@@ -1,1 +1,3 @@
-"""The command line: one module a verb or a group of them. Uses everything below; nothing uses it."""
+"""The command line: one module for each command or group of commands. It imports everything below; nothing imports
+it.
+"""

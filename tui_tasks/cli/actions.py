@@ -1,4 +1,4 @@
-"""Commands with actions of their own: `tui-tasks jobs` lists, `tui-tasks jobs run JOB` acts."""
+"""Commands with actions: `tui-tasks jobs` lists, `tui-tasks jobs run JOB` acts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_tasks.cli.options import declare_options, help_format
 
 
 class Action(NamedTuple):
-    """What a command can do; `declare` tells what it takes."""
+    """An action of a command; `declare` declares its arguments."""
 
     help: str
     declare: Callable[[argparse.ArgumentParser], None]
@@ -32,11 +32,11 @@ def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mappin
 
 
 def nothing(command: argparse.ArgumentParser) -> None:
-    """Declare an action that takes nothing."""
+    """Declare an action without arguments."""
 
 
 def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
-    """Declare arguments by their names, each with its help; one whose help begins with `?` may be left out."""
+    """Declare arguments by name, each with its help; one whose help begins with `?` is optional."""
 
     def declare(command: argparse.ArgumentParser) -> None:
         for name, told in each.items():

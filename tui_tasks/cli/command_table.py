@@ -1,6 +1,6 @@
-"""The commands of the program: what each is for, which of the shared options it takes, and where its code is.
+"""The commands of the program: the purpose of each, its shared options, and its module.
 
-The module of a command is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
+A command's module is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
 `run(name, options)`, which returns the exit status.
 """
 
@@ -12,15 +12,15 @@ from typing import Final, NamedTuple
 
 
 class Command(NamedTuple):
-    """One command. `options` are words of `options.SHARED`, with spaces between."""
+    """One command. `options` are names of `options.SHARED`, separated by spaces."""
 
     name: str
     help: str
     module: str
     options: str = ""
-    # It ends as soon as it has written or printed: what it allocates is freed by its end.
+    # The process is short-lived, so that its end frees what it allocates.
     is_short: bool = False
-    # It paints on the terminal, which leaves standard output to the agent on the pipe.
+    # It paints on the terminal, and leaves standard output to an agent on the pipe.
     is_screen: bool = False
 
     def load(self) -> ModuleType:
@@ -28,7 +28,7 @@ class Command(NamedTuple):
         return import_module(f"tui_tasks.cli.{self.module}")
 
 
-# What keeps an agent within bounds: for the commands through which agents speak.
+# The options that limit an agent, for the commands through which agents speak.
 _BOUNDS: Final = "agent-only list-only"
 _CHANNEL: Final = f"db agent list project read-only no-scheduler {_BOUNDS}"
 _SCREEN: Final = "db agent list project read-only no-scheduler ascii"

@@ -14,7 +14,7 @@ _INDENT: Final = "    "
 
 
 def topics() -> list[str]:
-    """The names of the pages."""
+    """Return the names of the pages."""
     return sorted(page.stem for page in PAGES.glob("*.md"))
 
 
@@ -44,24 +44,24 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def page(topic: str) -> str:
-    """A page as it stands, which is Markdown."""
+    """Return a page in Markdown."""
     return (PAGES / f"{topic}.md").read_text(encoding="utf-8")
 
 
 def listing() -> str:
-    """Every topic with what its page is about, and how to read it."""
+    """Return all topics, each with the subject of its page, and how to read it."""
     lines = [line for topic in topics() for line in _wrapped(f"{topic:19}{_about(page(topic))}", 80, "", " " * 19)]
     return "\n".join([*lines, "", "tui-tasks help TOPIC prints a page."])
 
 
 def _about(text: str) -> str:
-    """The first sentence below the title of a page."""
+    """Return the first sentence below a page's title."""
     paragraph = text.split("\n\n")[1].replace("\n", " ")
     return paragraph.partition(". ")[0].removesuffix(".")
 
 
 def fitted(text: str, width: int) -> str:
-    """A page whose tables fit a terminal: where a row is wider, its cells stand below one another."""
+    """Return a page whose tables fit the terminal: cells of a wider row are put below one another."""
     lines: list[str] = []
     table: list[str] = []
     for line in [*text.splitlines(), ""]:

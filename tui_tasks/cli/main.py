@@ -1,4 +1,4 @@
-"""The command line: the one place where the front ends meet. Each command imports what it needs, and no more."""
+"""The command line's entry point, where the front ends meet. Each command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         complete()
     if sys.argv[1:2] and sys.argv[1] in COMMANDS and COMMANDS[sys.argv[1]].is_short:
-        # Looking for cycles is a sixth of what such a process does, and its end frees all of it.
+        # Garbage collection takes a sixth of such a process's time, and its end frees everything.
         gc.disable()
     status = _written(sys.argv[1:])
     gc.freeze()
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _written(arguments: Sequence[str]) -> int:
-    """Run the program, and see to it that what it printed was written."""
+    """Run the program, and make sure that its output was written."""
     try:
         try:
             return _run(arguments)

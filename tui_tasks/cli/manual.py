@@ -1,4 +1,4 @@
-"""The manual page of the program, made from what its parsers take."""
+"""The manual page of the program, generated from its parsers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def manual(today: date) -> str:
-    """The page as roff, for `man -l`."""
+    """Return the page as roff, for `man -l`."""
     made = parser(whole=True)
     for each, depth in _parsers(made):
         each.formatter_class = _Formatter
@@ -85,7 +85,7 @@ def _parsers(made: argparse.ArgumentParser, depth: int = 0) -> Iterator[tuple[ar
 
 
 def _shorten(command: argparse.ArgumentParser) -> None:
-    """Name the shared options of a command, which the page tells of at its top, and put its examples to its words."""
+    """Name a command's shared options, which the page describes at its top, and append its examples."""
     shared = [
         action for action in command._actions if action.dest.replace("_", "-") in SHARED and action.option_strings
     ]

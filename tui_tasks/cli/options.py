@@ -20,12 +20,12 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # A path may be any bytes.
 _PATHS: Final = frozenset({"db", "file"})
-# The arguments of which a command takes any number, or some more.
+# The `nargs` of arguments that may occur several times.
 _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "tasks")
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps each line of a text by itself, so that examples stay lines of their own, and gives groups their titles."""
+    """Wraps each line of a text separately, so that examples keep their lines, and gives groups their titles."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
@@ -40,7 +40,7 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 def help_format(prog: str) -> argparse.HelpFormatter:
-    """Help as wide as the terminal. argparse would import shutil to learn the width, at every start."""
+    """Return a formatter as wide as the terminal. argparse would import shutil for the width at every start."""
     columns = os.environ.get("COLUMNS", "")
     try:
         width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
@@ -93,7 +93,7 @@ def declare_options(command: argparse.ArgumentParser, names: str, default: str |
 
 
 def table_of(options: argparse.Namespace) -> Table:
-    """The tools that are served: every one, or those of `--tools`.
+    """Return the tools to serve: all, or those of `--tools`.
 
     Raises:
         InvalidRequest: a word there names no tool.
@@ -109,22 +109,22 @@ def table_of(options: argparse.Namespace) -> Table:
 
 
 def tell_extra(what: str, extra: str) -> None:
-    """Say on standard error that something needs an extra that is not installed, and how it comes."""
+    """Print to standard error that something needs an extra that is not installed, and how to install it."""
     install = f"install 'tui-tasks[{extra}]' the way tui-tasks was (pip, pipx or uv tool install)"
     print(f"{what} needs the extra `{extra}`: {install}", file=sys.stderr)
 
 
 def tell_refused(refused: Exception, what: str = "tui-tasks") -> None:
-    """Say on standard error why something was refused, whatever stands in the message."""
+    """Print to standard error why something was refused, with the message made safe."""
     from tui_tasks.text.safe import safe_line
 
     print(f"{what}: {safe_line(str(refused))}", file=sys.stderr)
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The options and words given. Ends the program with 2 where they are wrong, as argparse does."""
+    """Return the parsed options and words. Wrong ones end the program with 2, as argparse does."""
     options, more = parser.parse_known_args(arguments)
-    # Words of which any number is taken may stand on both sides of the options.
+    # Words of any number may be on both sides of the options.
     rest = next((given for name in _REST if isinstance(given := getattr(options, name, None), list)), None)
     if more and rest is not None and not any(word.startswith("-") for word in more):
         rest += more
@@ -144,7 +144,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 
 def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Let `--agent-only` and `--list-only` name the agent and the list; another beside them is wrong usage."""
+    """Make `--agent-only` and `--list-only` set agent and list; another one beside them is wrong usage."""
     for name in ("agent", "list"):
         only = getattr(options, f"{name}_only", None)
         if only is None:
@@ -157,7 +157,7 @@ def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -
 
 
 def _is_text(given: str) -> bool:
-    """Whether the bytes that the system gave were UTF-8: those that were not stand there as surrogates."""
+    """Return whether the bytes from the system were UTF-8; others are surrogates in the text."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -166,7 +166,7 @@ def _is_text(given: str) -> bool:
 
 
 def check_speaker(options: argparse.Namespace) -> None:
-    """Look at the names that were given, before anything is opened.
+    """Check the given names, before anything is opened.
 
     Raises:
         InvalidRequest: nobody can speak under that name, or no list can have it.
@@ -182,7 +182,7 @@ def check_speaker(options: argparse.Namespace) -> None:
 
 
 def existing(options: argparse.Namespace) -> None:
-    """Refuse a database that is not there, for what has nothing to do with one that it would make.
+    """Refuse a missing database, for commands that are useless on a new one.
 
     Raises:
         DatabaseRefused: there is none.
@@ -192,13 +192,13 @@ def existing(options: argparse.Namespace) -> None:
     from tui_tasks.state.opening import has_hooks
 
     path = paths.database(options.db)
-    # What a log without its file means, opening tells.
+    # Opening reports what a log without its file means.
     if not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
 def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager[Store]:
-    """The database that was asked for, open as long as it is worked with.
+    """Open the given database while the block runs.
 
     Raises:
         DatabaseRefused: it cannot be used.
@@ -211,7 +211,7 @@ def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager
 
 
 def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.AbstractContextManager[None]:
-    """Take in what agents' hooks leave beside the database as long as a process stays that may write to it."""
+    """Take in what agents' hooks leave beside the database, in a process that stays and may write."""
     from tui_tasks import clock
     from tui_tasks.hooks import follower
 
@@ -219,7 +219,7 @@ def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.Abs
 
 
 def tell_who_else(options: argparse.Namespace) -> None:
-    """Say, where nobody looks at a screen, who else can reach the database."""
+    """Print who else can access the database, when there is no screen to show it."""
     from pathlib import Path
 
     from tui_tasks.settings import paths, permissions
@@ -231,7 +231,7 @@ def tell_who_else(options: argparse.Namespace) -> None:
 
 
 def identity_of(options: argparse.Namespace) -> Identity:
-    """Who speaks, and within what bounds."""
+    """Return who speaks, and with what limits."""
     from tui_tasks.dialects.requests.identity import Identity
 
     return Identity(
@@ -256,7 +256,7 @@ def project_of(options: argparse.Namespace) -> str | None:
 
 
 def _default(options: argparse.Namespace) -> str:
-    """Who speaks where no `--agent` says so."""
+    """Return who speaks without `--agent`."""
     from tui_tasks.dialects.requests.identity import Identity
 
     return getattr(options, "speaks_as", None) or Identity().agent
@@ -275,5 +275,5 @@ def session_of(
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:
-    """Whether jobs may be started from here."""
+    """Return whether jobs may be started by this process."""
     return not (options.no_scheduler or options.read_only)

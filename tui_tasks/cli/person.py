@@ -1,6 +1,6 @@
-"""What is the human's alone, from a shell: for a person at a terminal, as the screen is.
+"""Actions of the human alone in a shell: for a person at a terminal, as the screen is.
 
-A run of a job, a program that agents work in, a pipe and a named agent are refused, and the attempt is kept.
+Runs of jobs, programs in which agents work, pipes and named agents are refused, and the attempt is recorded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def commit(options: argparse.Namespace, store: Store, *operations: Operation) ->
 
 
 def require_person(options: argparse.Namespace, store: Store) -> None:
-    """Refuse who is not seen to be a person at a terminal.
+    """Refuse a caller that does not appear to be a person at a terminal.
 
     Raises:
         Forbidden: with what gives it away.

@@ -1,4 +1,4 @@
-"""The JSON that commands print."""
+"""Prints JSON for commands."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ SCHEMA_VERSION: Final = 1
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print a value. An object begins with the version of its schema; an array or null stands as it is."""
+    """Print a value. An object begins with the version of its schema; an array or null is printed as it is."""
     told = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
     print(json_text.shown(told, indent))

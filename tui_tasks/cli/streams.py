@@ -1,4 +1,4 @@
-"""The standard streams of a command: what cannot be written is told once, and never by a traceback."""
+"""The standard streams of a command: a failed write is reported once, and never by a traceback."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _ESCAPE: Final = "tui-tasks.escape"
 
 
 class OutputFailed(Exception):
-    """Standard output could not be written; the message says why."""
+    """Standard output could not be written. The message says why."""
 
 
 class _Output(io.FileIO):
-    """Descriptor 1, whose failures are told apart from those of every other file."""
+    """File descriptor 1, whose failures are told apart from those of other files."""
 
     def write(self, data: Any) -> int:
         try:
@@ -70,7 +70,7 @@ def _open_closed() -> None:
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Escape characters by their units of UTF-16, which JSON reads back."""
+    """Replace characters by escapes of their UTF-16 units, which JSON reads back."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     units = text.encode("utf-16-be", "surrogatepass")
@@ -78,7 +78,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def can_write(text: str) -> bool:
-    """Whether the encoding of standard output has every letter of a text."""
+    """Return whether the encoding of standard output has all characters of a text."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -87,7 +87,7 @@ def can_write(text: str) -> bool:
 
 
 def flush() -> None:
-    """Write out what was printed.
+    """Write the buffered output.
 
     Raises:
         OutputFailed: it cannot be written.
@@ -102,7 +102,7 @@ def flush() -> None:
 
 
 def give_up() -> None:
-    """Let what is still to be printed go nowhere: nothing more can be said there."""
+    """Discard what is still to be printed, as output is impossible."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

@@ -1,1 +1,1 @@
-"""The commands that look after the database: doctor, backup, restore, compact and config."""
+"""The commands for administration: doctor, backup, restore, compact and config."""

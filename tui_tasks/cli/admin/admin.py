@@ -1,4 +1,4 @@
-"""The commands that look after the database and around it: doctor, backup, restore, compact and config."""
+"""The commands for administration of the database: doctor, backup, restore, compact and config."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """Declare what the command of that name takes."""
+    """Declare the arguments of a command."""
     if name in _DECLARE:
         _DECLARE[name](command)
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Run the command of that name; return the exit status."""
+    """Run a command; return the exit status."""
     return _RUN[name](options)
 
 
@@ -51,7 +51,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _tell_programs(store: Store) -> Iterator[str]:
-    """Print which agent programs are set up here, and when each was heard last; yield what is wrong with one."""
+    """Print which agent programs are set up here and when each was last heard; yield their problems."""
     from tui_tasks.cli.setup import installed
     from tui_tasks.core.read import sessions
     from tui_tasks.core.snapshots import iso
@@ -115,7 +115,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _is_inside_run(options: argparse.Namespace) -> bool:
-    """Whether a run of a job is at work here; of a database that cannot be read, its runs are not known."""
+    """Return whether this process belongs to a run of a job; False when the database cannot be read."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
     from tui_tasks.runner.process.run_context import inside_run, is_marked
 

@@ -1,4 +1,4 @@
-"""`compact`: the human drops old entries of the journal, after being told how many."""
+"""`compact`: the human drops old entries of the journal, after seeing how many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_tasks.core.store import Store
 
 
 def run(store: Store, before: int, now: int, *, asked: bool) -> int:
-    """Drop what is older than an instant; without `asked` only when the human agrees. Return the exit status."""
+    """Drop entries older than an instant; without `asked` only if the human agrees. Return the exit status."""
     count = compaction.older_than(store.db, before, now)
     if count > 0 and not asked and not _agreed(count):
         print("nothing was dropped")

@@ -1,4 +1,4 @@
-"""`doctor`: what may be wrong with the database, its file, the clock and the settings, and what to do about it."""
+"""`doctor`: problems of the database, its file, the clock and the settings, and what to do about them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tui_tasks.core.read.jobs import queries_jobs
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, permissions
 
-# A clock that is behind the newest entry by less than this has drifted, which happens.
+# Microseconds by which a clock may be behind the newest entry: small drifts are normal.
 DRIFT = 2_000_000
-# Entries of different processes that are as far apart (microseconds) were made by clocks that differ.
+# Microseconds between entries of different processes from which on their clocks must differ.
 WRONG = 30_000_000
-# So many of the newest entries are compared.
+# The number of newest entries that are compared.
 LOOKED_AT = 10_000
 
 
 def findings(
     store: Store, settings: Path, now: int, named: Path | None = None, *, replays: bool = False
 ) -> Iterator[str]:
-    """Each thing that is wrong, a sentence or two; nothing when all is well. `now` is microseconds, UTC.
+    """Return all problems, one or two sentences for each; empty when there is none. `now` is microseconds, UTC.
 
-    `named` is the database as it was named, where a link may have led to it. `replays` has the tables compared with
-    what the journal tells, however long that takes.
+    `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
+    journal, which may take long.
     """
     damage = list(backup.findings(store.db))
     yield from damage
@@ -53,7 +53,7 @@ def findings(
 
 
 def summary(store: Store, *, replays: bool = False) -> str:
-    """What was looked at."""
+    """Return what was checked."""
     try:
         with storage_errors(store.path):
             entries = f"{journal.newest(store.db):,} journal entries"
@@ -65,7 +65,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
 
 
 def _runners(settings: Path) -> Iterator[str]:
-    """Programs of runners that are not found where their runs would look for them."""
+    """Return programs of runners that are not found where runs would look for them."""
     from tui_tasks.runner import profiles
 
     runners, _ = profiles.read(config.load(settings)[0].runner, str(settings))
@@ -97,7 +97,7 @@ def _clock(db: Database, now: int) -> Iterator[str]:
 
 
 def _contradictions(db: Database) -> Iterator[str]:
-    """Of the newest entries, the one that another which came later contradicts most."""
+    """Return, of the newest entries, the one that a later one contradicts most."""
     found = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
     most, told = WRONG, ""
     latest = found[-1] if found else (0, 0, "")

@@ -1,4 +1,4 @@
-"""`init`: make the folder where one is a project's (docs: protocol, section 5)."""
+"""`init`: makes the current folder a project's (docs: protocol, section 5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui_tasks.text.safe import safe_line
 
 
 def declare(_: str, command: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments of the command."""
     command.add_argument(
         "name", metavar="NAME", nargs="?", help="the project (else the git remote's, else the folder's)"
     )

@@ -1,1 +1,1 @@
-"""The commands for agents: one call, and what sets an agent program up."""
+"""The commands for agents: single calls, and the servers that agent programs use."""

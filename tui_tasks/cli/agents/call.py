@@ -16,7 +16,7 @@ from tui_tasks.text.safe import safe_line
 
 
 def words(given: list[str]) -> dict[str, Any]:
-    """The arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
+    """Return the arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
 
     Raises:
         ValueError: they are neither.
@@ -42,7 +42,7 @@ def words(given: list[str]) -> dict[str, Any]:
 
 
 def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
-    """Make one request; print its result as JSON, or its error on standard error. Exit status 0 or 1."""
+    """Make one request; print its result as JSON, or its error on standard error. Return exit status 0 or 1."""
     reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
     for message in reply.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
@@ -56,7 +56,7 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
 
 
 def listing() -> str:
-    """Every tool in a line, and how to learn more."""
+    """Return every tool in a line, and how to learn more."""
     lines = [
         f"{tool.name:34} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}"
         for tool in TABLE.tools.values()
@@ -66,7 +66,7 @@ def listing() -> str:
 
 
 def describe(name: str) -> int:
-    """Print what a tool does and takes. Exit status 0, or 1 where there is no such tool."""
+    """Print what a tool does and its arguments. Return exit status 0; 1 when there is no such tool."""
     found = TABLE.find(name)
     if found is None or found.human:
         print(f"tui-tasks call: no tool {safe_line(name, 60)}; `tui-tasks call` lists them", file=sys.stderr)
@@ -81,7 +81,7 @@ def describe(name: str) -> int:
 
 
 def _kind(takes: dict[str, Any]) -> str:
-    """A type in a word or two; a choice by its words."""
+    """Return a type in a word or two; a choice by its values."""
     if "anyOf" in takes:
         return " or ".join(_kind(one) for one in takes["anyOf"] if one.get("type") != "null")
     if "enum" in takes:

@@ -1,4 +1,4 @@
-"""`call` among the commands: its arguments, and what it opens."""
+"""The command `call`: its arguments, and what it opens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Make the request, or tell of the tools; return the exit status."""
+    """Make the request, or print the tools; return the exit status."""
     from tui_tasks.cli.agents import call
 
     if options.tool is None:

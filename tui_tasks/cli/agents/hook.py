@@ -1,4 +1,4 @@
-"""`hook` among the commands: its help, and its arguments where they are not of the form that is taken at once."""
+"""The command `hook`: its help, and arguments that the short way (`hooks.main`) does not take."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def declare(_name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(_name: str, options: argparse.Namespace) -> int:
-    """Carry out the hook."""
+    """Run the hook."""
     main.run(options.program, options.db or "", options.project or "")
     return 0

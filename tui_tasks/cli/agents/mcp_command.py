@@ -1,4 +1,4 @@
-"""`mcp`: the tools for programs that speak MCP, on standard input and output or over HTTP."""
+"""`mcp`: the tools for programs that speak MCP, over standard input and output or HTTP."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         tell_who_else(options)
         if options.http:
             return _over_http(options, store, table)
-        # Over MCP the agent is always the one that the human has named (docs: protocol, section 2).
+        # Over MCP the agent is always the one named by the human (docs: protocol, section 2).
         options.agent_only = identity_of(options).agent
         session = session_of(options, store, table, stays=True)
         try:

@@ -10,15 +10,15 @@ from tui_tasks.core.errors import DatabaseRefused
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """It takes nothing beside the shared options."""
+    """Declare nothing beside the shared options."""
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print the rules, and the tasks that there are. Exit status 0."""
+    """Print the rules and the existing tasks. Return exit status 0."""
     try:
         existing(options)
     except DatabaseRefused as missing:
-        # An agent that is told how to begin may be the first to write.
+        # An agent that reads this may be the first to write.
         print(f"{prime.RULES}\nNo tasks yet: {missing}")
         return 0
     with open_store(options) as store:

@@ -14,11 +14,11 @@ from tui_tasks.cli.options import USAGE, following_hooks, hosts_scheduler, open_
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """It takes nothing beside the shared options."""
+    """Declare nothing beside the shared options."""
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Start what is due until a signal ends it; return the exit status."""
+    """Start due jobs until a signal ends it; return the exit status."""
     if not hosts_scheduler(options):
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
         return USAGE
@@ -26,7 +26,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         tell_who_else(options)
         path = store.path
-    # The system gives a signal to any thread, and Python's handlers wait for this one: the pipe wakes it.
+    # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
     told, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)

@@ -11,7 +11,7 @@ FILE: Final = Path(__file__).parents[2] / "docs" / "schema.json"
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+    """Declare no arguments."""
 
 
 def run(name: str, options: argparse.Namespace) -> int:

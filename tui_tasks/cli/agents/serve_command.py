@@ -1,4 +1,4 @@
-"""`serve`: the control channel alone, with no screen (docs: protocol, section 1)."""
+"""`serve`: the control channel without a screen (docs: protocol, section 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui_tasks.terminal import claim_without_screen
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """It takes nothing beside the shared options."""
+    """Declare nothing beside the shared options."""
 
 
 def run(name: str, options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Who speaks from a command line (docs: protocol, section 1, `--agent`): never the human."""
+"""The name under which a command line speaks (docs: protocol, section 1, `--agent`): never the human."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def check(
     *,
     read_only: bool,
 ) -> None:
-    """Refuse names that are none, and to speak as the human: that is kept, where there is a database already.
+    """Refuse invalid names, and speaking as the human; that attempt is recorded if the database exists.
 
-    It is kept as an attempt of `otherwise`, who speaks where no agent is named.
+    It is recorded for `otherwise`, the name without `--agent`.
 
     Raises:
         InvalidRequest: a name is blank or too long.

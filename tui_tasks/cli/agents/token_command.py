@@ -28,7 +28,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Carry the command out; return the exit status."""
+    """Run the command; return the exit status."""
     if is_marked(os.environ):
         raise Forbidden("only the human hands out tokens, never a run of a job")
     tokens = Tokens(paths.database(options.db))

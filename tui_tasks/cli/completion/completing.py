@@ -1,8 +1,8 @@
-"""Answering a shell that completes: which words may stand at the cursor.
+"""Answers a shell's completion: the words that may be at the cursor.
 
-The shell runs the program without arguments, and with the line in its environment (`completion_command` prints what
-does so). Only the command on the line is declared, and the database is read without Peewee, to answer within a key's
-time. A name that agents have chosen reaches the shell as a word alone: one that cannot be printed is left out.
+The shell runs the program without arguments, with the line in its environment (`completion_command` prints the script
+for it). Only the command on the line is declared, and the database is read without Peewee, so that it answers within a
+key's time. Names chosen by agents are passed to the shell as words only; unprintable ones are left out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FILES: Final = frozenset({"db", "file", "tls_cert", "tls_key"})
 
 
 def complete() -> None:
-    """Write the words that may stand at the cursor, and end the process.
+    """Print the words that may be at the cursor, and end the process.
 
-    Whatever fails, such as a database that is missing or damaged, gives no words, and never a text into the line.
+    Any failure, such as a missing or damaged database, gives no words and no message.
     """
     try:
         _complete()
@@ -46,7 +46,7 @@ def _complete() -> None:
     for each in _parsers(made):
         for action in each._actions:
             _attach(action, command or "")
-    # Where nothing is known of an argument, nothing is proposed for it: it is no file.
+    # For an unknown argument nothing is proposed, as it is no file.
     argcomplete.autocomplete(made, always_complete_options=False, default_completer=SuppressCompleter())
 
 
@@ -59,7 +59,7 @@ def _parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 def _attach(action: Any, command: str) -> None:
-    """Tell where the words of an argument come from, which is known by its name, or by that of the command and its."""
+    """Set the source of an argument's words, which is known by its name, or by the command's and its name."""
     if action.dest in _FILES:
         action.completer = FilesCompleter()
     elif source := _SOURCES.get(f"{command} {action.dest}") or _SOURCES.get(action.dest):
@@ -88,7 +88,7 @@ def _database(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]]:
-    """The names of a kind that `names_in_use` knows."""
+    """Return the names of a kind, from `names_in_use`."""
 
     def words(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
         from tui_tasks.core.read import names_in_use
@@ -112,7 +112,7 @@ def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
 
     from tui_tasks.cli.agents.schema_command import FILE
 
-    # To import the dialects would take longer.
+    # Importing the dialects would take longer.
     return dict.fromkeys(json.loads(FILE.read_text(encoding="utf-8"))["requests"], "")
 
 

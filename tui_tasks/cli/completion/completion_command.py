@@ -1,4 +1,4 @@
-"""`completion`: print what makes a shell complete the command line."""
+"""`completion`: prints the script by which a shell completes the command line."""
 
 from __future__ import annotations
 

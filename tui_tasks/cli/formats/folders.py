@@ -1,4 +1,4 @@
-"""A folder of files as an import reads it and an export writes it: Markdown files, each a name and a text."""
+"""A folder of Markdown files that an import reads and an export writes, each as a name and a text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decoded(name: str, content: bytes) -> str:
 
 
 def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the Markdown files in those folders of a folder, by their paths in it.
+    """Return the Markdown files in some subfolders of a folder, by relative path.
 
     Raises:
         InvalidArgument: they are too long together, or one is not UTF-8.
@@ -47,13 +47,13 @@ def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def place(folder: Path, names: tuple[str, ...]) -> Path:
-    """Return the folder that has those folders: that one, or one in it that is called `backlog` or `.backlog`."""
+    """Return the folder that has these subfolders: the given one, or `backlog` or `.backlog` in it."""
     inside = (folder, folder / "backlog", folder / ".backlog")
     return next((each for each in inside if (each / names[0]).is_dir()), folder)
 
 
 def refuse_none(folder: Path, names: tuple[str, ...]) -> None:
-    """Refuse a folder that has none of those folders.
+    """Refuse a folder without any of these subfolders.
 
     Raises:
         InvalidArgument: it has not.
@@ -64,7 +64,7 @@ def refuse_none(folder: Path, names: tuple[str, ...]) -> None:
 
 
 def write(folder: Path, files: Mapping[str, str], bar: ProgressBar) -> None:
-    """Put each file in place whole."""
+    """Write each file atomically."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(folder / name, text.encode())

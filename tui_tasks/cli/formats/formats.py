@@ -109,7 +109,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _local_now() -> datetime:
-    """The time in this machine's zone: by its rules, days of another season begin where they do there."""
+    """Return the time in this machine's zone by its rules, so that days in another season begin at the right time."""
     from tui_tasks.core.schedule.schedule import system_zone, zone_of
 
     return local_time(clock.now(), zone_of(system_zone()))
@@ -158,7 +158,7 @@ def _refuse_paused(store: Store, identity: Identity) -> None:
 
 
 def _tell_lost(lost: Counter[str]) -> None:
-    """Say on standard error what did not fit, the most frequent first."""
+    """Print to standard error what did not fit, the most frequent first."""
     for what, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOLD]:
         print(f"did not fit: {safe_line(what)} ({count:,} time{'s' * (count != 1)})", file=sys.stderr)
     if len(lost) > _MOST_TOLD:
@@ -180,7 +180,7 @@ def _sync(options: argparse.Namespace) -> int:
 
 
 def _refuse_unknown(store: Store, path: Path) -> None:
-    """Refuse to write over tasks that somebody else has put into the file."""
+    """Refuse to overwrite tasks that somebody else has put into the file."""
     if not path.exists():
         return
     found = json_lines.read(_text(os.fspath(path)), local_time(clock.now()))
@@ -192,7 +192,7 @@ def _refuse_unknown(store: Store, path: Path) -> None:
 
 
 def follow(store: Store, path: Path, handle: str | None, project: str | None) -> Iterator[bytes]:
-    """Write the file whenever what it holds has changed, without end; yield what was written, or stood there already.
+    """Write the file whenever its content has changed, without end; yield what was written, or was there already.
 
     Raises:
         InvalidArgument: somebody else has changed the file since it was written.

@@ -1,4 +1,4 @@
-"""A line on standard error that tells how far long work has come, where that is a terminal."""
+"""A progress line on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CELLS: Final = 24
 
 
 class ProgressBar:
-    """Counts steps of `total`, 0 where that is not known.
+    """Counts steps of `total`; 0: unknown.
 
-    Nothing is drawn for work that is soon over, nor where nobody sees it. Its line is there as long as the context.
+    Nothing is drawn for short work, or without a terminal. The line exists as long as the context.
     """
 
     def __init__(self, word: str, total: int = 0) -> None:
@@ -28,21 +28,21 @@ class ProgressBar:
         self._is_drawn = False
 
     def report(self, done: int, total: int) -> None:
-        """So much is done, of so much."""
+        """Set the progress."""
         self._done, self._total = done - 1, total
         self.step()
 
     def begin(self, _: Transaction) -> None:
-        """The work begins."""
+        """Start the work."""
 
     def step(self) -> None:
-        """One more is done."""
+        """Count one step as done."""
         self._done += 1
         if self._is_seen and time.monotonic() >= self._next:
             self._draw()
 
     def each(self, parts: Iterable[_T]) -> Iterator[_T]:
-        """Yield the parts, a step each."""
+        """Yield the parts, counting a step for each."""
         for part in parts:
             yield part
             self.step()
@@ -62,6 +62,6 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._is_drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
