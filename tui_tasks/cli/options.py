@@ -20,7 +20,7 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
 # A path may be any bytes.
 _PATHS: Final = frozenset({"db", "file"})
-# The `nargs` of arguments that may occur several times.
+# The names of arguments that take any number of words.
 _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "tasks")
 
 

@@ -19,8 +19,8 @@ _EPILOG = (
 def parser(name: str | None = None, *, whole: bool = False) -> argparse.ArgumentParser:
     """Return the parser of the program.
 
-    Only the command of that name has its arguments, or every one with `whole`: declaring them takes longer than most
-    commands, as it imports their modules.
+    Only the named command gets its arguments, or all with `whole`: declaring them imports their modules, which takes
+    longer than most commands.
     """
     made = argparse.ArgumentParser(
         prog="tui-tasks",
@@ -44,7 +44,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
 
 
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
-    # `call` tells of the tools in its help, which argparse cannot know.
+    # The help of `call` lists the tools, which argparse does not know.
     added = commands.add_parser(
         command.name,
         help=command.help,
@@ -70,7 +70,7 @@ def _with_examples(name: str, epilog: str | None) -> str | None:
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
-    """Return the word that stands for the command, or None where there is none, or an unknown option is before it."""
+    """Return the word that is the command; None when there is none, or an unknown option comes before it."""
     if arguments[:1] and not arguments[0].startswith("-"):
         return arguments[0]
     found = _shared_alone(arguments)
@@ -79,9 +79,9 @@ def command_of(arguments: Sequence[str]) -> str | None:
 
 
 def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
-    """Return what was asked for where it is the screen and nothing else; None where the whole parser must tell.
+    """Return the options when only the screen is asked for; None when the whole parser is needed.
 
-    To make that one takes longer than all else that is done before the screen is.
+    Making that parser takes longer than everything else before the screen appears.
     """
     if arguments[:1] and not arguments[0].startswith("-"):
         return None
@@ -94,7 +94,7 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
-    """Take the options of the screen; return them with the other words, or None where they are wrong."""
+    """Parse the screen's options; return them with the other words, or None when they are wrong."""
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_options(made, SCREEN.options, None)
     made.set_defaults(command=SCREEN, tools=None)

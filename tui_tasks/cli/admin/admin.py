@@ -115,7 +115,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _is_inside_run(options: argparse.Namespace) -> bool:
-    """Return whether this process belongs to a run of a job; False when the database cannot be read."""
+    """Return whether this process is in a run of a job; the environment decides where the database is unreadable."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
     from tui_tasks.runner.process.run_context import inside_run, is_marked
 

@@ -1,4 +1,4 @@
-"""`tui-tasks demo`: a throw-away database, and a scripted agent that speaks through the real pipe."""
+"""`tui-tasks demo`: a temporary database, and a scripted agent that speaks over the real pipe."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _Send = Callable[..., Any]
 
 
 def run(screen: Callable[[str], int]) -> int:
-    """Show the screen on a throw-away database while the agent works there; return the exit status.
+    """Show the screen on a temporary database while the agent works there; return the exit status.
 
-    `screen` is given the database's path and runs with the agent's lines on standard input.
+    `screen` is called with the database's path, with the agent's lines on standard input.
     """
     with tempfile.TemporaryDirectory(prefix="tui-tasks-demo-") as folder:
         command = [sys.executable, "-m", "tui_tasks.cli.screen.demo"]
@@ -42,7 +42,7 @@ def run(screen: Callable[[str], int]) -> int:
 
 
 def _script(send: _Send) -> Iterator[None]:
-    """What the agent does, a step at a time."""
+    """Yield the agent's requests, one step at a time."""
     send("control:subscribe")
     names = {
         "Inventory GA usage": "List every site that still loads Google Analytics.",
@@ -94,7 +94,7 @@ def _work(send: _Send, uid: str, log: list[str], end: str) -> Iterator[None]:
 
 
 def _agent() -> None:
-    """Play the script on standard output, reading the replies on standard input; end when the pipe does."""
+    """Play the script to standard output, reading replies from standard input; end when the pipe does."""
     sent: list[str] = []
     held: list[str] = []
 
@@ -117,7 +117,7 @@ def _agent() -> None:
                 # The human lets it go on when it is time; nothing is asked twice until then.
                 held.append(sent[heard["id"]])
             elif heard.get("id") == number and "ok" in heard:
-                # The human may have changed the task meanwhile: a refusal is an answer, too.
+                # The human may have changed the task meanwhile, so a refusal is fine.
                 return heard.get("result")
         raise SystemExit
 

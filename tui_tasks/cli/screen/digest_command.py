@@ -18,7 +18,7 @@ from tui_tasks.text.times import ago, count, moment
 
 TITLES: Final = {part: part.replace("_", " ").capitalize() for part in PARTS}
 _WORDS: Final = 100
-# Entries that a line names; `--json` has all.
+# The most entries named in a line; `--json` has all.
 _NAMED: Final = 3
 
 
@@ -49,7 +49,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def to_json(found: Digest) -> dict[str, Any]:
-    """The digest as JSON has it."""
+    """Return the digest as JSON."""
     head = {"since": iso(found.since), "until": iso(found.until), "after": found.after, "newest": found.newest}
     parts = {part: [_line_to_json(line) for line in lines] for part, lines in found.parts.items()}
     return {**head, "is_cut": found.is_cut, **parts}
@@ -69,7 +69,7 @@ def _line_to_json(line: DigestLine) -> dict[str, Any]:
 
 
 def lines(found: Digest, now: int) -> Iterator[str]:
-    """The digest for people."""
+    """Return the digest as lines for people."""
     yield f"Since {moment(found.since, None)}: {count(found.newest - found.after, 'entry', 'entries')} of the journal"
     if found.is_cut:
         yield "Older entries of that time were compacted away."

@@ -1,4 +1,4 @@
-"""`watch --plain`: one plain sentence an event, for screen readers, logs and pipes."""
+"""`watch --plain`: one plain sentence for each event, for screen readers, logs and pipes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LOOK_AGAIN: Final = 1.0
 
 
 def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:
-    """The sentences of what happens after `since`, as it happens, without end.
+    """Yield a sentence for each event after `since`, as it happens, without end.
 
-    Where the database cannot be read any more, `failed` is told so once, and it goes on when it can be read again.
+    When the database can no longer be read, `failed` is called once, and it continues when it can be read again.
 
     Raises:
         StorageFailed: the database cannot be read at the start.
@@ -43,7 +43,7 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
                 if not is_lost:
                     failed(failure)
                 is_lost = True
-                time.sleep(LOOK_AGAIN)  # nothing tells when a disk is back
+                time.sleep(LOOK_AGAIN)  # nothing announces that a disk is back
                 continue
             if not entries:
                 _wait(watch)
@@ -55,7 +55,9 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
 
 
 def _page(db: Database, since: int) -> tuple[int, list[Entry]]:
-    """The entries after `since`, or after the nearest there is: some were dropped, or a backup ends before."""
+    """Return the entries after `since`, or after the nearest existing one: some were dropped, or a backup ends
+    earlier.
+    """
     with db.transaction(write=False):
         since = min(max(since, journal.oldest(db) - 1), journal.newest(db))
         return since, journal.since(db, since, PAGE)
@@ -67,7 +69,7 @@ def _wait(watch: Watch) -> None:
 
 
 def sentence(db: Database, entry: Entry) -> str:
-    """One entry of the journal in plain words, with the local time."""
+    """Return one journal entry in plain words, with the local time."""
     mark = '"' if names.reserved(entry.actor) == HUMAN else ""
     who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark=mark)
     at = datetime.fromtimestamp(entry.at // 1_000_000)

@@ -1,4 +1,4 @@
-"""The screen as a program: settings, terminal, the app, and beside it the channel on a thread of its own."""
+"""The screen as a program: settings, terminal, the App, and the channel in a thread of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tui_tasks.channel.loop import ControlChannel
 
 _log = logging.getLogger(__name__)
-# Seconds that the channel may take to write what is ready, once the screen has gone.
+# Seconds for which the channel may write ready replies after the screen has closed.
 STOP_SECONDS = 2.0
 
 
@@ -39,10 +39,10 @@ def run(
     project: str | None = None,
     at: str | None = None,
 ) -> int:
-    """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started from here.
+    """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started by this process.
 
-    `ascii_only` gives letters for glyphs, whatever the settings say. `project` is shown alone; `at` shows the state as
-    it was at that moment.
+    `ascii_only` draws letters instead of glyphs, whatever the settings say. `project` is shown alone; `at` shows the
+    state at that moment.
 
     Raises:
         DatabaseRefused: the database cannot be used.
@@ -53,7 +53,7 @@ def run(
     gc.disable()
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
-    # What is wrong with it is told before the terminal is touched.
+    # Problems are reported before the terminal is changed.
     link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
     others = _who_else(path, file)
     claimed = _claim()
@@ -83,7 +83,7 @@ def run(
 
 
 def _app_of(link: DatabaseLink) -> type[Any]:
-    """The class of the App that shows what a link leads to."""
+    """Return the class of the App for a link."""
     if link.as_of is None:
         from tui_tasks.tui.app.app import TaskApp
 
@@ -94,7 +94,7 @@ def _app_of(link: DatabaseLink) -> type[Any]:
 
 
 def _past(path: str, at: str) -> DatabaseLink:
-    """The database as it was, with a line that tells how far the replay has come; Ctrl+c ends that."""
+    """Open the database at a past moment, with a progress line for the replay, which Ctrl+C ends."""
     from tui_tasks.cli.formats.progress import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
@@ -108,7 +108,7 @@ def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[conf
 
 
 def _who_else(path: str, file: Path) -> list[str]:
-    """Who else can reach the database, the settings and the themes, as sentences."""
+    """Return as sentences who else can access the database, the settings and the themes."""
     found = list(permissions.of_database(Path(path)))
     for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
         found += permissions.of_settings(place, what) if place.exists() else ()
@@ -124,7 +124,9 @@ def _claim() -> Claimed | None:
 
 
 def _log_to(fd: int | None, begin: Iterable[object]) -> None:
-    """Logs never go to the screen: where standard error is the screen they go nowhere. `begin` is logged first."""
+    """Set up logging, never to the screen: if standard error is the screen, logs are dropped. `begin` is logged
+    first.
+    """
     if fd is None:
         logging.basicConfig(handlers=[logging.NullHandler()])
     else:
@@ -156,7 +158,7 @@ def _once_painted(
     thread = threading.Thread(target=host, name="hosting", daemon=True)
 
     def painted() -> None:
-        # Garbage is looked for from now on, and not among what the start has made.
+        # Garbage is collected from now on, without the objects made at the start.
         gc.freeze()
         gc.enable()
         if scheduler or writes:
@@ -172,7 +174,7 @@ def _once_painted(
 
 @contextlib.contextmanager
 def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
-    """Serve the pipe, where there is one, while the screen runs."""
+    """Serve the pipe, if there is one, while the screen runs."""
     if claimed.input_fd is None:
         yield
         return
@@ -187,7 +189,9 @@ def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
 
 
 class _Engine(threading.Thread):
-    """The channel's thread. The database connection is its own, so that neither waits for the other."""
+    """The channel's thread. It has its own database connection, so that it and the screen do not wait for each
+    other.
+    """
 
     def __init__(self, path: str, identity: Identity, input_fd: int, output_fd: int) -> None:
         super().__init__(name="channel", daemon=True)
@@ -199,7 +203,7 @@ class _Engine(threading.Thread):
 
     def run(self) -> None:
         """Serve until the input ends or `stop` is called."""
-        # A screen with no pipe beside it needs none of these, and would start later for them.
+        # Imported here, as a screen without a pipe starts sooner without them.
         from tui_tasks.channel.loop import ControlChannel
         from tui_tasks.dialects.table import TABLE
         from tui_tasks.state.opening import opened_store, session_for
@@ -210,13 +214,13 @@ class _Engine(threading.Thread):
                 self._channel = ControlChannel(session, *self._fds)
                 self._ready.set()
                 self._channel.run()
-        except Exception:  # the screen goes on without it
+        except Exception:  # the screen continues without it
             _log.exception("the channel has ended")
         finally:
             self._ready.set()
 
     def stop(self) -> None:
-        """End the channel; replies that are ready are written."""
+        """End the channel after writing ready replies."""
         self._ready.wait(STOP_SECONDS)
         if self._channel is not None:
             self._channel.stop()

@@ -37,7 +37,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def screen_of(options: argparse.Namespace) -> list[str]:
-    """The command that draws the screen of a tab."""
+    """Return the command that draws the screen of a tab."""
     command = [sys.executable, "-m", "tui_tasks", *(["watch"] if options.read_only or not options.write else [])]
     command += ["--db", paths.database(options.db)]
     for option, value in (("--list", options.list), ("--project", options.project)):

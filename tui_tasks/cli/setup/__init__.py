@@ -1,1 +1,1 @@
-"""`setup`: an agent program is given this program's tools, hooks and guidance, in the program's own files."""
+"""`setup`: adds this program's tools, hooks and guidance to the files of an agent program."""

@@ -1,18 +1,18 @@
-"""A block at the end of a text, which can be taken out again so that the text is as it was, byte for byte.
+"""A block at the end of a text, which can be removed so that the text is byte for byte as before.
 
-A blank line comes before it. Whether the text ended with a line break before is told by whether the block does.
+An empty line comes before it. Whether the block ends with a line break tells whether the text ended with one before.
 """
 
 from __future__ import annotations
 
 
 def newline_of(text: str | None) -> str:
-    """The line break that a text uses."""
+    """Return the line break that a text uses."""
     return "\r\n" if text and "\r\n" in text else "\n"
 
 
 def append(text: str | None, block: str) -> str:
-    """Return a text, or None for one that is not there, with a block of whole lines behind it."""
+    """Return a text (None: missing) with a block of whole lines appended."""
     newline = newline_of(text)
     block = block.rstrip("\n").replace("\n", newline)
     if text is None:
@@ -25,7 +25,9 @@ def append(text: str | None, block: str) -> str:
 
 
 def remove(text: str, start: int, end: int) -> str | None:
-    """Return the text without the block between two places, line breaks not counted; None where it was all of it."""
+    """Return the text without the block between two places, line breaks not counted; None when it was all of the
+    text.
+    """
     newline = newline_of(text)
     before, after = text[:start], text[end:]
     if not after:

@@ -81,7 +81,7 @@ def _wish(options: argparse.Namespace) -> plan.Wish:
 
 
 def _given(options: argparse.Namespace) -> Options:
-    """The options of `mcp` that were given."""
+    """Return the given options of `mcp`."""
     given: Options = {}
     if options.agent:
         given["--agent-only"] = options.agent
@@ -104,7 +104,7 @@ def _given(options: argparse.Namespace) -> Options:
 
 
 def _starter() -> tuple[str, ...]:
-    """The words that start this very installation, from anywhere."""
+    """Return the argv that starts this very installation from anywhere."""
     script = Path(sys.executable).with_name("tui-tasks")
     return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
 

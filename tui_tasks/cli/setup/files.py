@@ -1,4 +1,4 @@
-"""The files that `setup` reads and writes. Whoever made the folder may have put links into it."""
+"""The files that `setup` reads and writes. The folder may contain links made by anybody."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_tasks.settings import atomic_file
 
 
 class NotSetUp(Exception):
-    """A file cannot be taken for what it should be, or not be written; it is as it was."""
+    """A file is not as expected, or cannot be written; it is unchanged."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class File:
     after: str | None
 
     def write(self) -> None:
-        """Make the file what it is to be, whole or not at all.
+        """Write the new content atomically.
 
         Raises:
             NotSetUp: it cannot be written.
@@ -59,7 +59,7 @@ class File:
 
 
 def read(path: Path, root: Path) -> File:
-    """Read a file below a folder, through links that stay in there.
+    """Read a file below a folder, through links that stay inside.
 
     Raises:
         NotSetUp: a link leads out, the file is no regular one, cannot be read, or is not UTF-8.

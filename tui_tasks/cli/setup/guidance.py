@@ -1,4 +1,4 @@
-"""What an agent is told of the tools: a marked block in the file that its program reads first, and a skill."""
+"""The guidance for agents: a marked block in the file that a program reads first, and a skill."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Use it for work of several steps, for decisions that are the human's, and to tak
 
 
 def put(text: str | None) -> str:
-    """Return the text of a file of guidance with the block in it, at its end, or where one is."""
+    """Return the text of a guidance file with the block, in its old place or at the end."""
     place = find(text or "")
     if place is None:
         return appended.append(text, BLOCK)
@@ -53,18 +53,18 @@ def put(text: str | None) -> str:
 
 
 def remove(text: str) -> str | None:
-    """Take the block out; None where the file was made for it. A text without one stays as it is."""
+    """Return the text without the block; None when the file was made for it. A text without a block is unchanged."""
     place = find(text)
     return text if place is None else appended.remove(text, *place)
 
 
 def find(text: str) -> tuple[int, int] | None:
-    """Where the block begins and ends; None where there is none."""
+    """Return where the block begins and ends; None when there is none."""
     start = text.find(_BEGIN.split(" (")[0])
     end = text.find(_END, start)
     return None if start < 0 or end < 0 else (start, end + len(_END))
 
 
 def is_our_skill(text: str) -> bool:
-    """Whether a skill is the one that is written here, of this version or another."""
+    """Return whether a skill is the one written here, of any version."""
     return find(text) is not None

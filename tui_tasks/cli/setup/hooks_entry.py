@@ -1,4 +1,4 @@
-"""Our hooks among a program's own, in its settings."""
+"""Our hooks in a program's settings, beside its other ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OURS: Final = re.compile(r"tui[-_]tasks['\"]?\s(?:.*\s)?hook\s+\w+")
 
 
 def put(file: File, settings: dict[str, Any]) -> None:
-    """Enter hooks in a file: each event of `settings` beside what is there; one of ours is brought up to date.
+    """Add hooks to a file: each event of `settings` beside the existing ones; ours are updated.
 
     Raises:
         NotSetUp: the file is not as it should be.
@@ -38,7 +38,7 @@ def put(file: File, settings: dict[str, Any]) -> None:
 
 
 def remove(file: File) -> bool:
-    """Take our hooks out of a file; whether there were any.
+    """Remove our hooks from a file; return whether there were any.
 
     Raises:
         NotSetUp: the file is not as it should be.
@@ -48,7 +48,7 @@ def remove(file: File) -> bool:
     for event, number, each in reversed(found):
         if file.after is None:
             break
-        # A group that holds nothing else goes with its hook.
+        # A group without other hooks is removed with its hook.
         is_alone = len(jsonc.value_at(held, (HOOKS, event, number, HOOKS))) == 1
         path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
         file.after = jsonc.remove(file.after, path)
@@ -57,7 +57,7 @@ def remove(file: File) -> bool:
 
 
 def commands(file: File) -> dict[str, list[str]]:
-    """The words of the command of each of our hooks in a file, by its event.
+    """Return the argv of each of our hooks in a file, by event.
 
     Raises:
         NotSetUp: the file is not as it should be.
@@ -89,7 +89,7 @@ def _held(file: File) -> dict[str, Any]:
 
 
 def places(file: File) -> Iterator[tuple[str, int, int]]:
-    """Where our hooks are: the event, the number of the group there, and the number of the hook in it."""
+    """Return where our hooks are: the event, the index of the group in it, and the index of the hook in the group."""
     for event, groups in _held(file).get(HOOKS, {}).items():
         for number, group in enumerate(groups if isinstance(groups, list) else []):
             hooks = group.get(HOOKS) if isinstance(group, dict) else None

@@ -1,4 +1,4 @@
-"""What of this program is set up in the agent programs, and whether they will run it; for `doctor`."""
+"""What is set up in agent programs, and whether they will run it; for `doctor`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Installed:
 
 
 def all_installed(folder: Path) -> Iterator[Installed]:
-    """The programs in which something is set up, for a folder and for the person."""
+    """Return the programs in which something is set up, for a folder and for the person."""
     for name, program in PROGRAMS.items():
         for is_user in (False, True):
             at = target(program, folder, for_user=is_user)

@@ -1,4 +1,4 @@
-"""The entry of our server among a program's MCP servers: made anew, or brought up to date with what was added to it."""
+"""The entry of our server among a program's MCP servers: created or updated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def put(file: File, program: Program, starter: Sequence[str], given: Options, ot
 
 
 def find(file: File, program: Program) -> dict[str, Any] | None:
-    """The entry of that name in a file; None where there is none.
+    """Return the entry of a name in a file; None when there is none.
 
     Raises:
         NotSetUp: the file is not as it should be.
@@ -94,7 +94,7 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
 
 
 def remove(file: File, program: Program) -> bool:
-    """Take our server out of a file; False where none is there, or the person's own.
+    """Remove our server from a file; return False when there is none, or it is the person's own.
 
     Raises:
         NotSetUp: the file is not as it should be.

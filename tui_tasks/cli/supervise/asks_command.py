@@ -53,7 +53,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def to_json(ask: Ask) -> dict[str, Any]:
-    """A question as JSON. `kind` is `permission` where a program asks whether a tool may run, else `question`."""
+    """Return a question as JSON. `kind` is `permission` when a program asks whether a tool may run, else `question`."""
     return {
         "ask": ask.uid,
         "kind": "permission" if (ask.request or {}).get("kind") == "permission" else "question",
@@ -95,7 +95,7 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
 
 
 def _found(store: Store, reference: str) -> Ask:
-    """The open question that a word means: the beginning of its id.
+    """Return the open question whose id begins with a word.
 
     Raises:
         NotFound: there is none.
@@ -110,13 +110,13 @@ def _found(store: Store, reference: str) -> Ask:
 
 
 def _meant(ask: Ask, answer: str) -> str:
-    """The option with that number, else the words themselves."""
+    """Return the option of a number, else the text itself."""
     is_number = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(ask.options)
     return ask.options[int(answer) - 1] if is_number else answer
 
 
 def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
-    """What a tool is to be given in place of what its program wanted.
+    """Return the edited input of a tool.
 
     Raises:
         Conflict: nothing that is asked here can be given to a tool.

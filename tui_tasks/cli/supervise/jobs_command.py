@@ -70,7 +70,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _found(store: Store, reference: str) -> Job:
-    """The job that a person means: by its name, its number, or the beginning of its id.
+    """Return the job of a name, a number, or the beginning of an id.
 
     Raises:
         NotFound: there is none.

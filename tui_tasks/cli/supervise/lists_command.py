@@ -53,7 +53,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def to_json(home: TaskList) -> dict[str, Any]:
-    """A list as JSON. `handle` names it to `--list`."""
+    """Return a list as JSON. `handle` names it to `--list`."""
     told = {name: getattr(home, name) for name in ("handle", "uid", "kind", "name", "description", "project")}
     told |= {name: getattr(home, name) for name in ("archived", "one_in_progress", "review")}
     return {**told, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}

@@ -1,4 +1,4 @@
-"""The words of `ls`: which tasks are to be listed, as the filter of the screen has it."""
+"""The filter of `ls`, with the same words as the screen's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERYTHING: Final = Wanted()
 
 
 def filter_of(text: str, now: int) -> Wanted:
-    """Read a filter as the screen does.
+    """Parse a filter as the screen does.
 
     Raises:
         InvalidArgument: a word of it means nothing.

@@ -71,7 +71,7 @@ def tell_tasks(word: str, tasks: list[dict[str, Any]], *, as_json: bool) -> None
 
 
 def find_task(session: Session, reference: str) -> Task:
-    """The task that a person means: by its number (`1`, `#1`), its uid, or the beginning of it.
+    """Return the task of a number (`1`, `#1`), a uid, or the beginning of one.
 
     Raises:
         NotFound: there is none.
@@ -92,7 +92,7 @@ def find_task(session: Session, reference: str) -> Task:
 
 
 def _numbered(session: Session, number: int) -> Task:
-    """The task that `ls` prints with a number."""
+    """Return the task that `ls` prints with a number."""
     db = session.store.db
     found = [(home, uid) for home in _lists(session) if (uid := _at(session, home, number)) is not None]
     if not found:
@@ -104,7 +104,7 @@ def _numbered(session: Session, number: int) -> Task:
 
 
 def _at(session: Session, home: TaskList, number: int) -> str | None:
-    """The uid of a list's task with a number."""
+    """Return the uid of a list's task by number."""
     return pages.uid_of_number(session.store.db, home, number)
 
 
@@ -133,7 +133,7 @@ def ls(session: Session, statuses: list[str], wanted: Wanted = EVERYTHING, *, as
 
 
 def ls_json(session: Session, statuses: list[str], wanted: Wanted) -> None:
-    """Print the tasks that a filter wants as an array, as `listing` prints all of them."""
+    """Print the tasks that match a filter as an array, as `listing` prints all of them."""
     db = session.store.db
     print_json(
         [
@@ -145,7 +145,7 @@ def ls_json(session: Session, statuses: list[str], wanted: Wanted) -> None:
 
 
 def _of(session: Session, home: TaskList, statuses: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, Task]]:
-    """The tasks of a list that are wanted, each with its number."""
+    """Return the matching tasks of a list, each with its number."""
     if not wanted.has(home):
         return
     uids = pages.wanted(session.store.db, home.id, wanted.only) if wanted.only else None
@@ -169,7 +169,7 @@ def _proof(found: Sequence[Check], *, ascii_only: bool) -> str:
 
 
 def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
-    """Each check of a task in a line, and what those that failed have said."""
+    """Return each check of a task in a line, with the output of failed ones."""
     for check in found:
         shown, run = PROOF_LOOKS[check.state], check.run
         has_failed = check.state == "failed" and run is not None
@@ -311,7 +311,7 @@ def set_status(session: Session, references: Sequence[str], status: str, reason:
 
 
 def _uids(session: Session, references: Sequence[str]) -> list[str]:
-    """The uids of the tasks that a person means, each once."""
+    """Return the uids of the tasks that the words name, each once."""
     return list(dict.fromkeys(find_task(session, reference).uid for reference in references))
 
 
