@@ -20,6 +20,8 @@ ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
 # Wrong keys that models write for ARGUMENT_KEYS; ignoring them would run the tool without arguments.
 _MISNAMED_ARGUMENTS: Final = frozenset({"input", "inputs", "params", "parameters", "kwargs", "tool_input"})
+# The types of ids that are echoed as they are; a bool is none.
+_IDS: Final = frozenset({str, int, type(None)})
 # Keys that most requests do not have.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
@@ -43,7 +45,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 def request_id(value: Any) -> str | int | None:
     """Return the id to echo from any JSON value; None if it has no valid one."""
     found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) or found is None else _integer(found)
+    return found if type(found) in _IDS else _integer(found)
 
 
 def _integer(value: Any) -> int | None:

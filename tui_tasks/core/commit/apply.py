@@ -33,7 +33,8 @@ def _writers(entity: str) -> dict[str, Callable[[Any], Any]]:
 
 
 def _text(value: Any) -> str:
-    return _encode(value).decode()
+    # Most arrays of a task are empty.
+    return "[]" if value == () else _encode(value).decode()
 
 
 @cache

@@ -21,9 +21,10 @@ _LIMITS: Final = {
 
 def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the first field that is too long and the message for it; None if all fit."""
-    for field, limit in _LIMITS.items():
-        if len(values.get(field) or "") > limit:
-            return field, f"{field}: at most {limit:,} characters, not {len(values[field]):,}"
+    for field, given in values.items():
+        limit = _LIMITS.get(field)
+        if limit is not None and given and len(given) > limit:
+            return field, f"{field}: at most {limit:,} characters, not {len(given):,}"
     return None
 
 

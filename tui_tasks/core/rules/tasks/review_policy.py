@@ -25,4 +25,4 @@ class ReviewPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def holds(self, home: TaskList) -> bool:
         """Return whether a list is under review: a list by its name, a plan by its title or its id."""
-        return any(name in (EVERY_LIST, home.name, home.uid) for name in self.lists)
+        return bool(self.lists) and any(name in (EVERY_LIST, home.name, home.uid) for name in self.lists)
