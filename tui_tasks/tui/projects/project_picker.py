@@ -84,7 +84,7 @@ class ProjectPicker(Picker):
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
         self._members: list[Member] = []
-        super().__init__(context, "P", self._counted(context))
+        super().__init__(context, "P", self._counted(context), enter="Show")
 
     def _counted(self, context: Context) -> list[ProjectEntry]:
         # Of the agents that are known already only what is new is read.

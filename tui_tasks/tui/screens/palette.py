@@ -160,10 +160,13 @@ class Picker(Dialog, ModalScreen[None]):
         sign: str,
         entries: Sequence[PaletteEntry],
         *,
+        enter: str = "Run",
         left: Callable[[], None] | None = None,
     ) -> None:
+        """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done."""
         super().__init__()
         self.context = context
+        self._enter = enter
         self._sign = sign
         self._entries = entries
         self._undo_looks = left
@@ -201,7 +204,7 @@ class Picker(Dialog, ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Show all entries."""
-        self.query_one(FootLine).hint(("Enter", "Run", ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
+        self.query_one(FootLine).hint(("Enter", self._enter, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
         self._search("")
 
     def _search(self, text: str) -> None:

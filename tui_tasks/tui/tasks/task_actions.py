@@ -158,7 +158,7 @@ class TaskActions(Controller):
             for home in context.state.lists.values()
             if any(task.list_id != home.id for task in tasks)
         ]
-        context.push(Picker(context, "→", entries))
+        context.push(Picker(context, "→", entries, enter="Move"))
 
     async def _move_to(self, uids: list[str], home: TaskList) -> None:
         context = self._context
