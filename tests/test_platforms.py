@@ -17,8 +17,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.core.databases import add
-from tui_tasks.core.engine import held_log, private_files, watch, write_queue
+from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.maintenance import held_log
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store

@@ -15,7 +15,7 @@ from tests.runner.hosting import Host
 from tui_tasks import clock
 from tui_tasks.agent_runs.conversation import AgentConversation
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store

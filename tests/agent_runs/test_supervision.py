@@ -13,8 +13,8 @@ from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read import sessions
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
@@ -132,4 +132,4 @@ def test_an_agent_program_that_is_not_there_is_the_reason(host, path):
         run = host.did("agent")
     assert (run.outcome, run.reason) == ("error", "cannot start /nowhere/claude: No such file or directory")
     assert sessions.live(host.jobs.store.db) == []
-    assert queries_jobs.run(host.jobs.store.db, run.uid).agent is None
+    assert job_queries.run(host.jobs.store.db, run.uid).agent is None

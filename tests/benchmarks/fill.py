@@ -6,7 +6,8 @@ import random
 from pathlib import Path
 
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries, search
+from tui_tasks.core.read.pages import search
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 START = 1_767_352_934_000_000

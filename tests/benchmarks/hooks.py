@@ -17,7 +17,7 @@ from typing import Final
 from tests.benchmarks import painted
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.live import keys_took
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.spool import Spool
 

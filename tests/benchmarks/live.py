@@ -20,7 +20,8 @@ from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import FRAME, Painted
 from tests.benchmarks.writer import LAST
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 SAMPLES: Final = 500

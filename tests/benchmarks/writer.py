@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 LAST: Final = "the very last name"

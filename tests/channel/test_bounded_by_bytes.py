@@ -18,7 +18,8 @@ from tui_tasks.channel.framing import OutputQueue
 from tui_tasks.channel.replies import LongLine, whole
 from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
-from tui_tasks.core.read.tasks import pages, task_summary
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.dialects.json_shapes import events, long_values
 from tui_tasks.runner.service import SchedulerService
 

@@ -11,7 +11,7 @@ from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.jobs import DecideDue, EnableJob
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema import models
 from tui_tasks.core.snapshots import Job
@@ -38,7 +38,7 @@ def made(talk: Talk, **fields: object) -> str:
 
 
 def job(store: Store, uid: str) -> Job:
-    return queries_jobs.job(store.db, uid)
+    return job_queries.job(store.db, uid)
 
 
 def human(store: Store, clock: Clock, *operations: object) -> None:
@@ -50,7 +50,7 @@ def test_a_job_of_an_agent_starts_only_once_the_human_has_switched_it_on(talk, o
     assert talk.ok("scheduler:show_task", uuid=uid)["state"] == "disabled"
     clock.forward(600)
     store.commit(DecideDue(uid), actor="system", now=clock())
-    assert queries_jobs.open_runs(store.db) == []
+    assert job_queries.open_runs(store.db) == []
     for who in (talk, other):
         for tool, more in (("enable_task", {}), ("run_task", {}), ("run_task", {"force": True})):
             error = who.refused(f"scheduler:{tool}", uuid=uid, **more)

@@ -19,7 +19,7 @@ from tests.terminals import Terminal
 from tui_tasks.cli.screen import demo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
@@ -102,7 +102,7 @@ def test_the_script_shows_each_thing_that_there_is_and_nothing_in_it_is_refused(
     assert [len(queries.logs(db, task.uid)) > 0 for task in tasks] == [True, True, False, True, True, True]
     (asked,) = queries.open_asks(db)
     assert (asked.task_uid, asked.options) == (tasks[2].uid, ("pyjwt", "jose"))
-    (job,) = queries_jobs.jobs(db)
+    (job,) = job_queries.jobs(db)
     assert job.next_run is not None
 
 

@@ -16,11 +16,10 @@ import pytest
 from tests.conftest import SECOND, START
 from tui_tasks import clock
 from tui_tasks.cli.admin import doctor
-from tui_tasks.core.engine import held_log
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import held_log, replay_check
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask

@@ -27,7 +27,7 @@ from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read import messages
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
@@ -209,7 +209,7 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
     assert run("jobs rm Once")[0] == 0
     assert [job["name"] for job in told(run, "jobs")["jobs"]] == ["Audit"]
     with Store(str(database), read_only=True) as store:
-        found = queries_jobs.job_named(store.db, "Audit")
+        found = job_queries.job_named(store.db, "Audit")
         assert found is not None
         assert found.created_by == "shell"
 

@@ -20,7 +20,8 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read import agents, fleet, overview
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.agents import agents, fleet
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Task

@@ -7,7 +7,7 @@ from tests.conftest import SECOND
 from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.snapshots import Heartbeat
@@ -34,10 +34,10 @@ class Jobs:
         return self.commit(operation, actor)
 
     def job(self, uid):
-        return queries_jobs.job(self.store.db, uid)
+        return job_queries.job(self.store.db, uid)
 
     def runs(self, uid, limit=100_000):
-        return list(queries_jobs.each_run(self.store.db, uid, limit))
+        return list(job_queries.each_run(self.store.db, uid, limit))
 
     def decide(self, uid):
         """Decide everything that is due; return how many times that were."""

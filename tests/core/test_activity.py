@@ -10,8 +10,8 @@ from tui_tasks.core import connections
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read import activity
-from tui_tasks.core.read.stuck import Thresholds
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.stuck import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner.stuck_watch import EVERY, StuckWatch
 

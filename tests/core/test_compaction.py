@@ -22,7 +22,8 @@ from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries, queries_board, search
+from tui_tasks.core.read.pages import search
+from tui_tasks.core.read.tasks import matching, queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schema import models
 from tui_tasks.core.store import Store
@@ -368,7 +369,7 @@ def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store
     home = queries.find_list(store.db, "task")
     assert home is not None
     assert search.narrowed(store.db, ["task 11"]) is not None
-    assert queries_board.tasks(store.db, home.id, query="task 11")[1] == 1
+    assert matching.tasks(store.db, home.id, query="task 11")[1] == 1
 
 
 def test_the_last_change_that_was_dropped_cannot_be_taken_back_either(store: Store) -> None:

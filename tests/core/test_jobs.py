@@ -21,7 +21,7 @@ from tui_tasks.core.operations.jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import due, run_logs
 from tui_tasks.core.store import Store
 
@@ -246,7 +246,7 @@ def test_upcoming_tells_the_times_of_the_next_day(jobs, clock):
     hourly = jobs.make("hourly", schedule=EVERY_MINUTE | {"minute": "0"})
     jobs.make("by hand", "adhoc")
     jobs.make("far", "planned", plan=("2027-01-01T00:00:00",))
-    ((job, times),) = queries_jobs.upcoming(jobs.store.db, clock.now, clock.now + 24 * HOUR)
+    ((job, times),) = job_queries.upcoming(jobs.store.db, clock.now, clock.now + 24 * HOUR)
     assert job == hourly
     assert len(times) == 24
     assert times[0] == hourly.next_run
@@ -274,7 +274,7 @@ def test_replaying_the_journal_gives_the_same_jobs_and_runs(steps):
 
 
 def _one_step(jobs, uid, step, detail):
-    open_runs = queries_jobs.open_runs(jobs.store.db, uid)
+    open_runs = job_queries.open_runs(jobs.store.db, uid)
     if step < 3:
         jobs.clock.forward((30, 60, 3600)[step])
         jobs.decide(uid)

@@ -13,7 +13,8 @@ from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims
 from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import pages, queries, task_summary
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.store import Store
 

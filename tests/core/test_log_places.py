@@ -12,7 +12,8 @@ from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask, SwapTasks
 from tui_tasks.core.read.log import log_places
 from tui_tasks.core.read.log.log_places import PlacesThen
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 

@@ -18,7 +18,8 @@ from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask, SwapTasks
 from tui_tasks.core.read.log.log_places import PlacesThen
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import events
 

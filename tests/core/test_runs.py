@@ -19,7 +19,7 @@ from tui_tasks.core.operations.jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import heartbeats, run_logs
 
 # What becomes of a due time
@@ -135,7 +135,7 @@ def test_a_run_that_waited_past_its_start_deadline_is_not_started(jobs, clock):
     (run,) = jobs.runs(job.uid)
     clock.now = FIRST + 3 * MINUTE
     assert jobs.claim(run.uid) is None
-    ended = queries_jobs.run(jobs.store.db, run.uid)
+    ended = job_queries.run(jobs.store.db, run.uid)
     assert (ended.state, ended.outcome, ended.started_at) == ("final", "interrupted", None)
 
 
@@ -230,7 +230,7 @@ def test_so_many_runs_are_kept_with_their_output(jobs, store):
         jobs.commit(EndRun(made[-1].uid, "success"))
         made.append(jobs.commit(RunJob(job.uid), "agent"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[4].uid, made[3].uid, made[2].uid]
-    logged = [run.uid for run in made if queries_jobs.run_log(store.db, run.uid).total]
+    logged = [run.uid for run in made if job_queries.run_log(store.db, run.uid).total]
     assert logged == [made[2].uid, made[3].uid]
     assert replayed(store) == tables(store.db)
 
@@ -253,7 +253,7 @@ def test_a_job_without_a_context_of_its_own_is_requested_at_its_time_and_has_a_d
     assert jobs.commit(ExpireRuns()) == 0
     clock.now = run.deadline
     assert jobs.commit(ExpireRuns()) == 1
-    ended = queries_jobs.run(jobs.store.db, run.uid)
+    ended = job_queries.run(jobs.store.db, run.uid)
     assert ended.outcome == "error"
     assert "deadline" in ended.reason
 
@@ -341,11 +341,11 @@ def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
     piece = 32 * 1024
     for n in range(64):
         run_logs.write(store.db, "run", [(n * piece, bytes([65 + n % 26]) * piece)], (n + 1) * piece)
-    log = queries_jobs.run_log(store.db, "run")
+    log = job_queries.run_log(store.db, "run")
     assert log.total == 64 * piece
     assert sum(len(data) for _, data in log.pieces) == run_logs.HEAD + run_logs.TAIL
     assert f"[… {64 * piece - 1024 * 1024:,} bytes left out …]" in log.text
-    assert queries_jobs.run_log(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
+    assert job_queries.run_log(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
 
 
 def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs, store, clock):
@@ -361,5 +361,5 @@ def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs,
     jobs.commit(EndRun(made[1], "success"))
     jobs.commit(EndRun(made[2], "success"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[2], made[0]]
-    assert [queries_jobs.run_log(store.db, uid).text for uid in made] == ["out", "", "out"]
+    assert [job_queries.run_log(store.db, uid).text for uid in made] == ["out", "", "out"]
     assert replayed(store) == tables(store.db)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import board_pages, pages, queries, queries_board, search
-from tui_tasks.core.read.tasks.filter import Filter, Term
+from tui_tasks.core.read.pages import board_pages, pages, search
+from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.tasks import matching, queries
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -84,7 +85,7 @@ def _found(store: Store, home: int, only: Filter, word: str) -> dict:
         "cards": [card.uid for card in board_pages.page(db, home, "pending", pages.FIRST, 100, only)],
         "cards counted": board_pages.count(db, home, "pending", only)[0],
         "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, pages.FIRST, 100, only)],
-        "query": [task.uid for task in queries_board.tasks(db, home, query=word)[0]],
+        "query": [task.uid for task in matching.tasks(db, home, query=word)[0]],
     }
 
 
@@ -122,10 +123,10 @@ def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Pat
         assert home is not None
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
         assert not search.catch_up(store.db)
-        assert queries_board.tasks(store.db, home.id, query="unheard")[1] == 1
+        assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
         monkeypatch.setattr(search, "MOST_BEHIND", 0)
         assert search.narrowed(store.db, ["unheard"]) is None
-        assert queries_board.tasks(store.db, home.id, query="unheard")[1] == 1
+        assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
 
 
 def test_a_small_database_gets_no_index_and_the_journal_tells_of_none(tmp_path: Path, monkeypatch) -> None:
@@ -149,8 +150,8 @@ def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) ->
     with Store(path) as store, Store(path, read_only=True) as monitor:
         home = queries.find_list(store.db, "task")
         assert home is not None
-        assert queries_board.tasks(monitor.db, home.id, query="003")[1] == 1
+        assert matching.tasks(monitor.db, home.id, query="003")[1] == 1
         while search.catch_up(store.db):
             pass
         assert search.narrowed(monitor.db, ["003"]) is not None
-        assert queries_board.tasks(monitor.db, home.id, query="003")[1] == 1
+        assert matching.tasks(monitor.db, home.id, query="003")[1] == 1

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.core.stuck_traces import NOW, TRACES, Trace, minutes, sign
-from tui_tasks.core.read import stuck
-from tui_tasks.core.read.stuck import SECOND, AgentActivity, Thresholds
+from tui_tasks.core.read.agents import stuck
+from tui_tasks.core.read.agents.stuck import SECOND, AgentActivity, Thresholds
 
 
 def judged(trace: Trace) -> str | None:

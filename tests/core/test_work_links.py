@@ -12,8 +12,9 @@ from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.read.tasks.filter import Filter, Term
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import task_fields, work_links
 
 NOW = datetime(2026, 1, 28, tzinfo=UTC)

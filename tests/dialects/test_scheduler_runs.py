@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.job_shapes import local_iso
 
@@ -182,7 +182,7 @@ def test_a_wait_goes_on_through_retries(talk):
     begin(talk, first)
     end(talk, first, "error", "first")
     assert talk.session.settle() == []
-    (retry,) = queries_jobs.open_runs(talk.store.db)
+    (retry,) = job_queries.open_runs(talk.store.db)
     talk.clock.now = retry.not_before
     begin(talk, retry.uid)
     end(talk, retry.uid, "success", "second")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Clock
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.spool import Spool

@@ -16,7 +16,8 @@ from tests.hooks.processes import Done, claude, hook, is_silent
 from tests.hooks.screens import Screen, asking, screen
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import messages, sessions
+from tui_tasks.core.read import messages
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.hooks import main
 from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import forms, mailbox

@@ -19,7 +19,8 @@ from tests.contract.client import DEADLINE, ROOT, environment
 from tests.hooks.processes import COMMAND
 from tests.hooks.screens import Screen, screen
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import messages, sessions
+from tui_tasks.core.read import messages
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.hooks import entries
 
 QUIET = (

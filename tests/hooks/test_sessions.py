@@ -16,7 +16,7 @@ from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake

@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import SECOND, Clock
 from tests.hooks.playing import Player
-from tui_tasks.core.read import activity
-from tui_tasks.core.read.stuck import Cause, Thresholds
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.stuck import Cause, Thresholds
 from tui_tasks.core.store import Store
 
 LIMITS = Thresholds()

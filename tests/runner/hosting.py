@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.core.job_steps import Jobs
 from tui_tasks import clock
 from tui_tasks.core.operations.jobs import RunJob
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
@@ -51,7 +51,7 @@ class Host:
         return self.jobs.commit(RunJob(job.uid, context), "agent")
 
     def run(self, uid: str) -> Run:
-        return queries_jobs.run(self.jobs.store.db, uid)
+        return job_queries.run(self.jobs.store.db, uid)
 
     def ended(self, run: Run, patience: float = PATIENCE) -> Run:
         """The run, once it has ended."""
@@ -63,7 +63,7 @@ class Host:
         return self.ended(self.start(name, context, **settings))
 
     def log(self, run: Run) -> str:
-        return queries_jobs.run_log(self.jobs.store.db, run.uid).text
+        return job_queries.run_log(self.jobs.store.db, run.uid).text
 
 
 @contextlib.contextmanager

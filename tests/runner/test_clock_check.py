@@ -18,7 +18,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -138,7 +138,7 @@ def test_a_requested_run_is_not_ended_by_a_clock_that_is_ahead(stores, machine):
     for store, clock, passes, ended in ((stores[1], ahead.clock, 89, 0), (stores[1], ahead.clock, 1, 1)):
         machine.pass_by(passes * SECOND)
         assert store.commit(ExpireRuns(), actor="system", now=clock()) == [ended]
-    assert queries_jobs.run(stores[0].db, run.uid).outcome == "error"
+    assert job_queries.run(stores[0].db, run.uid).outcome == "error"
 
 
 def test_what_was_claimed_and_kept_by_an_earlier_version_counts_from_the_first_look(stores, machine):
@@ -204,7 +204,7 @@ def test_a_clock_that_is_set_while_it_is_watched_starts_nothing_for_a_while(stor
     assert scheduler.turns() == 0
     machine.pass_by(HOLD)
     assert scheduler.turns() == 1
-    assert {run.decision for run in queries_jobs.each_run(stores[0].db, job.uid, 100)} <= {"ran", "coalesced"}
+    assert {run.decision for run in job_queries.each_run(stores[0].db, job.uid, 100)} <= {"ran", "coalesced"}
 
 
 def test_a_clock_that_stays_where_it_was_set_is_right(stores, machine):
@@ -228,7 +228,7 @@ def test_a_right_clock_takes_back_what_one_that_was_ahead_has_decided(stores, ma
     ahead.turns()
     machine.pass_by(HOLD)
     assert ahead.turns(1_000) == 2
-    assert queries_jobs.job(stores[0].db, job.uid).next_run > right() + 2 * DAY
+    assert job_queries.job(stores[0].db, job.uid).next_run > right() + 2 * DAY
     scheduler = Scheduler(stores[0], machine)
     told = list(doctor.findings(stores[0], Path(stores[0].path + ".toml"), right()))
     assert any("decided until" in said and "2 days" in said for said in told), told
@@ -236,9 +236,9 @@ def test_a_right_clock_takes_back_what_one_that_was_ahead_has_decided(stores, ma
     machine.pass_by(HOLD)
     scheduler.turns()
     for name in ("keep 1", "keep 100"):
-        back = queries_jobs.job_named(stores[0].db, name)
+        back = job_queries.job_named(stores[0].db, name)
         assert right() < back.next_run <= right() + MINUTE
-    assert queries_jobs.job(stores[0].db, planned.uid).next_run == planned.next_run
+    assert job_queries.job(stores[0].db, planned.uid).next_run == planned.next_run
     machine.pass_by(2 * MINUTE)
     assert scheduler.turns() == 2
     assert replayed(stores[0]) == tables(stores[0].db)
@@ -278,7 +278,7 @@ def test_a_clock_that_is_behind_repeats_nothing(stores, machine):
         machine.pass_by(MINUTE)
         scheduler.turns()
     assert len(scheduler.started) == len(set(scheduler.started)) == 10
-    assert len(list(queries_jobs.each_run(stores[0].db, job.uid, 100))) == 3
+    assert len(list(job_queries.each_run(stores[0].db, job.uid, 100))) == 3
 
 
 def test_what_was_begun_is_not_taken_back_nor_begun_again(stores, machine):
@@ -287,7 +287,7 @@ def test_what_was_begun_is_not_taken_back_nor_begun_again(stores, machine):
     job = make(stores[0], clock, settings={"overlap": "queue", "catch_up": "all", "catch_up_cap": 3, "stagger": 0})
     clock.wrong = 40 * DAY
     jobs.decide(job.uid)
-    begun, *waiting = queries_jobs.open_runs(stores[0].db, job.uid)
+    begun, *waiting = job_queries.open_runs(stores[0].db, job.uid)
     assert len(waiting) == 2
     jobs.claim(begun.uid)
     jobs.begin(begun.uid)

@@ -20,7 +20,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations.jobs import EndRun
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -141,12 +141,12 @@ def _check(store: Store, told: Counter[str], minutely: str, someday: object) -> 
     kinds = Counter(entry.kind for entry in journal.all_entries(store.db))
     assert not kinds["claim.lapsed"], "a claim lapsed that was kept up"
     now = clock.now()
-    job = queries_jobs.job(store.db, minutely)
+    job = job_queries.job(store.db, minutely)
     assert job.next_run is not None
     assert job.next_run <= now + 60 * SECOND, "a job stands still"
-    assert all(run.scheduled_for <= now for run in queries_jobs.each_run(store.db, minutely, 10_000))
-    assert queries_jobs.job(store.db, someday.uid).next_run == someday.next_run
-    assert list(queries_jobs.each_run(store.db, someday.uid, 10)) == []
+    assert all(run.scheduled_for <= now for run in job_queries.each_run(store.db, minutely, 10_000))
+    assert job_queries.job(store.db, someday.uid).next_run == someday.next_run
+    assert list(job_queries.each_run(store.db, someday.uid, 10)) == []
     assert chain.broken_link(store.db) is None
     findings = list(doctor.findings(store, Path(store.path).with_name("none.toml"), now))
     assert any("a clock is wrong" in finding for finding in findings), findings

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import views
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.agents.asks import MAX_OPTION, unseen
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
@@ -103,7 +103,7 @@ class Attacker:
             job = self.ok("scheduler:create_adhoc_task", name=self.text(state, 500), **prompts)
             store, now = self.talk.store, self.talk.clock()
             store.commit(RunJob(job["uuid"], context=self.long("input")), actor="human", now=now)
-            (run,) = queries_jobs.open_runs(store.db, job["uuid"])
+            (run,) = job_queries.open_runs(store.db, job["uuid"])
             output = self.long("output").encode("utf-8", "replace") + b"\xff\xfe\x9b2J"
             run_logs.write(store.db, run.uid, [(0, output)], len(output))
             if state == "failing":

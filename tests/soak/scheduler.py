@@ -29,7 +29,7 @@ from tests.soak.speaking import memory
 from tui_tasks import clock
 from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
@@ -139,7 +139,7 @@ def _jobs_of_each_kind(jobs: Jobs) -> list[str]:
 
 def _settled(store: Store, uids: list[str], now: int) -> None:
     def done() -> bool:
-        return not queries_jobs.due_jobs(store.db, now, 1) and not queries_jobs.open_runs(store.db)
+        return not job_queries.due_jobs(store.db, now, 1) and not job_queries.open_runs(store.db)
 
     until(done, "all decided and done", 120)
 
@@ -180,7 +180,7 @@ def flood(folder: Path, budget: Budget) -> str:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))
             time.sleep(0.05)  # looked at 20 times a second
-    ended, log = host.run(run.uid), queries_jobs.run_log(store.db, run.uid)
+    ended, log = host.run(run.uid), job_queries.run_log(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
     assert ended.outcome == "success", ended

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Heartbeat, Run
 from tui_tasks.core.store import Store
@@ -85,7 +85,7 @@ class Jobs:
         self._at(when, make)
 
     def _open(self, number: int) -> Run:
-        (run,) = queries_jobs.open_runs(self._store.db, self[number])
+        (run,) = job_queries.open_runs(self._store.db, self[number])
         return run
 
     def _ran(self, number: int, when: int, took: int, outcome: str = "success", result: str = "done") -> None:

@@ -10,9 +10,9 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read import activity, agents, fleet
-from tui_tasks.core.read.jobs import queries_jobs
-from tui_tasks.core.read.stuck import Thresholds
+from tui_tasks.core.read.agents import activity, agents, fleet
+from tui_tasks.core.read.agents.stuck import Thresholds
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.stuck_watch import StuckWatch
@@ -103,7 +103,7 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
     jobs = Jobs(plan)
     by_agent(plan, "human", RunJob(jobs[5]), now=at(20, 14))
     with Store(plan.path) as store:
-        (run,) = queries_jobs.open_runs(store.db, jobs[5])
+        (run,) = job_queries.open_runs(store.db, jobs[5])
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
         (word,) = agents.words(store.db, "codex-1", 5)

@@ -8,9 +8,9 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import board_pages, pages
-from tui_tasks.core.read.tasks.board_pages import PARTS
-from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages.board_pages import PARTS
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.board.cards import CardContent, lines_of, wrapped

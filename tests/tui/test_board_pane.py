@@ -8,7 +8,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_tasks.core.read.tasks.filter import Term
+from tui_tasks.core.read.pages.filter import Term
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, candidates, complete, parse
 from tui_tasks.tui.log.log_pane import OF_LOG
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import job_syntax
@@ -130,7 +130,7 @@ def test_what_is_written_is_read_as_the_same_times(plan):
     jobs = Jobs(plan)
     with Store(plan.path) as store:
         for uid in jobs.uids:
-            job = queries_jobs.job(store.db, uid)
+            job = job_queries.job(store.db, uid)
             times = read_times(job_syntax.written(job), job.timezone, NOW, job.type)
             assert times.kind == job.type
             if job.schedule is not None:
@@ -161,7 +161,7 @@ def test_settings_are_words_with_values():
 def test_a_setting_that_is_taken_away_goes_back_to_its_default(plan):
     jobs = Jobs(plan)
     with Store(plan.path) as store:
-        job = queries_jobs.job(store.db, jobs[1])
+        job = job_queries.job(store.db, jobs[1])
     import msgspec
 
     job = msgspec.structs.replace(job, settings={"retries": 3, "timeout": 60})

@@ -10,7 +10,8 @@ from tests.tui.driving import lines, opened, order, press, said, shown, task, un
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords
 

@@ -7,8 +7,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_rows import EntriesOfJournal
 from tui_tasks.tui.log.log_text import EARLIER, SEEN

@@ -11,7 +11,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import board_pages, pages
+from tui_tasks.core.read.pages import board_pages, pages
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.tui.state import database_link
 from tui_tasks.tui.tasks import task_numbers

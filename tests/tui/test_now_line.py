@@ -11,7 +11,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 
@@ -24,7 +24,7 @@ def fail_a_job(plan: Plan, name: str) -> None:
             now=NOW,
         )
         store.commit(RunJob(job.uid), actor="human", now=NOW)
-        [run] = queries_jobs.open_runs(store.db, job.uid)
+        [run] = job_queries.open_runs(store.db, job.uid)
         store.commit(FinishRun(run.uid, "error", "no paper"), actor="claude-1", now=NOW)
 
 

@@ -9,7 +9,7 @@ from tests.tui.plan import NOW, Plan
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
@@ -265,7 +265,7 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
         assert "in the schedule" in said(app)
         await settle(pilot, "y")
         assert "Accepted “Nightly”" in said(app)
-        job = queries_jobs.job(app.link.db, filed_job)
+        job = job_queries.job(app.link.db, filed_job)
         assert (job.enabled, job.held, app.context.state.held) == (True, False, 0)
 
 
@@ -279,6 +279,6 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
         await write(pilot, "we have one")
         await settle(pilot, "enter")
         assert "Nothing filed waits for you" in shown(app)
-        assert queries_jobs.any_job(app.link.db, filed_job).deleted
+        assert job_queries.any_job(app.link.db, filed_job).deleted
         sent = app.link.db.sql("SELECT agent, text FROM human_message").fetchall()
         assert sent == [("claude-2", "The human has declined the job Nightly: we have one")]

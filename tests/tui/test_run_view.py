@@ -5,7 +5,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.tui.screens.run_output import readable
@@ -80,14 +80,14 @@ async def test_a_run_is_ended_from_its_output(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "enter", "x", "y")
-        assert queries_jobs.run(app.link.db, jobs.running).stop_reason == "stopped by human"
+        assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "enter", "G")
-        runs = list(queries_jobs.each_run(app.link.db, jobs[2], 100))
+        runs = list(job_queries.each_run(app.link.db, jobs[2], 100))
         assert app.screen.window.cursor == runs[-1].uid
         await settle(pilot, "g")
         assert app.screen.window.cursor == runs[0].uid

@@ -10,7 +10,7 @@ from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
-from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import job_text, timeline
@@ -21,7 +21,7 @@ DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 
 
 def job(app, uid):
-    return queries_jobs.job(app.link.db, uid)
+    return job_queries.job(app.link.db, uid)
 
 
 def row_of(app, name: str) -> str:
@@ -89,7 +89,7 @@ async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app)
     for outcome in ("error", "interrupted", "error"):
         by_agent(jobs.plan, "human", RunJob(jobs[5]))
         with Store(jobs.plan.path) as store:
-            (run,) = queries_jobs.open_runs(store.db, jobs[5])
+            (run,) = job_queries.open_runs(store.db, jobs[5])
         by_agent(jobs.plan, "claude-1", FinishRun(run.uid, outcome, "no paper"))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -127,7 +127,7 @@ async def test_the_strip_shows_those_that_are_due_next_whenever_they_were_made(j
 
 def _jobs(plan):
     with Store(plan.path) as store:
-        return queries_jobs.jobs(store.db)
+        return job_queries.jobs(store.db)
 
 
 def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():
@@ -205,18 +205,18 @@ async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "j", "r")
-        (run,) = queries_jobs.each_run(app.link.db, jobs[2], 1)
+        (run,) = job_queries.each_run(app.link.db, jobs[2], 1)
         assert (run.trigger, run.requested_by) == ("manual", "human")
         await settle(pilot, "r")
         assert "runs already" in shown(app)
-        assert len(queries_jobs.open_runs(app.link.db, jobs[2])) == 1
+        assert len(job_queries.open_runs(app.link.db, jobs[2])) == 1
 
 
 async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "G", "R", *"for June", "enter")
-        (run,) = queries_jobs.each_run(app.link.db, jobs[5], 1)
+        (run,) = job_queries.each_run(app.link.db, jobs[5], 1)
         assert run.context == "for June"
 
 
@@ -247,18 +247,18 @@ async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "d", "n")
-        assert queries_jobs.any_job(app.link.db, jobs[1]).deleted is False
+        assert job_queries.any_job(app.link.db, jobs[1]).deleted is False
         await settle(pilot, "d", "y")
-        assert queries_jobs.any_job(app.link.db, jobs[1]).deleted
+        assert job_queries.any_job(app.link.db, jobs[1]).deleted
 
 
 async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "x", "n")
-        assert queries_jobs.run(app.link.db, jobs.running).stop_reason is None
+        assert job_queries.run(app.link.db, jobs.running).stop_reason is None
         await settle(pilot, "x", "y")
-        assert queries_jobs.run(app.link.db, jobs.running).stop_reason == "stopped by human"
+        assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
         await settle(pilot, "j", "x")
         assert "does not run" in shown(app)
 
@@ -273,7 +273,7 @@ async def test_all_three_kinds_are_made_from_one_form(jobs, make_app, size, time
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "n", *"New one", "tab", *times, *["tab"] * 5, *"Do it.", "ctrl+s")
         await settle(pilot)
-        made = queries_jobs.job_named(app.link.db, "new one")
+        made = job_queries.job_named(app.link.db, "new one")
         assert (made.type, made.prompt, made.dedicated_context, made.created_by) == (kind, "Do it.", True, "human")
         assert made.timezone == "Europe/Berlin"
         assert app.pane.line.job.uid == made.uid
@@ -358,7 +358,7 @@ async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
     (made,) = by_agent(plan, "evil\x1b[2J", CreateJob(hostile, "adhoc", hostile, hostile, "UTC"))
     by_agent(plan, "human", RunJob(made.uid))
     with Store(plan.path) as store:
-        (run,) = queries_jobs.open_runs(store.db, made.uid)
+        (run,) = job_queries.open_runs(store.db, made.uid)
         run_logs.write(store.db, run.uid, [(0, hostile.encode() + b"\xff\x00")], len(hostile) + 2)
     by_agent(plan, "claude-1", FinishRun(run.uid, "error", hostile))
     app = make_app(plan.path, pane="schedule")

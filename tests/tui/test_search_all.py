@@ -6,7 +6,8 @@ from tests.tui.driving import SIZES, lines, opened, press, said, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.lists import DeleteList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.screens import search_all
 

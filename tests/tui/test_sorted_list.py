@@ -7,8 +7,8 @@ import pytest
 from tests.tui.driving import opened, press, said, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
 from tui_tasks.tui.tasks.tasks_by_due import TasksByDue
 

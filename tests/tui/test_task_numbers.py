@@ -14,7 +14,8 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.tasks import task_numbers
 from tui_tasks.tui.tasks.task_numbers import TaskNumbers
@@ -102,7 +103,7 @@ def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch
     monkeypatch.setattr(pages, "MOST_PASSED", 20)
     (home,) = do(store, CreatePlan("one"))
     do(store, *(AddTask("wanted" if number % 31 == 0 else "other", home.uid) for number in range(200)))
-    from tui_tasks.core.read.tasks.filter import Filter, Term
+    from tui_tasks.core.read.pages.filter import Filter, Term
 
     only = Filter((Term("word", "WANTED"),))
     for read, rank, order in ((pages.after, pages.FIRST, 1), (pages.before, pages.LAST, -1)):

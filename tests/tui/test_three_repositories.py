@@ -15,7 +15,7 @@ from tests.contract.client import environment
 from tests.tui.driving import opened, press, shown
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake

@@ -18,7 +18,8 @@ import msgspec
 from tui_tasks.agent_runs.driver import Request
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
-from tui_tasks.core.read import requests, sessions
+from tui_tasks.core.read import asks
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
@@ -130,7 +131,7 @@ class OpenRequests:
                 pending.ask = ask.uid
 
     def _decision(self, ask: Ask) -> dict[str, Any] | None:
-        is_humans = ask.state == "answered" and requests.is_answered_by_human(self._store.db, ask.uid)
+        is_humans = ask.state == "answered" and asks.is_answered_by_human(self._store.db, ask.uid)
         return answers.decision(ask) if is_humans else None
 
     def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.core.operations.jobs import NoteRunAgent
 from tui_tasks.core.operations.sessions import Heard, Process
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import discretion, intake, storable

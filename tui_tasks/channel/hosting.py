@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 
-from tui_tasks.core.read.stuck import Thresholds
+from tui_tasks.core.read.agents.stuck import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
 from tui_tasks.runner.checks.check_keeper import CheckKeeper

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks import clock
 from tui_tasks.core.errors import Forbidden, StorageFailed
 from tui_tasks.core.operations.changes import RecordRefusal
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.vocab import HUMAN, SHELL
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.run_context import inside_run

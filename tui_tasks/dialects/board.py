@@ -11,7 +11,7 @@ from msgspec import Meta, Raw
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries, queries_board
+from tui_tasks.core.read.tasks import matching, queries
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.json_shapes.long_values import ArrayWriter, LongValue, TextWriter
@@ -192,11 +192,11 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
         if given.after is not None:
             raise NotFound("task", given.after)
         return _content(_head(given, 0), {"tasks": [], "total": 0})
-    found, total = queries_board.tasks(
+    found, total = matching.tasks(
         call.db,
         home.id,
         statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
-        priorities=_priorities(given.priority) if given.priority else queries_board.ANY_PRIORITY,
+        priorities=_priorities(given.priority) if given.priority else matching.ANY_PRIORITY,
         tags=given.tags,
         domain=given.domain,
         query=given.query,
@@ -222,7 +222,7 @@ _BRIEF = ("task_id", "title", "status")
 def _priorities(word: str) -> tuple[int, int]:
     """Return the lowest and the highest number that the word stands for."""
     number = vocab.PRIORITY_WORDS[word]
-    return number, queries_board.ANY_PRIORITY[1] if number == vocab.LOW else number
+    return number, matching.ANY_PRIORITY[1] if number == vocab.LOW else number
 
 
 def _head(given: _List, total: int) -> str:
@@ -299,9 +299,9 @@ def _shown_memory(memory: Memory) -> dict[str, Any]:
 
 def _found_memories(call: Call, **wanted: Any) -> tuple[Generator[Memory, None, None], int]:
     if not call.channel.identity.list_only:
-        return queries_board.memories(call.db, **wanted)
+        return matching.memories(call.db, **wanted)
     only = call.only_list
-    return queries_board.memories(call.db, list_id=only.id, **wanted) if only is not None else (_none(), 0)
+    return matching.memories(call.db, list_id=only.id, **wanted) if only is not None else (_none(), 0)
 
 
 def _none() -> Generator[Memory, None, None]:

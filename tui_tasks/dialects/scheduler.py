@@ -17,7 +17,7 @@ from tui_tasks.core.operations.jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job, Run
@@ -63,7 +63,7 @@ class _Filter(Arguments):
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> Any:
     """List the jobs, oldest first; look here before you create one."""
-    return listed(call.db, queries_jobs.each_job(call.db, states=given.state, types=given.type), None, job_json)
+    return listed(call.db, job_queries.each_job(call.db, states=given.state, types=given.type), None, job_json)
 
 
 class _Named(Arguments):
@@ -73,7 +73,7 @@ class _Named(Arguments):
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> Any:
     """Find jobs by a part of their name, oldest first."""
-    return listed(call.db, queries_jobs.each_job(call.db, name=given.name), None, job_json)
+    return listed(call.db, job_queries.each_job(call.db, name=given.name), None, job_json)
 
 
 class _One(Arguments):
@@ -83,9 +83,9 @@ class _One(Arguments):
 @SCHEDULER.tool("scheduler:show_task", _One)
 def show_task(call: Call, given: _One) -> dict[str, Any]:
     """Read one job: what it does, when it runs next, how it last ended."""
-    job = queries_jobs.job(call.db, given.uuid)
+    job = job_queries.job(call.db, given.uuid)
     if job.state == "error":
-        _note_failure(call, queries_jobs.last_ended(call.db, job.uid))
+        _note_failure(call, job_queries.last_ended(call.db, job.uid))
     return job_json(job)
 
 
@@ -172,20 +172,20 @@ class _WaitForTask(Arguments):
 @SCHEDULER.tool("scheduler:wait_for_task", _WaitForTask, waits=True)
 def wait_for_task(call: Call, given: _WaitForTask) -> Any:
     """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it never ran."""
-    job = queries_jobs.job(call.db, given.uuid)
+    job = job_queries.job(call.db, given.uuid)
     if not job.dedicated_context:
         raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
-    active = [run for run in queries_jobs.open_runs(call.db, job.uid) if run.state != "queued"]
+    active = [run for run in job_queries.open_runs(call.db, job.uid) if run.state != "queued"]
     if not active:
-        return _ended_json(call, job, queries_jobs.last_ended(call.db, job.uid))
+        return _ended_json(call, job, job_queries.last_ended(call.db, job.uid))
     awaited = active[-1].uid
     deadline = call.elapsed_time + int(given.timeout * SECOND)
 
     def check(later: Call) -> dict[str, Any] | None:
         run = _newest_attempt(later, awaited)
         if run is None or run.state == "final":
-            now = queries_jobs.any_job(later.db, given.uuid) or job
-            return _ended_json(later, now, run or queries_jobs.last_ended(later.db, given.uuid))
+            now = job_queries.any_job(later.db, given.uuid) or job
+            return _ended_json(later, now, run or job_queries.last_ended(later.db, given.uuid))
         # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
         return give_up(later) if later.elapsed_time >= deadline else None
 
@@ -197,8 +197,8 @@ def wait_for_task(call: Call, given: _WaitForTask) -> Any:
 
 def _newest_attempt(call: Call, run_id: str) -> Run | None:
     """Return the run, or the last of its retries; None if it is no longer stored."""
-    run = queries_jobs.any_run(call.db, run_id)
-    while run is not None and run.state == "final" and (retry := queries_jobs.retry_of(call.db, run)) is not None:
+    run = job_queries.any_run(call.db, run_id)
+    while run is not None and run.state == "final" and (retry := job_queries.retry_of(call.db, run)) is not None:
         run = retry
     return run
 
@@ -275,8 +275,8 @@ class _Runs(Arguments):
 @SCHEDULER.tool("scheduler:get_runs", _Runs)
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
-    job = queries_jobs.job(call.db, given.uuid)
-    found = queries_jobs.each_run(call.db, job.uid, given.limit)
+    job = job_queries.job(call.db, given.uuid)
+    found = job_queries.each_run(call.db, job.uid, given.limit)
     return {"runs": listed(call.db, found, None, lambda run: run_json(run, job.timezone))}
 
 
@@ -290,6 +290,6 @@ class _Finish(Arguments):
 def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
     """Say how a run ended that the event run.requested asked you to do."""
     run = call.run(FinishRun(given.run_id, given.outcome, given.result))
-    job = queries_jobs.any_job(call.db, run.job_uid)
+    job = job_queries.any_job(call.db, run.job_uid)
     assert job is not None
     return run_json(run, job.timezone)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.formats.records import Rows
 
@@ -28,7 +28,7 @@ def rows(db: Database, handle: str | None, project: str | None, step: Callable[[
             homes = [named]
         found = Rows([(home, queries.tasks(db, home.id)) for home in homes])
         if handle is None:
-            found.jobs = queries_jobs.jobs(db)
+            found.jobs = job_queries.jobs(db)
         for _, tasks in found.lists:
             for task in tasks:
                 if log := queries.logs(db, task.uid):

@@ -24,7 +24,7 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted, Process
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
 from tui_tasks.core.schema.models import TakenInRow
 from tui_tasks.core.store import Store, Transaction

@@ -23,7 +23,8 @@ from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.changes import RecordRefusal
-from tui_tasks.core.read import alerts, sessions, views
+from tui_tasks.core.read import alerts, views
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store

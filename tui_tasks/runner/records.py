@@ -13,7 +13,7 @@ from tui_tasks.core.operations.checks import BeginCheck, EndCheck
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -115,7 +115,7 @@ class JobRecord:
         (run,) = store.commit(begin, actor=SYSTEM, now=now)
         if run is None:
             return False
-        job = queries_jobs.any_job(store.db, run.job_uid)
+        job = job_queries.any_job(store.db, run.job_uid)
         assert job is not None
         self._system_prompt = job.system_prompt
         self._text = f"{run.context}\n\n{job.prompt}" if run.context else job.prompt
@@ -143,7 +143,7 @@ class JobRecord:
 
     def wanted_end(self, store: Store) -> str | None:
         """Return the human's reason to stop the run; "" if a scheduler has abandoned it."""
-        run = queries_jobs.any_run(store.db, self._assignment.run_uid)
+        run = job_queries.any_run(store.db, self._assignment.run_uid)
         return "" if run is None or run.state == "final" else run.stop_reason
 
     def end_operation(self, ending: Ending, command: Command | None) -> Operation:

@@ -22,10 +22,10 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.jobs import queries_jobs
-from tui_tasks.core.read.jobs.queries_jobs import OpenRun
-from tui_tasks.core.read.stuck import Thresholds
-from tui_tasks.core.read.tasks import search
+from tui_tasks.core.read.agents.stuck import Thresholds
+from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read.jobs.job_queries import OpenRun
+from tui_tasks.core.read.pages import search
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat, Job, Run
@@ -188,20 +188,20 @@ class SchedulerService:
             return self._clock()
         if held:
             return self._clock() + held
-        return queries_jobs.next_change(store.db, self._clock())
+        return job_queries.next_change(store.db, self._clock())
 
     def _commit(self, store: Store, *operations: Operation) -> list[Any]:
         return store.commit(*operations, actor=SYSTEM, now=self._clock())
 
     def _take_back(self, store: Store) -> None:
         """Have decided anew what a clock that was ahead has decided."""
-        for uid in queries_jobs.decided_ahead(store.db, self._clock() + ON_TIME):
+        for uid in job_queries.decided_ahead(store.db, self._clock() + ON_TIME):
             _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
             self._commit(store, TakeBackDue(uid))
 
     def _decide_due(self, store: Store) -> None:
         """Decide some of the due jobs; a backlog is decided in the turns that follow at once."""
-        due = queries_jobs.due_jobs(store.db, self._clock(), DECISIONS_PER_TURN)
+        due = job_queries.due_jobs(store.db, self._clock(), DECISIONS_PER_TURN)
         if due:
             self._commit(store, *(DecideDue(uid) for uid in due))
             self._at_step("decided")
@@ -209,7 +209,7 @@ class SchedulerService:
     def _abandon_dead_runs(self, store: Store) -> None:
         """End requested runs past their deadline, and abandon claimed runs whose supervisor is dead."""
         now = self._clock()
-        runs = [run for run in queries_jobs.open_runs(store.db) if run.state != "queued"]
+        runs = [run for run in job_queries.open_runs(store.db) if run.state != "queued"]
         held = {heartbeat.run_uid: heartbeat for heartbeat in heartbeats.everyone(store.db)}
         self._leases.keep_only(run.uid for run in runs)
         for run in runs:
@@ -226,15 +226,15 @@ class SchedulerService:
         """Start the waiting runs, oldest first; with `by_hand_alone`, only runs that no clock has scheduled."""
         now = self._clock()
         most = self._runners().max_parallel
-        for run in queries_jobs.open_runs(store.db):
+        for run in job_queries.open_runs(store.db):
             # Reading first avoids a useless write lock, for which every other writer would wait.
             if run.dedicated and (
-                queries_jobs.in_hand(store.db) >= most or heartbeats.find(store.db, run.uid) is not None
+                job_queries.in_hand(store.db) >= most or heartbeats.find(store.db, run.uid) is not None
             ):
                 continue
             if by_hand_alone and (run.not_before is not None or run.scheduled_for is not None):
                 continue
-            if self._stopped or not queries_jobs.startable(store.db, run, now):
+            if self._stopped or not job_queries.startable(store.db, run, now):
                 continue
             if run.dedicated:
                 self._claim_and_start(store, run, most)
@@ -245,7 +245,7 @@ class SchedulerService:
         """Claim a run unless another scheduler has, and start its supervisor."""
         heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
         (claimed,) = self._commit(store, ClaimRun(run.uid, heartbeat, most))
-        job = queries_jobs.any_job(store.db, run.job_uid) if claimed is not None else None
+        job = job_queries.any_job(store.db, run.job_uid) if claimed is not None else None
         if claimed is None or job is None:
             return
         self._at_step("claimed")

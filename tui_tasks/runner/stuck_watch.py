@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tui_tasks.core.operations.asks import NoteStuck
-from tui_tasks.core.read import activity
-from tui_tasks.core.read.stuck import Thresholds, causes
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.stuck import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 

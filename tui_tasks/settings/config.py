@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.engine.private_files import make_folder
-from tui_tasks.core.read.stuck import Thresholds
+from tui_tasks.core.read.agents.stuck import Thresholds
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
 from tui_tasks.settings.ntfy import NtfySettings

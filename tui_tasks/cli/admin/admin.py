@@ -53,7 +53,7 @@ def _doctor(options: argparse.Namespace) -> int:
 def _tell_programs(store: Store) -> Iterator[str]:
     """Print which agent programs are set up here and when each was last heard; yield their problems."""
     from tui_tasks.cli.setup import installed
-    from tui_tasks.core.read import sessions
+    from tui_tasks.core.read.agents import sessions
     from tui_tasks.core.snapshots import iso
     from tui_tasks.text.safe import safe_line
 

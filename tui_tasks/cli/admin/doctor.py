@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from tui_tasks.core.engine import held_log
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup, replay_check
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.maintenance import backup, held_log, replay_check
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, permissions
 
@@ -87,8 +86,8 @@ def _clock(db: Database, now: int) -> Iterator[str]:
                 "right, or ages and schedules will be wrong"
             )
     yield from _contradictions(db)
-    for uid in queries_jobs.decided_ahead(db, now + WRONG):
-        job = queries_jobs.job(db, uid)
+    for uid in job_queries.decided_ahead(db, now + WRONG):
+        job = job_queries.job(db, uid)
         ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
         yield (
             f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler whose clock "

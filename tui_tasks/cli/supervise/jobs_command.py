@@ -15,7 +15,7 @@ from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.tasks.tasks import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.snapshots import Job
@@ -76,7 +76,7 @@ def _found(store: Store, reference: str) -> Job:
         NotFound: there is none.
         Conflict: several may be meant.
     """
-    named = queries_jobs.job_named(store.db, reference)
+    named = job_queries.job_named(store.db, reference)
     if named is not None:
         return named
     jobs = [line.job for line in job_rows.lines(store.db)]
@@ -142,7 +142,7 @@ def _run(options: argparse.Namespace) -> None:
 def _runs(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
-        found = list(queries_jobs.each_run(store.db, job.uid, _RUNS))
+        found = list(job_queries.each_run(store.db, job.uid, _RUNS))
         lines = job_rows.newer(store.db, job.uid, _RUNS)
     if options.json:
         print_json({"runs": [run_json(run, job.timezone) for run in found]}, indent=2)
@@ -158,7 +158,7 @@ def _runs(options: argparse.Namespace) -> None:
 def _stop(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
-        running = [run for run in queries_jobs.open_runs(store.db, job.uid) if run.state != "queued"]
+        running = [run for run in job_queries.open_runs(store.db, job.uid) if run.state != "queued"]
         if not running:
             raise Conflict(f"job {job.name!r} does not run")
         (run,) = person.commit(options, store, StopRun(running[-1].uid))
@@ -198,7 +198,7 @@ def _new(options: argparse.Namespace) -> None:
     arguments |= {"timezone": zone, "dedicated_context": bool(options.dedicated), **_when(times)}
     with open_store(options) as store:
         made = request(_session(options, store), f"scheduler:create_{times.kind}_task", **arguments)
-        job = queries_jobs.job(store.db, made["uuid"])
+        job = job_queries.job(store.db, made["uuid"])
     _tell(options, "made", job, made)
 
 

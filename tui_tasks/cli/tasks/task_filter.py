@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read.tasks.filter import Filter
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 

@@ -13,7 +13,8 @@ from tui_tasks.cli.tasks.task_filter import EVERYTHING, Wanted
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import task_fields, work_links
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified

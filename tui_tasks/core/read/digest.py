@@ -14,7 +14,8 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.read import activity, checks, statistics
+from tui_tasks.core.read import checks, statistics
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import verified
 

@@ -11,7 +11,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Case, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.tasks.pages import LINE, TaskLine, read_line
+from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow

@@ -17,7 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.schema.models import AskRow, JobRow, JournalRow, RunRow, TaskRow
 from tui_tasks.core.vocab import HUMAN, OPEN
@@ -174,7 +174,7 @@ class JobCounts(msgspec.Struct, frozen=True, gc=False):
 
 def job_counts(db: Database, now: int) -> JobCounts:
     """Return how many jobs there are, have failed last, and are overdue."""
-    found = queries_jobs.jobs(db)
+    found = job_queries.jobs(db)
     overdue = sum(job.next_run is not None and now - job.next_run >= ON_TIME for job in found)
     return JobCounts(len(found), sum(job.last_outcome not in (None, "success") for job in found), overdue)
 

@@ -16,7 +16,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
 from tui_tasks.core.operations.jobs import DeleteJob
 from tui_tasks.core.rank import between
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.jobs.jobs import change_job, delete_job, restore_job, switch_on
@@ -406,7 +406,7 @@ def _invert_list(tx: Transaction, entry: Entry, _: _Places) -> None:
 def _invert_job(tx: Transaction, entry: Entry, _: _Places) -> None:
     """Invert a change of a job. Taking back a deletion or a switch-off starts a job, so rule S1 holds."""
     refuse_inside_run(tx)
-    job = queries_jobs.any_job(tx.db, entry.uid)
+    job = job_queries.any_job(tx.db, entry.uid)
     assert job is not None
     changes = {"deleted": True} if entry.old is None else _expect(entry, job)
     if changes.get("deleted") is False:
@@ -419,7 +419,7 @@ def _invert_job(tx: Transaction, entry: Entry, _: _Places) -> None:
     elif "enabled" in changes:
         switch_on(tx, job) if changes["enabled"] else disable(tx, job, "the job was disabled before it began")
         if changes.get("held"):
-            change_job(tx, queries_jobs.job(tx.db, job.uid), "job.updated", {"held": True})
+            change_job(tx, job_queries.job(tx.db, job.uid), "job.updated", {"held": True})
     else:
         change_job(tx, job, "job.updated", changes)
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 from tui_tasks.core import connections
 from tui_tasks.core.connections import Connection
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import overview, sessions
-from tui_tasks.core.read.agents import first_said, working
-from tui_tasks.core.read.sessions import Seen
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents.agents import first_said, working
+from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import iso
 

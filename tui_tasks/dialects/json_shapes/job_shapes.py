@@ -7,7 +7,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.snapshots import Entry, Job, Run
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -97,7 +97,7 @@ def event_body(db: Database, entry: Entry) -> dict[str, Any]:
             if entry.kind == "run.requested"
             else _run_event_json(db, entry.uid, new)
         }
-    job = queries_jobs.any_job(db, entry.uid)
+    job = job_queries.any_job(db, entry.uid)
     zone = new.get("timezone") or (job.timezone if job else "UTC")
     shown: dict[str, Any] = {name: new[name] for name in _JOB_SHOWN if name in new}
     if new.get("plan") is not None:
@@ -112,7 +112,7 @@ def event_body(db: Database, entry: Entry) -> dict[str, Any]:
 
 def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
-    job = queries_jobs.any_job(db, job_uid)
+    job = job_queries.any_job(db, job_uid)
     assert job is not None
     shown: dict[str, Any] = {"uuid": job_uid, "name": job.name}
     if "times" in new:
@@ -125,10 +125,10 @@ def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str
 def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of an entry about a run; the run's constant fields come from the database."""
     job_uid = new.get("job_uid")
-    run = queries_jobs.any_run(db, run_uid)
+    run = job_queries.any_run(db, run_uid)
     if job_uid is None and run is not None:
         job_uid = run.job_uid
-    job = queries_jobs.any_job(db, job_uid) if job_uid is not None else None
+    job = job_queries.any_job(db, job_uid) if job_uid is not None else None
     zone = job.timezone if job else "UTC"
     shown: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
     shown |= {name: new[name] for name in _RUN_SHOWN if new.get(name) is not None}
@@ -137,8 +137,8 @@ def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str
 
 def _requested_run_json(db: Database, run_uid: str) -> dict[str, Any]:
     """Return everything that an agent needs to execute a requested run (docs: scheduling, "Who executes")."""
-    run = queries_jobs.any_run(db, run_uid)
-    job = queries_jobs.any_job(db, run.job_uid) if run else None
+    run = job_queries.any_run(db, run_uid)
+    job = job_queries.any_job(db, run.job_uid) if run else None
     if run is None or job is None:
         return {"run_id": run_uid}
     return {

@@ -8,7 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument, NotFound
-from tui_tasks.core.read.tasks import pages, queries
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.requests.arguments import Open

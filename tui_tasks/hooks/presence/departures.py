@@ -8,7 +8,7 @@ from tui_tasks.core import connections, vocab
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.snapshots import AgentSession
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.runner.process import processes

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from tui_tasks.core.operations.sessions import Heard, Interrupted
-from tui_tasks.core.read import sessions
-from tui_tasks.core.read.sessions import Seen
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import discretion, intake
 from tui_tasks.hooks.records import claude_status, reading

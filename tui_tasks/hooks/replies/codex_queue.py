@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.read import sessions
-from tui_tasks.core.read.sessions import Seen
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.folder import Folder, path_of
 from tui_tasks.hooks.records import reading

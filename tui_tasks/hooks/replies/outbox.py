@@ -12,7 +12,8 @@ import msgspec
 
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
-from tui_tasks.core.read import messages, requests, sessions
+from tui_tasks.core.read import asks, messages
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import AgentSession, HumanMessage, iso
 from tui_tasks.core.store import Store
@@ -62,13 +63,13 @@ class Outbox:
         db = self._store.db
         self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
         for name in waiting:
-            if name not in self._asks and (found := requests.waiting_as(db, name)) is not None:
+            if name not in self._asks and (found := asks.waiting_as(db, name)) is not None:
                 self._asks[name] = found
             uid = self._asks.get(name)
             ask = None if uid is None else queries.ask(db, uid)
             if ask is None or ask.state == "open":
                 continue
-            is_humans = ask.state == "answered" and requests.is_answered_by_human(db, ask.uid)
+            is_humans = ask.state == "answered" and asks.is_answered_by_human(db, ask.uid)
             decision = answers.decision(ask) if is_humans else None
             told = b"" if decision is None else msgspec.json.encode(decision)
             answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)

@@ -8,8 +8,9 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.read import views
-from tui_tasks.core.read.tasks import board_pages, pages, queries
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Entry, TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.glyphs import look

@@ -8,7 +8,7 @@ from typing import Any
 from textual.app import App
 
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.pages import pages
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.state.app_state import AppState

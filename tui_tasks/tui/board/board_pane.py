@@ -11,10 +11,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from tui_tasks.core.read.tasks import board_pages
-from tui_tasks.core.read.tasks.board_pages import Card
-from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import board_pages
+from tui_tasks.core.read.pages.board_pages import Card
+from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
 from tui_tasks.tui.board.card_counts import CardCounts

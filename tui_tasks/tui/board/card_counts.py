@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import humanize
 from textual.timer import Timer
 
-from tui_tasks.core.read.tasks import board_pages
-from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU
-from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.pages import board_pages
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU
+from tui_tasks.core.read.pages.filter import ALL, Filter
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.pane import Pane

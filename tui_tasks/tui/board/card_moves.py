@@ -10,8 +10,8 @@ from textual.geometry import Offset
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import MoveTask
-from tui_tasks.core.read.tasks import board_pages, pages
-from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line

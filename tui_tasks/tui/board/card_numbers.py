@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.read.tasks.board_pages import Card
+from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.tui.state.database_link import StateChanges
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.tasks import board_pages
-from tui_tasks.core.read.tasks.board_pages import Card
-from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.read.tasks.pages import FIRST, LAST
+from tui_tasks.core.read.pages import board_pages
+from tui_tasks.core.read.pages.board_pages import Card
+from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.pages import FIRST, LAST
 from tui_tasks.tui.rows.source import RowPage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tui_tasks.core.read.tasks.board_pages import NEEDS_YOU
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU
 
 
 @dataclass(frozen=True, slots=True)

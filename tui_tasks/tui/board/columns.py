@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_tasks.core.read.tasks.board_pages import Card
+from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.log import standing_changes
 from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
@@ -58,7 +58,7 @@ class FleetActions(Controller):
         text = why.strip() or "The human has ended your turn."
         await self._context.link.commit(SendMessage(member.name, text, ends_turn=True))
         program = member.session.program if member.session is not None else ""
-        if queries_jobs.run_of_agent(self._context.db, member.name) is not None:
+        if job_queries.run_of_agent(self._context.db, member.name) is not None:
             how = "Its turn ends now, and its run with it."
         else:
             how = abilities.why_not(program, "stop") or "Its turn ends at its next tool."

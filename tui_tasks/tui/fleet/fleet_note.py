@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read.agents import Word
-from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read.agents.agents import Word
+from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.messages import Sent
 from tui_tasks.core.snapshots import AgentSession, Ask
 from tui_tasks.text import times

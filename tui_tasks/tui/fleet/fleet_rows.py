@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tui_tasks.core.read.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
+from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import fit, fit_ends

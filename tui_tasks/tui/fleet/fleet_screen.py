@@ -8,8 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
-from tui_tasks.core.read import agents, fleet, messages
-from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read import messages
+from tui_tasks.core.read.agents import agents, fleet
+from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, SECOND

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from tui_tasks.core.read.agents import Word
-from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read.agents.agents import Word
+from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, short_count

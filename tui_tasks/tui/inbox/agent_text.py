@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.rules.agents.asks import unseen
 from tui_tasks.core.rules.agents.request_text import ALWAYS
 from tui_tasks.core.snapshots import Ask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.rules.agents.asks import MOST_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.safe import cell_len, safe_line

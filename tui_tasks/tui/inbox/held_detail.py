@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.read.tasks.held import HeldTask
 from tui_tasks.core.snapshots import Task
@@ -56,7 +56,7 @@ class HeldDetail(TextLines):
         return [*lines, *self._named("Wait for it", waiting, row.waiting, room)]
 
     def _job(self, row: HeldTask, room: int) -> list[Drawn]:
-        job = queries_jobs.any_job(self.context.db, row.uid)
+        job = job_queries.any_job(self.context.db, row.uid)
         if job is None:
             return []
         lines: list[Drawn] = [[(f" {line}", "bold")] for line in wrapped(job.name, room)]

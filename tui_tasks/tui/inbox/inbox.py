@@ -16,9 +16,10 @@ from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read import agents, views
+from tui_tasks.core.read import views
+from tui_tasks.core.read.agents import agents
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line

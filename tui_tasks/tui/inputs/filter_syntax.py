@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.tasks.filter import Term
+from tui_tasks.core.read.pages.filter import Term
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
 
 SORTS: Final = ("due",)

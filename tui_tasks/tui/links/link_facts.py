@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.schema.work_links import COMMIT, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.runner.process.git import GitFailed, read

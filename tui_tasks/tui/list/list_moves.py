@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations.tasks import MoveTask
-from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.pages import pages
 from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 

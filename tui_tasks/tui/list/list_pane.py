@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.list.list_moves import ListMoves

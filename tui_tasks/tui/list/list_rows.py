@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.geometry import Size
 
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line

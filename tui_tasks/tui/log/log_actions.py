@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.read.log.log_pages import LogLine
-from tui_tasks.core.read.tasks.filter import Filter
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.store import Store
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line

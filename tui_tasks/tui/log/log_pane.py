@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import KINDS, LogLine
-from tui_tasks.core.read.tasks.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
@@ -130,7 +130,7 @@ class LogPane(Pane):
         """Number the jobs, and set the width for the number of the longest list's last task."""
         lists = self.context.state.lists.values()
         self.row_list.label_width = len(str(max((found.total for found in lists), default=0))) + 3
-        self.row_list.number_jobs([job.uid for job in queries_jobs.jobs(self.context.db)])
+        self.row_list.number_jobs([job.uid for job in job_queries.jobs(self.context.db)])
 
     def focus_target(self) -> Widget:
         """As `Pane.focus_target`: the entries."""

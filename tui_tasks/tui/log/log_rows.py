@@ -14,7 +14,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import FIRST, LAST, LogLine
 from tui_tasks.core.read.log.log_places import PlacesThen
-from tui_tasks.core.read.tasks.filter import ALL, Filter
+from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment

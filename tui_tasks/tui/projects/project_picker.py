@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.widgets import Input
 
-from tui_tasks.core.read import fleet
-from tui_tasks.core.read.fleet import Member
+from tui_tasks.core.read.agents import fleet
+from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import fit, safe_line
 from tui_tasks.text.times import DAY, count

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import Job
@@ -221,7 +221,7 @@ class JobForm(FormScreen[str]):
         job = self._job
         if job is None or not (changes.all or any(entry.uid == job.uid for entry in changes.entries)):
             return
-        now = queries_jobs.any_job(self.context.db, job.uid)
+        now = job_queries.any_job(self.context.db, job.uid)
         if now is None or now.deleted:
             self._warn("deleted meanwhile")
         elif form_of(now) != form_of(job):
@@ -308,7 +308,7 @@ class JobForm(FormScreen[str]):
 
     async def _names_to_save(self, base: Job, typed: Typed, names: list[str]) -> list[str] | None:
         """Return which changed fields to save; the human chooses where others changed the same ones."""
-        now = queries_jobs.any_job(self.context.db, base.uid)
+        now = job_queries.any_job(self.context.db, base.uid)
         if now is None or now.deleted:
             raise NotFound("job", base.uid)
         theirs = form_of(now)

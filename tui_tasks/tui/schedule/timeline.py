@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks.core.read.jobs.job_queries import MAX_UPCOMING
 from tui_tasks.core.read.jobs.job_rows import JobLine
-from tui_tasks.core.read.jobs.queries_jobs import MAX_UPCOMING
 from tui_tasks.core.schedule import due
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.times import HOUR, SECOND, clock, count

@@ -11,7 +11,7 @@ from textual.containers import Container, Vertical
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.read.jobs.job_rows import RunLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
@@ -218,10 +218,10 @@ class RunView(Overlay):
         return self.window.row
 
     def _read_job(self) -> None:
-        job = queries_jobs.any_job(self.context.db, self._job_uid)
+        job = job_queries.any_job(self.context.db, self._job_uid)
         head = self.query_one(RunsHead)
         if job is not None:
-            place = [each.uid for each in queries_jobs.jobs(self.context.db)]
+            place = [each.uid for each in job_queries.jobs(self.context.db)]
             number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
             head.title = f"{number}{job.name}"
             head.told = "deleted" if job.deleted else job_text.when(job)
@@ -255,7 +255,7 @@ class RunView(Overlay):
         if run is None or before is None or before.uid != run.uid:
             self.output.following = True
         if run is not None and (before is None or before.uid != run.uid or before != run):
-            log = queries_jobs.run_log(self.context.db, run.uid)
+            log = job_queries.run_log(self.context.db, run.uid)
             if before is None or before.uid != run.uid or log.total < self.output.total or not self.output.total:
                 self.output.show(log, self._note(run))
         self.draw_head()
@@ -267,7 +267,7 @@ class RunView(Overlay):
 
     def _note(self, run: RunLine) -> str:
         """Return the text that is shown instead of output."""
-        found = queries_jobs.any_run(self.context.db, run.uid)
+        found = job_queries.any_run(self.context.db, run.uid)
         if found is None:
             return ""
         told = [part for part in (found.reason, found.result) if part]
@@ -295,9 +295,9 @@ class RunView(Overlay):
         run = self._shown
         if run is None or run.state != "running":
             return
-        log = queries_jobs.run_log(self.context.db, run.uid, self.output.total)
+        log = job_queries.run_log(self.context.db, run.uid, self.output.total)
         if log.pieces and not self.output.add(log):
-            self.output.show(queries_jobs.run_log(self.context.db, run.uid))
+            self.output.show(job_queries.run_log(self.context.db, run.uid))
         self.draw_head()
 
     # Actions

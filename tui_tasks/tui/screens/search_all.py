@@ -7,9 +7,9 @@ from typing import Final
 
 from textual.timer import Timer
 
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import Filter
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import Filter
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look

@@ -9,10 +9,11 @@ from typing import Final
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import activity, checks, fleet, overview, sessions, views
+from tui_tasks.core.read import checks, overview, views
+from tui_tasks.core.read.agents import activity, fleet, sessions
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.read.tasks import held, queries
-from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import sessions
-from tui_tasks.core.read.fleet import Member
-from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.pages import pages
 from tui_tasks.core.snapshots import Ask, TaskList
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.state.database_link import StateChanges

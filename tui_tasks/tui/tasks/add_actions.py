@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import pages
+from tui_tasks.core.read.pages import pages
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks.quick_add import AddPlace, NewTask, QuickAdd
 

@@ -11,8 +11,9 @@ from textual.containers import Vertical
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line

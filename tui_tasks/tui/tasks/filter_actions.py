@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read import views
-from tui_tasks.core.read.tasks.filter import Filter, Term
+from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import Parsed

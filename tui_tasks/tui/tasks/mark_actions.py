@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import Filter
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import Filter
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.text.times import count
 from tui_tasks.tui.tasks.mark_actions import PAUSE
 

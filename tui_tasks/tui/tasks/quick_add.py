@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line

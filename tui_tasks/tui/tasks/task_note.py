@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look

@@ -12,8 +12,9 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.tasks import pages, queries
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.tasks import queries
 
 STRETCH: Final = 1_000
 # A list of up to so many tasks is counted each time, which takes a fraction of a millisecond.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.links.link_actions import LinkActions
 from tui_tasks.tui.rows.row_list import VirtualList

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.tasks import due_pages, pages
-from tui_tasks.core.read.tasks.filter import Filter
-from tui_tasks.core.read.tasks.pages import TaskLine
+from tui_tasks.core.read.pages import due_pages, pages
+from tui_tasks.core.read.pages.filter import Filter
+from tui_tasks.core.read.pages.pages import TaskLine
 
 
 class TasksByDue:

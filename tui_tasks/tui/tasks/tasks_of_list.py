@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import ALL, Filter
-from tui_tasks.core.read.tasks.pages import TaskLine, TaskPage
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.pages import TaskLine, TaskPage
 from tui_tasks.tui.state.app_state import AppState
 
 

@@ -10,7 +10,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import RunRow
@@ -132,7 +132,7 @@ def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
     """Return the jobs, oldest first. A job in `known` is taken from there if its row has not changed."""
     before = {line.job.uid: line for line in known}
     found = []
-    for job in queries_jobs.jobs(db):
+    for job in job_queries.jobs(db):
         old = before.get(job.uid)
         found.append(old if old is not None and old.job == job else line_of(db, job))
     return found
@@ -150,7 +150,7 @@ def touched(db: Database, entries: Iterable[Change]) -> set[str]:
 
 def line_of(db: Database, job: Job) -> JobLine:
     """Return a job as a line shows it."""
-    history = tuple(reversed(queries_jobs.outcomes(db, job.uid, HISTORY)))
+    history = tuple(reversed(job_queries.outcomes(db, job.uid, HISTORY)))
     return JobLine(
         job=job,
         history=history,

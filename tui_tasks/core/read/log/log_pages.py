@@ -13,10 +13,11 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview, sessions
-from tui_tasks.core.read.jobs import job_rows, queries_jobs
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.jobs import job_queries, job_rows
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term, contains
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.read.tasks.filter import ALL, Filter, Term, contains
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
 
@@ -442,7 +443,7 @@ def _reason(db: Database, seq: int, change: int, task: str, new: dict[str, Any])
 def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[str, Any]:
     run = job_rows.run_line(db, uid) if entity == "run" else None
     job_uid = run.job_uid if run is not None else new.get("job_uid", uid)
-    job = queries_jobs.any_job(db, job_uid)
+    job = job_queries.any_job(db, job_uid)
     told: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}
     if run is not None and new.get("state") == "final":
         told |= {"took": run.took, "reason": run.why or None}

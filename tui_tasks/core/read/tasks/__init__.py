@@ -1,1 +1,1 @@
-"""Reads of tasks for lists, boards, filters and searches, by pages."""
+"""Reads of lists and of single tasks: by name and uid, what comes next, what matches, as JSON."""

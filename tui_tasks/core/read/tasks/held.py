@@ -9,7 +9,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks.queries import HELD
 from tui_tasks.core.schema.models import EdgeRow, JournalRow, ListRow, TaskRow
 
@@ -73,14 +73,14 @@ def jobs(db: Database) -> list[HeldTask]:
     """Return the held jobs, oldest first; they are in no list and depend on nothing."""
     return [
         HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, 0, is_job=True)
-        for job in queries_jobs.held(db)
+        for job in job_queries.held(db)
     ]
 
 
 def count(db: Database) -> int:
     """Return how many tasks and jobs are held."""
     found: int = db.one(_COUNT)[0]
-    return found + len(queries_jobs.held(db))
+    return found + len(job_queries.held(db))
 
 
 def why(db: Database, uid: str) -> str:

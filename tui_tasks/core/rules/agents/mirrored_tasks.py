@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:

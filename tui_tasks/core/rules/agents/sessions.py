@@ -41,7 +41,7 @@ from tui_tasks.core.operations.sessions import (
     TurnEnded,
     TurnFailed,
 )
-from tui_tasks.core.read import sessions
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents import session_tasks
 from tui_tasks.core.rules.agents.asks import close_ask, open_request
 from tui_tasks.core.rules.agents.request_text import request_options, request_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import NoteStuck
-from tui_tasks.core.read import activity
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.snapshots import Stuck

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.snapshots import Job
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def refuse_too_many(tx: Transaction) -> None:
         Conflict: it has.
     """
     limit = tx.review().limit
-    if queries_jobs.held_count(tx.db, tx.actor) >= limit:
+    if job_queries.held_count(tx.db, tx.actor) >= limit:
         told = f"{tx.actor} has {limit} jobs that wait for the human, which is the most: delete one, or wait"
         raise Conflict(told, held=True, limit=limit)
 

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.rules.jobs.runs import record
@@ -115,7 +115,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
 
 
 def _refuse_same_name(tx: Transaction, name: str, but: str | None = None) -> None:
-    same = queries_jobs.job_named(tx.db, name)
+    same = job_queries.job_named(tx.db, name)
     if same is not None and same.uid != but:
         raise Conflict(
             f"the job {same.name!r} is there already ({same.state}): run, change or rename that one (rule S2)",
@@ -156,7 +156,7 @@ def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any])
 def edit_job(tx: Transaction, op: EditJob) -> Job:
     """Set fields and settings of a job; its type cannot change."""
     refuse_inside_run(tx)
-    job = queries_jobs.job(tx.db, op.uid)
+    job = job_queries.job(tx.db, op.uid)
     changes = dict(op.changes)
     refuse_too_long({name: value for name, value in changes.items() if value != getattr(job, name)})
     for field in ("schedule", "plan"):
@@ -177,7 +177,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
         # What was accepted was another job than this becomes.
         if job.enabled:
             disable(tx, job, "the job was changed and waits for the human")
-        job, changes = queries_jobs.job(tx.db, op.uid), changes | {"held": True}
+        job, changes = job_queries.job(tx.db, op.uid), changes | {"held": True}
     return change_job(tx, job, "job.updated", changes)
 
 
@@ -192,7 +192,7 @@ def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -
 def enable_job(tx: Transaction, op: EnableJob) -> Job:
     """Enable a job from now on. The times of a plan that passed meanwhile are recorded as missed."""
     refuse_inside_run(tx)
-    job = queries_jobs.job(tx.db, op.uid)
+    job = job_queries.job(tx.db, op.uid)
     if job.enabled:
         return job
     held_jobs.refuse_start(tx, job)
@@ -203,7 +203,7 @@ def switch_on(tx: Transaction, job: Job) -> Job:
     """Let a disabled job run again at its times."""
     if job.type == "planned":
         passed = due.due_between(job, job.decided_until, tx.now - 1, len(job.plan or ()))
-        known = queries_jobs.decided(tx.db, job.uid, job.decided_until, tx.now)
+        known = job_queries.decided(tx.db, job.uid, job.decided_until, tx.now)
         missed = [Decision(at, "missed", "the job was disabled") for at in passed if at not in known]
         record(tx, job, missed)
     if job.failures:
@@ -215,22 +215,22 @@ def switch_on(tx: Transaction, job: Job) -> Job:
 def disable_job(tx: Transaction, op: DisableJob) -> Job:
     """Disable a job: it starts neither by its times nor by hand."""
     refuse_inside_run(tx)
-    job = queries_jobs.job(tx.db, op.uid)
+    job = job_queries.job(tx.db, op.uid)
     if job.enabled:
         disable(tx, job, "the job was disabled before it began")
-    return queries_jobs.job(tx.db, op.uid)
+    return job_queries.job(tx.db, op.uid)
 
 
 @rule(DeleteJob)
 def delete_job(tx: Transaction, op: DeleteJob) -> Job:
     """Delete a job; a running one is ended first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
-    job = queries_jobs.job(tx.db, op.uid)
+    job = job_queries.job(tx.db, op.uid)
     held_jobs.refuse_edit(tx, job)
     end_unbegun(tx, job, "the job was deleted")
-    for run in queries_jobs.open_runs(tx.db, job.uid):
-        finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason="the job was deleted")
-    change_job(tx, queries_jobs.job(tx.db, op.uid), "job.deleted", {"deleted": True})
+    for run in job_queries.open_runs(tx.db, job.uid):
+        finish(tx, job_queries.run(tx.db, run.uid), "interrupted", reason="the job was deleted")
+    change_job(tx, job_queries.job(tx.db, op.uid), "job.deleted", {"deleted": True})
     return job
 
 

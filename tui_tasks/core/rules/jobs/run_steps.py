@@ -13,9 +13,9 @@ import msgspec
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.read import sessions
-from tui_tasks.core.read.jobs import queries_jobs
-from tui_tasks.core.read.jobs.queries_jobs import OpenRun
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read.jobs.job_queries import OpenRun
 from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
@@ -85,14 +85,14 @@ def finish(
     changes |= {"result": result, "reason": reason or run.reason, **_used(tx, run, used or {})}
     ended = change_run(tx, run, "run.finished", changes)
     heartbeats.drop(tx.db, run.uid)
-    job = queries_jobs.any_job(tx.db, run.job_uid)
+    job = job_queries.any_job(tx.db, run.job_uid)
     assert job is not None
     settings = job_settings.read(job.settings)
     if outcome == "error" and retry and run.attempt <= settings.retries and job.enabled and not job.deleted:
         _try_again(tx, job, ended, settings.retry_delay)
     elif outcome != "interrupted":
         _count_failures(tx, job, outcome, settings.pause_after)
-    below = queries_jobs.prunable(tx.db, job.uid, settings.keep_runs)
+    below = job_queries.prunable(tx.db, job.uid, settings.keep_runs)
     if below is not None:
         tx.emit("job.pruned", "run", job.uid, new={"below": below})
     return ended
@@ -140,9 +140,9 @@ def disable(tx: Transaction, job: Job, reason: str) -> None:
 
 def end_unbegun(tx: Transaction, job: Job, reason: str) -> None:
     """End the runs of a job that have not begun."""
-    for run in queries_jobs.open_runs(tx.db, job.uid):
+    for run in job_queries.open_runs(tx.db, job.uid):
         if run.state != "running":
-            finish(tx, queries_jobs.run(tx.db, run.uid), "interrupted", reason=reason)
+            finish(tx, job_queries.run(tx.db, run.uid), "interrupted", reason=reason)
 
 
 def _is_late(tx: Transaction, run: OpenRun) -> bool:
@@ -155,10 +155,10 @@ def expire(tx: Transaction) -> int:
     """End the requested runs that were not answered by their deadlines; return how many."""
     late = [
         run
-        for run in queries_jobs.open_runs(tx.db)
+        for run in job_queries.open_runs(tx.db)
         if run.state == "running" and not run.dedicated and _is_late(tx, run)
     ]
     for run in late:
-        whole = queries_jobs.run(tx.db, run.uid)
+        whole = job_queries.run(tx.db, run.uid)
         finish(tx, whole, "error", reason="nobody has answered scheduler:finish_run by the deadline")
     return len(late)

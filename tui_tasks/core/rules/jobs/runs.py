@@ -22,7 +22,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
     TakeBackDue,
 )
-from tui_tasks.core.read.jobs import queries_jobs
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.rules.registry import rule
@@ -46,16 +46,16 @@ def trigger_of(job: Job) -> str:
 @rule(DecideDue)
 def decide_due(tx: Transaction, op: DecideDue) -> int:
     """Decide each due time exactly once: as ran, missed, skipped or coalesced."""
-    job = queries_jobs.any_job(tx.db, op.uid)
+    job = job_queries.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.next_run is None or job.next_run > tx.now:
         return 0
     policy = job_settings.read(job.settings).policy
     found = due.due_between(job, job.decided_until, tx.now, PART + policy.catch_up_cap)
     part, later = found[:PART], len(found[PART:])
     if part:
-        known = queries_jobs.decided(tx.db, job.uid, part[0], part[-1])
+        known = job_queries.decided(tx.db, job.uid, part[0], part[-1])
         fresh = [instant for instant in part if instant not in known]
-        load = queries_jobs.load(tx.db, job, tx.now)
+        load = job_queries.load(tx.db, job, tx.now)
         record(tx, job, decide(fresh, tx.now, policy, load, job=job.uid, later=later))
     until = part[-1] if part else tx.now
     new = {"decided_until": until, "next_run": due.next_due(job, until)}
@@ -71,14 +71,14 @@ def take_back_due(tx: Transaction, op: TakeBackDue) -> bool:
     decided anew from before the job was made, or from before its oldest kept run; only runs more than a day ahead do
     not count for that.
     """
-    job = queries_jobs.any_job(tx.db, op.uid)
+    job = job_queries.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.decided_until <= tx.now + ON_TIME:
         return False
-    oldest = queries_jobs.kept_since(tx.db, job.uid, tx.now + DAY)
+    oldest = job_queries.kept_since(tx.db, job.uid, tx.now + DAY)
     since = max(at for at in (tx.now, job.created_at, oldest or 0) if at <= tx.now + DAY)
     unbegun = [
         run.uid
-        for run in queries_jobs.open_runs(tx.db, job.uid)
+        for run in job_queries.open_runs(tx.db, job.uid)
         if run.state != "running" and (run.scheduled_for or 0) > since and heartbeats.find(tx.db, run.uid) is None
     ]
     tx.emit("job.pruned", "run", job.uid, new={"after": since, "unbegun": unbegun})
@@ -103,7 +103,7 @@ def record(tx: Transaction, job: Job, decisions: list[Decision]) -> None:
 
 
 def _record_run(tx: Transaction, job: Job, decision: Decision) -> None:
-    stands_for = queries_jobs.coalesced(tx.db, job.uid)
+    stands_for = job_queries.coalesced(tx.db, job.uid)
     reasons = [decision.reason] if decision.reason else []
     if stands_for:
         reasons.append(f"stands for {stands_for:,} earlier due times")
@@ -124,20 +124,20 @@ def _record_run(tx: Transaction, job: Job, decision: Decision) -> None:
 def run_job(tx: Transaction, op: RunJob) -> Run:
     """Start a job by hand, where its state and rule S3 allow it."""
     refuse_inside_run(tx)
-    job = queries_jobs.job(tx.db, op.uid)
+    job = job_queries.job(tx.db, op.uid)
     by_agent = tx.actor != vocab.HUMAN
     if by_agent and job.type != "adhoc" and not op.force:
         told = f"job {job.name!r} is {job.type}: it runs at its times (rule S3)"
         raise Forbidden(f'{told}; send "force": true if the user asked for it', rule="S3", uuid=job.uid)
     if job.active and expire(tx):
-        job = queries_jobs.job(tx.db, op.uid)
+        job = job_queries.job(tx.db, op.uid)
     held_jobs.refuse_start(tx, job)
     if not job.enabled:
         raise Conflict(f"job {job.name!r} is disabled", uuid=job.uid, state="disabled")
     if job.active:
         raise Conflict(f"job {job.name!r} is running", uuid=job.uid, state="running")
     limit = job_settings.read(job.settings).starts_per_hour
-    if by_agent and limit and queries_jobs.load(tx.db, job, tx.now).started >= limit:
+    if by_agent and limit and job_queries.load(tx.db, job, tx.now).started >= limit:
         raise Conflict(f"the limit of {limit} starts an hour is reached", uuid=job.uid, state=job.state)
     return new_run(tx, job, "manual", context=op.context)
 
@@ -146,13 +146,13 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
 def request_run(tx: Transaction, op: RequestRun) -> Run | None:
     """Request a waiting run whose time has come."""
     run = _startable(tx, op.uid)
-    return None if run is None or run.dedicated else request(tx, run, queries_jobs.job(tx.db, run.job_uid))
+    return None if run is None or run.dedicated else request(tx, run, job_queries.job(tx.db, run.job_uid))
 
 
 @rule(ClaimRun)
 def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
     """Claim a run for one process. The claim stays when that process dies, since the run may have begun."""
-    if heartbeats.find(tx.db, op.uid) is not None or queries_jobs.in_hand(tx.db) >= op.max_parallel:
+    if heartbeats.find(tx.db, op.uid) is not None or job_queries.in_hand(tx.db) >= op.max_parallel:
         return None
     run = _startable(tx, op.uid)
     if run is None or not run.dedicated:
@@ -165,9 +165,9 @@ def claim_run(tx: Transaction, op: ClaimRun) -> Run | None:
 
 def _startable(tx: Transaction, uid: str) -> Run | None:
     """Return the run if its time has come and its start deadline has not passed."""
-    run = queries_jobs.run(tx.db, uid)
-    job = queries_jobs.any_job(tx.db, run.job_uid)
-    if job is None or not queries_jobs.startable(tx.db, run, tx.now):
+    run = job_queries.run(tx.db, uid)
+    job = job_queries.any_job(tx.db, run.job_uid)
+    if job is None or not job_queries.startable(tx.db, run, tx.now):
         return None
     deadline = job_settings.read(job.settings).start_deadline
     if deadline and run.scheduled_for is not None and tx.now > run.scheduled_for + deadline * SECOND:
@@ -179,7 +179,7 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
 @rule(BeginRun)
 def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
     """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
-    run = queries_jobs.run(tx.db, op.uid)
+    run = job_queries.run(tx.db, op.uid)
     if run.state != "waiting" or heartbeats.find(tx.db, op.uid) is None:
         return None
     heartbeats.put(tx.db, op.by)
@@ -190,7 +190,7 @@ def begin_run(tx: Transaction, op: BeginRun) -> Run | None:
 @rule(EndRun)
 def end_run(tx: Transaction, op: EndRun) -> Run:
     """Record how a run ended, unless its end is recorded already."""
-    run = queries_jobs.run(tx.db, op.uid)
+    run = job_queries.run(tx.db, op.uid)
     if run.state == "final":
         return run
     used = {"turns": op.turns, "tokens": op.tokens, "cost_usd": op.cost_usd}
@@ -202,14 +202,14 @@ def end_run(tx: Transaction, op: EndRun) -> Run:
 @rule(NoteRunAgent)
 def note_run_agent(tx: Transaction, op: NoteRunAgent) -> Run:
     """Record the agent of a run, also of one that has ended meanwhile."""
-    run = queries_jobs.run(tx.db, op.uid)
+    run = job_queries.run(tx.db, op.uid)
     return change_run(tx, run, "run.agent", {"agent": op.agent, "session": op.session})
 
 
 @rule(AbandonRun)
 def abandon_run(tx: Transaction, op: AbandonRun) -> bool:
     """End a run whose process has died as interrupted; it is never started again."""
-    run = queries_jobs.any_run(tx.db, op.uid)
+    run = job_queries.any_run(tx.db, op.uid)
     if run is None or run.state == "final" or heartbeats.find(tx.db, op.uid) != op.seen:
         return False
     finish(tx, run, "interrupted", reason=op.reason)
@@ -226,7 +226,7 @@ def expire_runs(tx: Transaction, op: ExpireRuns) -> int:
 def finish_run(tx: Transaction, op: FinishRun) -> Run:
     """Record how a requested run ended, as the one who did it says (docs: scheduling, "Who executes")."""
     refuse_inside_run(tx)
-    run = queries_jobs.run(tx.db, op.uid)
+    run = job_queries.run(tx.db, op.uid)
     if run.dedicated:
         raise InvalidArgument("run_id", "the runner does this run, and records how it ends", id=op.uid)
     if run.state != "running":
@@ -239,7 +239,7 @@ def finish_run(tx: Transaction, op: FinishRun) -> Run:
 def stop_run(tx: Transaction, op: StopRun) -> Run:
     """Stop a run. One that has begun is ended by its supervisor, which then records it; others end here."""
     refuse_inside_run(tx)
-    run = queries_jobs.run(tx.db, op.uid)
+    run = job_queries.run(tx.db, op.uid)
     if run.state == "final":
         raise Conflict(f"run {op.uid} has ended", id=op.uid, state=run.state)
     reason = f"stopped by {tx.actor}"

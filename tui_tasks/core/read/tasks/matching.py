@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read.tasks import search
+from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_memory, read_task
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import WAITS, MemoryRow, TaskRow

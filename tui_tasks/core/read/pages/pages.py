@@ -14,8 +14,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.tasks import search
-from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions, words
+from tui_tasks.core.read.pages import search
+from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import TaskRow

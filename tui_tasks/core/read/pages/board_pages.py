@@ -13,9 +13,9 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions
-from tui_tasks.core.read.tasks.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
+from tui_tasks.core.read.pages.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import AskRow, TaskRow
 from tui_tasks.core.vocab import OPEN

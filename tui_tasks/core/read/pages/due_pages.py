@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.tasks import pages
-from tui_tasks.core.read.tasks.filter import ALL, Filter, conditions
-from tui_tasks.core.read.tasks.pages import LINE, TaskLine, read_line
+from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
+from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.models import TaskRow
 

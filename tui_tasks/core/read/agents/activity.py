@@ -12,9 +12,9 @@ from tui_tasks.core import connections, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import agents, sessions
-from tui_tasks.core.read.sessions import Seen
-from tui_tasks.core.read.stuck import AgentActivity, Cause, Sign, Thresholds, causes
+from tui_tasks.core.read.agents import agents, sessions
+from tui_tasks.core.read.agents.sessions import Seen
+from tui_tasks.core.read.agents.stuck import AgentActivity, Cause, Sign, Thresholds, causes
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema import models
 from tui_tasks.core.schema.models import AgentRow, EdgeRow, JournalRow, StuckRow, TaskRow

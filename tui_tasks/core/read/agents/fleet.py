@@ -15,11 +15,12 @@ from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import activity, agents, overview, sessions
-from tui_tasks.core.read.agents import Word
-from tui_tasks.core.read.sessions import GONE, Seen
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.agents import activity, agents, sessions
+from tui_tasks.core.read.agents.agents import Word
+from tui_tasks.core.read.agents.sessions import GONE, Seen
+from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.read.tasks.pages import TaskLine
 from tui_tasks.core.schema.models import AgentRow, JournalRow
 from tui_tasks.core.snapshots import AgentSession, Ask, Stuck
 

@@ -1,0 +1,1 @@
+"""Pages of tasks for screens: of a list, a board, or by due date; filters, and the search index."""
