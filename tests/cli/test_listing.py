@@ -30,7 +30,7 @@ def database(path, monkeypatch):
 def test_a_long_list_is_printed_from_a_file_as_a_short_one_is(database, monkeypatch, capsys):
     listing.print_json(database, "list", (), read_only=True)
     short = capsys.readouterr().out
-    monkeypatch.setattr(listing, "IN_MEMORY", 0)
+    monkeypatch.setattr(listing, "MEMORY_CHARS", 0)
     listing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == short
     assert [task["name"] for task in json.loads(short)] == NAMES
@@ -40,7 +40,7 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     def no_room(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(listing, "IN_MEMORY", 0)
+    monkeypatch.setattr(listing, "MEMORY_CHARS", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
     with pytest.raises(StorageFailed, match="No space left"):
         listing.print_json(database, "list", (), read_only=True)

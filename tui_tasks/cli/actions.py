@@ -10,15 +10,21 @@ from tui_tasks.cli.command_table import COMMANDS
 from tui_tasks.cli.options import declare_options, help_format
 
 
-class Action(NamedTuple):
-    """An action of a command; `declare` declares its arguments."""
+class CommandAction(NamedTuple):
+    """An action of a command.
+
+    Attributes:
+        help: its line in `--help`.
+        declare: declares its arguments.
+        run: runs it with the parsed options.
+    """
 
     help: str
     declare: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
 
 
-def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mapping[str, Action]) -> None:
+def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mapping[str, CommandAction]) -> None:
     """Declare the actions of a command, each with its shared options and `--json`."""
     command.set_defaults(action=None)
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -32,11 +38,11 @@ def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mappin
 
 
 def nothing(command: argparse.ArgumentParser) -> None:
-    """Declare an action without arguments."""
+    """Declare no arguments, for an action without any."""
 
 
 def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
-    """Declare arguments by name, each with its help; one whose help begins with `?` is optional."""
+    """Return a function that declares arguments by name, each with its help; if that begins with `?` it is optional."""
 
     def declare(command: argparse.ArgumentParser) -> None:
         for name, told in each.items():

@@ -1,4 +1,4 @@
-"""The commands of the program: the purpose of each, its shared options, and its module.
+"""The commands of the program: the help, the shared options and the module of each.
 
 A command's module is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
 `run(name, options)`, which returns the exit status.
@@ -12,15 +12,22 @@ from typing import Final, NamedTuple
 
 
 class Command(NamedTuple):
-    """One command. `options` are names of `options.SHARED`, separated by spaces."""
+    """A command.
+
+    Attributes:
+        name: the word in the shell; empty for the screen.
+        help: its line in `--help`.
+        module: its module below `tui_tasks.cli`.
+        options: names of `options.SHARED`, separated by spaces.
+        is_short: whether its process is short-lived, so that garbage collection is switched off.
+        is_screen: whether it paints on the terminal; standard output then belongs to an agent on the pipe.
+    """
 
     name: str
     help: str
     module: str
     options: str = ""
-    # The process is short-lived, so that its end frees what it allocates.
     is_short: bool = False
-    # It paints on the terminal, and leaves standard output to an agent on the pipe.
     is_screen: bool = False
 
     def load(self) -> ModuleType:

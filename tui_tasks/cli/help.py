@@ -1,4 +1,4 @@
-"""`help`: the pages of `tui_tasks/docs`, for a terminal or a pipe, and the manual page of all commands."""
+"""`help`: prints the pages of `tui_tasks/docs`, for a terminal or a pipe, and the manual page of all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT: Final = "    "
 
 
 def topics() -> list[str]:
-    """Return the names of the pages."""
+    """Return the names of the pages, sorted."""
     return sorted(page.stem for page in PAGES.glob("*.md"))
 
 
@@ -27,7 +27,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print a page, the manual page, or which pages there are. Exit status 0."""
+    """Print a page, the manual page, or the list of pages. Exit status 0."""
     if options.man:
         from datetime import date
 
@@ -44,12 +44,12 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def page(topic: str) -> str:
-    """Return a page in Markdown."""
+    """Return a page as Markdown."""
     return (PAGES / f"{topic}.md").read_text(encoding="utf-8")
 
 
 def listing() -> str:
-    """Return all topics, each with the subject of its page, and how to read it."""
+    """Return the list of topics, each with the subject of its page."""
     lines = [line for topic in topics() for line in _wrapped(f"{topic:19}{_about(page(topic))}", 80, "", " " * 19)]
     return "\n".join([*lines, "", "tui-tasks help TOPIC prints a page."])
 
@@ -61,7 +61,7 @@ def _about(text: str) -> str:
 
 
 def fitted(text: str, width: int) -> str:
-    """Return a page whose tables fit the terminal: cells of a wider row are put below one another."""
+    """Return a page for a terminal of a width in cells: the cells of wider table rows are put below one another."""
     lines: list[str] = []
     table: list[str] = []
     for line in [*text.splitlines(), ""]:

@@ -1,4 +1,4 @@
-"""Words of `--help` beside those of the arguments: the groups of commands, and examples of each."""
+"""The texts of `--help` beside those of the arguments: the groups of commands, and examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADINGS: Final = {
     "scheduler": "the database and its settings",
     "completion": "the command line",
 }
-"""The titles of the groups of commands, by the command that each begins with."""
+"""The titles of the groups of commands, by the first command of each."""
 
 EXAMPLES: Final = {
     "add": """\
@@ -110,4 +110,4 @@ tui-tasks import jsonl tasks.jsonl --dry-run""",
 tui-tasks help shell
 tui-tasks help --man""",
 }
-"""By command; each is a line that can be typed."""
+"""The examples of each command, one a line, as they are typed."""

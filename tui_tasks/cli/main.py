@@ -1,4 +1,4 @@
-"""The command line's entry point, where the front ends meet. Each command imports only what it needs."""
+"""The entry point of the command line. Each command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tui_tasks.cli import streams
 from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.options import INTERRUPTED, REFUSED, USAGE, check_speaker, parse, table_of, tell_refused
+from tui_tasks.cli.options import INTERRUPTED, REFUSED, USAGE, check_speaker, parse, print_refusal, table_of
 from tui_tasks.cli.parser import command_of, parser, screen_alone
 
 
@@ -23,15 +23,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         complete()
     if sys.argv[1:2] and sys.argv[1] in COMMANDS and COMMANDS[sys.argv[1]].is_short:
-        # Garbage collection takes a sixth of such a process's time, and its end frees everything.
+        # Garbage collection takes a sixth of such a process's time; the end of the process frees everything.
         gc.disable()
-    status = _written(sys.argv[1:])
+    status = _run_and_flush(sys.argv[1:])
     gc.freeze()
     return status
 
 
-def _written(arguments: Sequence[str]) -> int:
-    """Run the program, and make sure that its output was written."""
+def _run_and_flush(arguments: Sequence[str]) -> int:
+    """Run the program, and report if its output could not be written."""
     try:
         try:
             return _run(arguments)
@@ -41,8 +41,8 @@ def _written(arguments: Sequence[str]) -> int:
     except streams.OutputFailed as failed:
         print(f"tui-tasks: standard output cannot be written: {failed}; what was changed is kept", file=sys.stderr)
     except BrokenPipeError:
-        pass  # whoever read the output has stopped
-    streams.give_up()
+        pass  # the reader of the output is gone
+    streams.discard()
     return REFUSED
 
 
@@ -51,18 +51,18 @@ def _run(arguments: Sequence[str]) -> int:
 
     name = command_of(arguments)
     if name is not None and name not in COMMANDS:
-        return _tell_unknown(name)
+        return _print_unknown_command(name)
     try:
-        # The modules of a command are imported to declare it: where no SQLite can be loaded, that is refused, too.
-        return _carry_out(screen_alone(arguments) or parse(parser(name), arguments))
+        # Inside the `try`: declaring a command imports its modules, and importing refuses a missing or unsafe SQLite.
+        return _run_command(screen_alone(arguments) or parse(parser(name), arguments))
     except (DatabaseRefused, Refusal) as refused:
-        tell_refused(refused)
+        print_refusal(refused)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _tell_unknown(name: str) -> int:
+def _print_unknown_command(name: str) -> int:
     from difflib import get_close_matches
 
     from tui_tasks.text.safe import safe_line
@@ -73,7 +73,7 @@ def _tell_unknown(name: str) -> int:
     return USAGE
 
 
-def _carry_out(options: argparse.Namespace) -> int:
+def _run_command(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import InvalidRequest
     from tui_tasks.settings import project
 

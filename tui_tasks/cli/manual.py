@@ -13,9 +13,9 @@ from tui_tasks import __version__
 from tui_tasks.cli.options import SHARED
 from tui_tasks.cli.parser import parser
 
-# A usage is one line, which the manual's reader wraps.
+# The usage is one line; the program that shows the page wraps it.
 _WIDTH: Final = 100_000
-# The sections behind those of the options and commands.
+# The sections after those of the options and commands.
 _SECTIONS: Final = {
     "exit status": """\
 .TP
@@ -56,7 +56,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def manual(today: date) -> str:
-    """Return the page as roff, for `man -l`."""
+    """Return the manual page as roff, for `man -l`."""
     made = parser(whole=True)
     for each, depth in _parsers(made):
         each.formatter_class = _Formatter
@@ -79,20 +79,20 @@ def _parsers(made: argparse.ArgumentParser, depth: int = 0) -> Iterator[tuple[ar
     for action in made._actions:
         if isinstance(action, argparse._SubParsersAction):
             for choice in action._choices_actions:
-                choice.help = None  # the description says it
+                choice.help = None  # the description has the same text
             for child in action.choices.values():
                 yield from _parsers(child, depth + 1)
 
 
 def _shorten(command: argparse.ArgumentParser) -> None:
-    """Name a command's shared options, which the page describes at its top, and append its examples."""
+    """Shorten the help of a command: its shared options are named only, as the page describes them at its top."""
     shared = [
         action for action in command._actions if action.dest.replace("_", "-") in SHARED and action.option_strings
     ]
     for action in shared:
         action.help = argparse.SUPPRESS
     taken = ", ".join(action.option_strings[0] for action in shared)
-    # An empty line begins a paragraph; a line that begins with a space is one of its own.
+    # An empty line begins a paragraph; a line that begins with a space is not joined to the one before.
     lines = (command.epilog or "").splitlines()
     examples = "\n".join(f" {line}" for line in lines) if len(lines) > 1 else command.epilog
     parts = [command.description, taken and f"Of the options above it has {taken}.", examples]

@@ -1,4 +1,4 @@
-"""The options of every command: declaring them, reading a command line, and what they open."""
+"""The options that commands share: declaring them, parsing a command line, and opening what they name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 # Exit statuses.
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
-# A path may be any bytes.
+# Arguments that are paths, which may be any bytes.
 _PATHS: Final = frozenset({"db", "file"})
-# The names of arguments that take any number of words.
+# Arguments that take any number of words.
 _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "tasks")
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps each line of a text separately, so that examples keep their lines, and gives groups their titles."""
+    """Wraps each line of a text separately, so that examples keep their lines, and prints the titles of groups."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
@@ -40,7 +40,7 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 def help_format(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter as wide as the terminal. argparse would import shutil for the width at every start."""
+    """Return a formatter as wide as the terminal, without importing shutil as argparse does for the width."""
     columns = os.environ.get("COLUMNS", "")
     try:
         width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
@@ -49,8 +49,8 @@ def help_format(prog: str) -> argparse.HelpFormatter:
     return _HelpFormatter(prog, width=max(width, 40) - 2)
 
 
-# The options that several commands take, by name, each with the title of its group in `--help`. A row of
-# `command_table` tells which a command has.
+# The shared options by name, each with the title of its group in `--help` and argparse's arguments. A row of
+# `command_table` names those of a command.
 _STATE: Final = "which database, and who speaks"
 _AGENTS: Final = "what agents may do"
 _FLAG: Final = {"action": "store_true"}
@@ -75,9 +75,9 @@ SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 
 def declare_options(command: argparse.ArgumentParser, names: str, default: str | None) -> None:
-    """Declare options of `SHARED`, by their names with spaces between (docs: protocol, section 1).
+    """Declare options of `SHARED`, named in a text with spaces between (docs: protocol, section 1).
 
-    With the default `argparse.SUPPRESS`, one that is not given leaves what was given before the command.
+    With the default `argparse.SUPPRESS`, an option that is not given after the command keeps the value given before it.
     """
     groups: dict[str, argparse._ActionsContainer] = {"": command}
     for name in names.split():
@@ -96,7 +96,7 @@ def table_of(options: argparse.Namespace) -> Table:
     """Return the tools to serve: all, or those of `--tools`.
 
     Raises:
-        InvalidRequest: a word there names no tool.
+        InvalidRequest: a word of `--tools` names no tool.
     """
     from tui_tasks.dialects.table import TABLE
 
@@ -108,23 +108,23 @@ def table_of(options: argparse.Namespace) -> Table:
     return selection.select(selection.words_of(named))
 
 
-def tell_extra(what: str, extra: str) -> None:
+def print_missing_extra(what: str, extra: str) -> None:
     """Print to standard error that something needs an extra that is not installed, and how to install it."""
     install = f"install 'tui-tasks[{extra}]' the way tui-tasks was (pip, pipx or uv tool install)"
     print(f"{what} needs the extra `{extra}`: {install}", file=sys.stderr)
 
 
-def tell_refused(refused: Exception, what: str = "tui-tasks") -> None:
-    """Print to standard error why something was refused, with the message made safe."""
+def print_refusal(refused: Exception, what: str = "tui-tasks") -> None:
+    """Print to standard error why something was refused; unsafe characters of the message are replaced."""
     from tui_tasks.text.safe import safe_line
 
     print(f"{what}: {safe_line(str(refused))}", file=sys.stderr)
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed options and words. Wrong ones end the program with 2, as argparse does."""
+    """Return the parsed options and words. Wrong usage ends the process with status 2, as argparse does."""
     options, more = parser.parse_known_args(arguments)
-    # Words of any number may be on both sides of the options.
+    # Arguments that take any number of words may stand on both sides of the options.
     rest = next((given for name in _REST if isinstance(given := getattr(options, name, None), list)), None)
     if more and rest is not None and not any(word.startswith("-") for word in more):
         rest += more
@@ -144,7 +144,9 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 
 def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Make `--agent-only` and `--list-only` set agent and list; another one beside them is wrong usage."""
+    """Set agent and list from `--agent-only` and `--list-only`; a different `--agent` or `--list` beside them is wrong
+    usage.
+    """
     for name in ("agent", "list"):
         only = getattr(options, f"{name}_only", None)
         if only is None:
@@ -157,7 +159,7 @@ def _take_bounds(parser: argparse.ArgumentParser, options: argparse.Namespace) -
 
 
 def _is_text(given: str) -> bool:
-    """Return whether the bytes from the system were UTF-8; others are surrogates in the text."""
+    """Return whether a word was UTF-8; other bytes are surrogates in it."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -166,10 +168,10 @@ def _is_text(given: str) -> bool:
 
 
 def check_speaker(options: argparse.Namespace) -> None:
-    """Check the given names, before anything is opened.
+    """Check the given names of agent and list, before anything is opened.
 
     Raises:
-        InvalidRequest: nobody can speak under that name, or no list can have it.
+        InvalidRequest: the agent's name is reserved or invalid, or no list can have the list's name.
     """
     if options.agent is None and options.list is None:
         return
@@ -181,8 +183,8 @@ def check_speaker(options: argparse.Namespace) -> None:
     speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
 
 
-def existing(options: argparse.Namespace) -> None:
-    """Refuse a missing database, for commands that are useless on a new one.
+def require_database(options: argparse.Namespace) -> None:
+    """Refuse a missing database, for commands that need an existing one.
 
     Raises:
         DatabaseRefused: there is none.
@@ -192,7 +194,7 @@ def existing(options: argparse.Namespace) -> None:
     from tui_tasks.state.opening import has_hooks
 
     path = paths.database(options.db)
-    # Opening reports what a log without its file means.
+    # A write-ahead log without its database is reported when it is opened.
     if not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
@@ -211,15 +213,15 @@ def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager
 
 
 def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.AbstractContextManager[None]:
-    """Take in what agents' hooks leave beside the database, in a process that stays and may write."""
+    """Read the events that agents' hooks leave beside the database while the block runs, unless it is read only."""
     from tui_tasks import clock
     from tui_tasks.hooks import follower
 
     return follower.following(store.path, clock.now, wanted=not options.read_only)
 
 
-def tell_who_else(options: argparse.Namespace) -> None:
-    """Print who else can access the database, when there is no screen to show it."""
+def print_permission_findings(options: argparse.Namespace) -> None:
+    """Print who else can access the database, for processes without a screen."""
     from pathlib import Path
 
     from tui_tasks.settings import paths, permissions
@@ -231,7 +233,11 @@ def tell_who_else(options: argparse.Namespace) -> None:
 
 
 def identity_of(options: argparse.Namespace) -> Identity:
-    """Return who speaks, and with what limits."""
+    """Return the speaker: agent, list and limits.
+
+    Raises:
+        ProjectRefused: as `project_of`.
+    """
     from tui_tasks.dialects.requests.identity import Identity
 
     return Identity(
@@ -245,10 +251,11 @@ def identity_of(options: argparse.Namespace) -> Identity:
 
 
 def project_of(options: argparse.Namespace) -> str | None:
-    """Return the project that is named, else that of the folder; None outside any (docs: protocol, section 5).
+    """Return the project of `--project`, else that of the working directory; None outside any (docs: protocol, section
+    5).
 
     Raises:
-        ProjectRefused: the name is none, or the folder's file cannot be used.
+        ProjectRefused: the name is invalid, or the folder's file cannot be used.
     """
     from tui_tasks.settings import project
 
@@ -256,7 +263,7 @@ def project_of(options: argparse.Namespace) -> str | None:
 
 
 def _default(options: argparse.Namespace) -> str:
-    """Return who speaks without `--agent`."""
+    """Return the agent that speaks without `--agent`."""
     from tui_tasks.dialects.requests.identity import Identity
 
     return getattr(options, "speaks_as", None) or Identity().agent
@@ -265,9 +272,13 @@ def _default(options: argparse.Namespace) -> str:
 def session_of(
     options: argparse.Namespace, store: Store, table: Table | None = None, *, stays: bool = False
 ) -> Session:
-    """A session of the one who speaks, with the tools of a table, or with every one that agents have.
+    """Return a session of the speaker, with the tools of a table, by default all that are served to agents.
 
-    `stays`: it is for many requests, and whoever speaks in it is there until it ends.
+    `stays`: the session is for many requests, and its agent is present until it ends.
+
+    Raises:
+        InvalidRequest: as `table_of`.
+        ProjectRefused: as `project_of`.
     """
     from tui_tasks.state.opening import session_for
 
@@ -275,5 +286,5 @@ def session_of(
 
 
 def hosts_scheduler(options: argparse.Namespace) -> bool:
-    """Return whether jobs may be started by this process."""
+    """Return whether this process may start jobs."""
     return not (options.no_scheduler or options.read_only)

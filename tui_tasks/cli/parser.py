@@ -19,8 +19,8 @@ _EPILOG = (
 def parser(name: str | None = None, *, whole: bool = False) -> argparse.ArgumentParser:
     """Return the parser of the program.
 
-    Only the named command gets its arguments, or all with `whole`: declaring them imports their modules, which takes
-    longer than most commands.
+    Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
+    modules, which takes longer than most commands run.
     """
     made = argparse.ArgumentParser(
         prog="tui-tasks",
@@ -44,7 +44,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
 
 
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
-    # The help of `call` lists the tools, which argparse does not know.
+    # `call` prints its own help, with the tools.
     added = commands.add_parser(
         command.name,
         help=command.help,
@@ -70,7 +70,7 @@ def _with_examples(name: str, epilog: str | None) -> str | None:
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
-    """Return the word that is the command; None when there is none, or an unknown option comes before it."""
+    """Return the word that is the command; None if there is none, or an unknown option comes before it."""
     if arguments[:1] and not arguments[0].startswith("-"):
         return arguments[0]
     found = _shared_alone(arguments)
@@ -79,9 +79,9 @@ def command_of(arguments: Sequence[str]) -> str | None:
 
 
 def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
-    """Return the options when only the screen is asked for; None when the whole parser is needed.
+    """Return the options if only the screen is asked for; None if the whole parser is needed.
 
-    Making that parser takes longer than everything else before the screen appears.
+    Making the whole parser takes longer than everything else before the screen appears.
     """
     if arguments[:1] and not arguments[0].startswith("-"):
         return None
@@ -94,7 +94,7 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
-    """Parse the screen's options; return them with the other words, or None when they are wrong."""
+    """Parse the screen's options; return them with the other words, or None if they are wrong."""
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_options(made, SCREEN.options, None)
     made.set_defaults(command=SCREEN, tools=None)

@@ -1,6 +1,6 @@
-"""Actions of the human alone in a shell: for a person at a terminal, as the screen is.
+"""Actions that only the human may take, in a shell: they need a person at a terminal, as the screen does.
 
-Runs of jobs, programs in which agents work, pipes and named agents are refused, and the attempt is recorded.
+Refused are runs of jobs, processes of agent programs, pipes and named agents; the attempt is recorded.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def commit(options: argparse.Namespace, store: Store, *operations: Operation) -> list[Any]:
-    """Commit operations as the human, and return their results.
+    """Commit operations as the human; return their results.
 
     Raises:
-        Forbidden: this is not seen to be a person at a terminal.
+        Forbidden: the caller is not recognisable as a person at a terminal.
         Refusal: the state forbids it.
     """
     require_person(options, store)
@@ -37,23 +37,24 @@ def commit(options: argparse.Namespace, store: Store, *operations: Operation) ->
 
 
 def require_person(options: argparse.Namespace, store: Store) -> None:
-    """Refuse a caller that does not appear to be a person at a terminal.
+    """Refuse a caller that is not recognisable as a person at a terminal.
 
     Raises:
-        Forbidden: with what gives it away.
+        Forbidden: the message has the reason.
     """
-    other = _who_else(options, store)
+    other = _why_no_person(options, store)
     if other is None:
         return
     called = f"tui-tasks {options.command.name} {getattr(options, 'action', None) or ''}".rstrip()
     refused = Forbidden(f"`{called}` is for a person at a terminal: {other}")
     if not store.read_only:
-        with contextlib.suppress(StorageFailed):  # the attempt is refused all the same
+        with contextlib.suppress(StorageFailed):  # it is refused even if the attempt cannot be recorded
             store.commit(RecordRefusal(called, refused.message), actor=options.agent or SHELL, now=clock.now())
     raise refused
 
 
-def _who_else(options: argparse.Namespace, store: Store) -> str | None:
+def _why_no_person(options: argparse.Namespace, store: Store) -> str | None:
+    """Return why the caller is no person at a terminal; None if it is one."""
     if options.agent is not None:
         return "--agent names an agent"
     if inside_run(os.environ, store.db):

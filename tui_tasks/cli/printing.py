@@ -1,4 +1,4 @@
-"""Prints JSON for commands."""
+"""Printing JSON."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any, Final
 from tui_tasks.text import json_text
 
 SCHEMA_VERSION: Final = 1
-"""Of the objects; raised when a member that is described goes or changes its meaning (docs: shell, "JSON")."""
+"""The version of printed objects: raised when a documented member is removed or changes (docs: shell, "JSON")."""
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print a value. An object begins with the version of its schema; an array or null is printed as it is."""
+    """Print a value as JSON. Objects begin with the version of their schema; arrays and null are printed as they
+    are.
+    """
     told = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
     print(json_text.shown(told, indent))

@@ -1,4 +1,4 @@
-"""The standard streams of a command: a failed write is reported once, and never by a traceback."""
+"""The standard streams of a command: a failed write is reported once, without a traceback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OutputFailed(Exception):
 
 
 class _Output(io.FileIO):
-    """File descriptor 1, whose failures are told apart from those of other files."""
+    """File descriptor 1; its failures are distinguished from those of other files."""
 
     def write(self, data: Any) -> int:
         try:
@@ -28,10 +28,10 @@ class _Output(io.FileIO):
 
 
 def prepare() -> None:
-    """Make the standard streams fit for a command that prints. Does nothing where something else has replaced them.
+    """Prepare the standard streams for a command that prints, unless something else has replaced them.
 
-    A stream that is closed is opened, so that no file that is opened later gets its number: standard output then fails
-    when it is written. What the encoding of standard output has no letter for is written as JSON escapes it.
+    Closed streams are opened, so that no later file gets their numbers; writing to such a standard output still fails.
+    Characters outside the encoding of standard output are written as JSON escapes.
     """
     _open_closed()
     if sys.stdout is not None and sys.stdout is not sys.__stdout__:
@@ -57,20 +57,20 @@ def prepare() -> None:
 def _open_closed() -> None:
     for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
         if stream is None:
-            # Descriptor 1 is opened to be read: to write to it fails, as it should.
+            # Descriptor 1 is opened for reading, so that writing to it fails.
             nothing = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
             if nothing != number:
                 os.dup2(nothing, number)
                 os.close(nothing)
     if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open to the end
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
     if sys.stderr is None:
-        # `print` takes a stream that is None for standard output.
+        # With None, `print` would write to standard output instead.
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters by escapes of their UTF-16 units, which JSON reads back."""
+    """Return escapes of the characters' UTF-16 units, as JSON has them, and where to continue."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     units = text.encode("utf-16-be", "surrogatepass")
@@ -91,7 +91,7 @@ def flush() -> None:
 
     Raises:
         OutputFailed: it cannot be written.
-        BrokenPipeError: whoever read it is gone.
+        BrokenPipeError: its reader is gone.
     """
     try:
         sys.stdout.flush()
@@ -101,8 +101,8 @@ def flush() -> None:
         raise OutputFailed(error.strerror) from error
 
 
-def give_up() -> None:
-    """Discard what is still to be printed, as output is impossible."""
+def discard() -> None:
+    """Discard what is buffered, as nothing can be written."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

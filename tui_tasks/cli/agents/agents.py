@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import Action, declare_actions, words
-from tui_tasks.cli.options import existing, open_store
+from tui_tasks.cli.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
@@ -30,7 +30,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Print a line, or a JSON object, for each agent; return the exit status."""
-    existing(options)
+    require_database(options)
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
@@ -78,22 +78,22 @@ def _says(word: str, operation: Callable[[argparse.Namespace], Operation]) -> Ca
 
 
 _ACTIONS: Final = {
-    "message": Action(
+    "message": CommandAction(
         "write to an agent, which reads it with its next reply",
         words(name="the agent", text="what it is to read"),
         _says("sent", lambda options: SendMessage(options.name, options.text)),
     ),
-    "stop": Action(
+    "stop": CommandAction(
         "end an agent's turn with a message, where its program can",
         words(name="the agent", text="what it is to read"),
         _says("is to stop", lambda options: SendMessage(options.name, options.text, ends_turn=True)),
     ),
-    "pause": Action(
+    "pause": CommandAction(
         "refuse all that an agent calls, until it is resumed",
         words(name="the agent", text="?what it reads instead"),
         _says("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
     ),
-    "resume": Action(
+    "resume": CommandAction(
         "let a paused agent go on", words(name="the agent"), _says("goes on", lambda options: ResumeAgent(options.name))
     ),
 }

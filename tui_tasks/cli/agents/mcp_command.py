@@ -13,10 +13,10 @@ from tui_tasks.cli.options import (
     USAGE,
     identity_of,
     open_store,
+    print_missing_extra,
+    print_permission_findings,
     session_of,
     table_of,
-    tell_extra,
-    tell_who_else,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         from tui_tasks.mcp_server import bill, stdio
         from tui_tasks.mcp_server.tools import NOT_OVER_MCP
     except ImportError:
-        tell_extra("tui-tasks mcp", "mcp")
+        print_missing_extra("tui-tasks mcp", "mcp")
         return REFUSED
     from tui_tasks.dialects.requests import selection
 
@@ -63,7 +63,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         return USAGE
     table = selection.without(table_of(options), NOT_OVER_MCP)
     with open_store(options) as store:
-        tell_who_else(options)
+        print_permission_findings(options)
         if options.http:
             return _over_http(options, store, table)
         # Over MCP the agent is always the one named by the human (docs: protocol, section 2).

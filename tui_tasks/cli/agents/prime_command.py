@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tui_tasks.channel import prime
-from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.core.errors import DatabaseRefused
 
 
@@ -16,7 +16,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """Print the rules and the existing tasks. Return exit status 0."""
     try:
-        existing(options)
+        require_database(options)
     except DatabaseRefused as missing:
         # An agent that reads this may be the first to write.
         print(f"{prime.RULES}\nNo tasks yet: {missing}")

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from tui_tasks.channel import hosting
-from tui_tasks.cli.options import USAGE, following_hooks, hosts_scheduler, open_store, tell_who_else
+from tui_tasks.cli.options import USAGE, following_hooks, hosts_scheduler, open_store, print_permission_findings
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         return USAGE
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
     with open_store(options) as store:
-        tell_who_else(options)
+        print_permission_findings(options)
         path = store.path
     # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
     told, wake = os.pipe()

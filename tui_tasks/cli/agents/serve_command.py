@@ -15,8 +15,8 @@ from tui_tasks.cli.options import (
     following_hooks,
     hosts_scheduler,
     open_store,
+    print_permission_findings,
     session_of,
-    tell_who_else,
 )
 from tui_tasks.terminal import claim_without_screen
 
@@ -32,7 +32,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
         return USAGE
     with open_store(options) as store, contextlib.ExitStack() as running:
-        tell_who_else(options)
+        print_permission_findings(options)
         claimed = claim_without_screen()
         assert claimed.input_fd is not None
         assert claimed.output_fd is not None

@@ -1,8 +1,9 @@
-"""Answers a shell's completion: the words that may be at the cursor.
+"""Completes a command line for a shell: prints the words that may stand at the cursor.
 
 The shell runs the program without arguments, with the line in its environment (`completion_command` prints the script
-for it). Only the command on the line is declared, and the database is read without Peewee, so that it answers within a
-key's time. Names chosen by agents are passed to the shell as words only; unprintable ones are left out.
+for that). To answer within the time of a keystroke, only the command on the line is declared, and the database is read
+without Peewee. Names that agents chose are given to the shell as words only, never as code; unprintable ones are left
+out.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from tui_tasks.cli.parser import command_of, parser
 from tui_tasks.core.vocab import OPEN, STATUSES
 
 _TEXT: Final = 60  # characters of the text beside a word
-# The statuses of tasks that a command is for; of the others all.
+# The statuses of the tasks that a command proposes; other commands propose all tasks.
 _STATUSES: Final = {"start": ("pending", "failed"), "done": OPEN, "fail": OPEN, "skip": OPEN}
 _FILES: Final = frozenset({"db", "file", "tls_cert", "tls_key"})
 
 
 def complete() -> None:
-    """Print the words that may be at the cursor, and end the process.
+    """Print the words that may stand at the cursor, and end the process.
 
     Any failure, such as a missing or damaged database, gives no words and no message.
     """
@@ -46,7 +47,7 @@ def _complete() -> None:
     for each in _parsers(made):
         for action in each._actions:
             _attach(action, command or "")
-    # For an unknown argument nothing is proposed, as it is no file.
+    # Unlike argcomplete's default, an argument without a source proposes no files.
     argcomplete.autocomplete(made, always_complete_options=False, default_completer=SuppressCompleter())
 
 
@@ -59,7 +60,7 @@ def _parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 def _attach(action: Any, command: str) -> None:
-    """Set the source of an argument's words, which is known by its name, or by the command's and its name."""
+    """Set where the words of an argument come from, looked up by command and argument name, or by the latter alone."""
     if action.dest in _FILES:
         action.completer = FilesCompleter()
     elif source := _SOURCES.get(f"{command} {action.dest}") or _SOURCES.get(action.dest):
@@ -88,7 +89,7 @@ def _database(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]]:
-    """Return the names of a kind, from `names_in_use`."""
+    """Return a source of names, which reads them with a function of `names_in_use`."""
 
     def words(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
         from tui_tasks.core.read import names_in_use

@@ -25,6 +25,6 @@ def run(name: str, options: argparse.Namespace) -> int:
     """Print the script. Exit status 0."""
     from argcomplete.shell_integration import shellcode
 
-    # No files where nothing else fits: the words of most arguments are no files.
+    # Where nothing fits, bash would propose files by default; few arguments are files.
     print(shellcode(["tui-tasks"], shell=options.shell, complete_arguments=["-o", "nospace"]), end="")
     return 0

@@ -1,4 +1,4 @@
-"""A folder of Markdown files that an import reads and an export writes, each as a name and a text."""
+"""Folders of Markdown files that are imported and exported: the files as texts by their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BYTES: Final = 256_000_000
 
 
 def decoded(name: str, content: bytes) -> str:
-    """Return a file's text.
+    """Return the text of a file.
 
     Raises:
         InvalidArgument: it is too long, or not UTF-8.
@@ -28,7 +28,7 @@ def decoded(name: str, content: bytes) -> str:
 
 
 def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the Markdown files in some subfolders of a folder, by relative path.
+    """Return the Markdown files in the named subfolders of a folder, by relative path.
 
     Raises:
         InvalidArgument: they are too long together, or one is not UTF-8.
@@ -53,18 +53,18 @@ def place(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def refuse_none(folder: Path, names: tuple[str, ...]) -> None:
-    """Refuse a folder without any of these subfolders.
+    """Refuse a folder that has none of these subfolders.
 
     Raises:
-        InvalidArgument: it has not.
+        InvalidArgument: it has none.
     """
     if not any((folder / name).is_dir() for name in names):
-        told = f"{as_utf8(str(folder))} has no folder `{names[0]}`: name the one that has it"
-        raise InvalidArgument("file", told)
+        message = f"{as_utf8(str(folder))} has no folder `{names[0]}`: name the one that has it"
+        raise InvalidArgument("file", message)
 
 
 def write(folder: Path, files: Mapping[str, str], bar: ProgressBar) -> None:
-    """Write each file atomically."""
+    """Write each file atomically, creating its folder."""
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(folder / name, text.encode())

@@ -16,7 +16,7 @@ from tui_tasks import clock
 from tui_tasks.cli.formats import folders
 from tui_tasks.cli.formats.folders import MOST_BYTES
 from tui_tasks.cli.formats.progress import ProgressBar
-from tui_tasks.cli.options import REFUSED, existing, identity_of, open_store
+from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import local_time
@@ -31,9 +31,9 @@ from tui_tasks.formats.table import FORMATS
 from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
 
-_MOST_TOLD: Final = 20
-_BETWEEN: Final = 0.5
-"""Seconds between two writes of a file that is kept up to date."""
+_MAX_PRINTED_LOSSES: Final = 20
+_SYNC_INTERVAL_S: Final = 0.5
+"""Seconds between two writes by `sync-file`."""
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    existing(options)
+    require_database(options)
     identity = identity_of(options)
     format_ = FORMATS[options.format]
     if format_.is_folder and options.file is None:
@@ -104,12 +104,12 @@ def _export(options: argparse.Namespace) -> int:
         else:
             atomic_file.replace(Path(options.file), text.encode())
         print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
-    _tell_lost(lost)
+    _print_losses(lost)
     return 0
 
 
 def _local_now() -> datetime:
-    """Return the time in this machine's zone by its rules, so that days in another season begin at the right time."""
+    """Return the time in this machine's zone with its rules, so that days in another season begin at the right time."""
     from tui_tasks.core.schedule.schedule import system_zone, zone_of
 
     return local_time(clock.now(), zone_of(system_zone()))
@@ -138,7 +138,7 @@ def _import(options: argparse.Namespace) -> int:
             outcome = importing.run(identity.agent, now, bar, rehearsal=options.dry_run)
     would = "would be " if options.dry_run else ""
     print(f"{outcome.added:,} {would}added, {outcome.changed:,} {would}changed, {outcome.unchanged:,} as they were")
-    _tell_lost(outcome.lost)
+    _print_losses(outcome.lost)
     return 0
 
 
@@ -157,16 +157,16 @@ def _refuse_paused(store: Store, identity: Identity) -> None:
         raise Paused(known.message, agent=identity.agent)
 
 
-def _tell_lost(lost: Counter[str]) -> None:
-    """Print to standard error what did not fit, the most frequent first."""
-    for what, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOLD]:
+def _print_losses(lost: Counter[str]) -> None:
+    """Print to standard error what the format cannot hold, the most frequent first."""
+    for what, count in sorted(lost.items(), key=lambda each: (-each[1], each[0]))[:_MAX_PRINTED_LOSSES]:
         print(f"did not fit: {safe_line(what)} ({count:,} time{'s' * (count != 1)})", file=sys.stderr)
-    if len(lost) > _MOST_TOLD:
-        print(f"and {len(lost) - _MOST_TOLD:,} more kinds", file=sys.stderr)
+    if len(lost) > _MAX_PRINTED_LOSSES:
+        print(f"and {len(lost) - _MAX_PRINTED_LOSSES:,} more kinds", file=sys.stderr)
 
 
 def _sync(options: argparse.Namespace) -> int:
-    existing(options)
+    require_database(options)
     identity = identity_of(options)
     path = Path(options.file)
     with open_store(options) as store:
@@ -175,12 +175,16 @@ def _sync(options: argparse.Namespace) -> int:
         for _ in follow(store, path, identity.list, identity.project):
             if options.once:
                 break
-            time.sleep(_BETWEEN)
+            time.sleep(_SYNC_INTERVAL_S)
     return 0
 
 
 def _refuse_unknown(store: Store, path: Path) -> None:
-    """Refuse to overwrite tasks that somebody else has put into the file."""
+    """Refuse to overwrite a file with tasks that the database does not have.
+
+    Raises:
+        InvalidArgument: it has some.
+    """
     if not path.exists():
         return
     found = json_lines.read(_text(os.fspath(path)), local_time(clock.now()))
@@ -192,10 +196,10 @@ def _refuse_unknown(store: Store, path: Path) -> None:
 
 
 def follow(store: Store, path: Path, handle: str | None, project: str | None) -> Iterator[bytes]:
-    """Write the file whenever its content has changed, without end; yield what was written, or was there already.
+    """Write the file whenever the content changes, without end; yield each content after it is in the file.
 
     Raises:
-        InvalidArgument: somebody else has changed the file since it was written.
+        InvalidArgument: another program changed the file since it was written.
     """
     from tui_tasks.core.engine.watch import Watch
 

@@ -1,4 +1,4 @@
-"""A progress line on standard error, if that is a terminal."""
+"""A progress bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Final, TypeVar
 from tui_tasks.core.store import Transaction
 
 _T = TypeVar("_T")
-_FIRST: Final = 0.5
-_BETWEEN: Final = 0.1
+_FIRST_DRAW_S: Final = 0.5
+_DRAW_INTERVAL_S: Final = 0.1
 _CELLS: Final = 24
 
 
 class ProgressBar:
-    """Counts steps of `total`; 0: unknown.
+    """Counts steps of `total` (0: unknown), and draws the count while the context is open.
 
-    Nothing is drawn for short work, or without a terminal. The line exists as long as the context.
+    Nothing is drawn in the first half second, or if standard error is no terminal.
     """
 
     def __init__(self, word: str, total: int = 0) -> None:
         self._word, self._total, self._done = word, total, 0
         self._is_seen = sys.stderr is not None and sys.stderr.isatty()
-        self._next = time.monotonic() + _FIRST
+        self._next = time.monotonic() + _FIRST_DRAW_S
         self._is_drawn = False
 
     def report(self, done: int, total: int) -> None:
-        """Set the progress."""
+        """Set the number of steps done and their total, and draw."""
         self._done, self._total = done - 1, total
         self.step()
 
     def begin(self, _: Transaction) -> None:
-        """Start the work."""
+        """Do nothing: a long operation calls it when its transaction begins."""
 
     def step(self) -> None:
         """Count one step as done."""
@@ -42,13 +42,13 @@ class ProgressBar:
             self._draw()
 
     def each(self, parts: Iterable[_T]) -> Iterator[_T]:
-        """Yield the parts, counting a step for each."""
+        """Yield the parts, counting a step after each."""
         for part in parts:
             yield part
             self.step()
 
     def _draw(self) -> None:
-        self._next = time.monotonic() + _BETWEEN
+        self._next = time.monotonic() + _DRAW_INTERVAL_S
         self._is_drawn = True
         if not self._total:
             print(f"\r{self._word} {self._done:,}", end="", file=sys.stderr, flush=True)
@@ -62,6 +62,6 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the line."""
+        """Remove the line from the terminal."""
         if self._is_drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -126,7 +126,7 @@ def _agent() -> None:
             time.sleep(PACE)  # for people to follow
     except (BrokenPipeError, KeyboardInterrupt):
         # What is left in the buffer would be written once more at the end of the process.
-        streams.give_up()
+        streams.discard()
 
 
 def _say(line: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks import clock
-from tui_tasks.cli.options import USAGE, existing, open_store
+from tui_tasks.cli.options import USAGE, open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core.read.digest import PARTS, Digest, DigestLine, digest
 from tui_tasks.core.snapshots import iso
@@ -38,7 +38,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     except ValueError as refused:
         print(f"tui-tasks digest: --since: {safe_line(str(refused))}", file=sys.stderr)
         return USAGE
-    existing(options)
+    require_database(options)
     with open_store(options) as store:
         found = digest(store.db, since, now)
     if options.json:

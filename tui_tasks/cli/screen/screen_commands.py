@@ -6,7 +6,14 @@ import argparse
 import sys
 from typing import Final
 
-from tui_tasks.cli.options import USAGE, hosts_scheduler, identity_of, open_store, tell_refused, tell_who_else
+from tui_tasks.cli.options import (
+    USAGE,
+    hosts_scheduler,
+    identity_of,
+    open_store,
+    print_permission_findings,
+    print_refusal,
+)
 from tui_tasks.tui.keys import pane_names
 
 _PANES: Final = tuple(pane_names.PANES)
@@ -58,7 +65,7 @@ def _screen(options: argparse.Namespace) -> int:
     except InvalidArgument as refused:
         if at is None:
             raise
-        tell_refused(refused, "tui-tasks watch: --at")
+        print_refusal(refused, "tui-tasks watch: --at")
         return USAGE
 
 
@@ -67,10 +74,10 @@ def _watch_plain(options: argparse.Namespace) -> int:
     from tui_tasks.core.journal import journal
 
     with open_store(options) as store:
-        tell_who_else(options)
+        print_permission_findings(options)
         newest = journal.newest(store.db)
         print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
-        for said in monitor.follow(store, newest, tell_refused):
+        for said in monitor.follow(store, newest, print_refusal):
             print(said, flush=True)
     return 0
 

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from tui_tasks.cli.options import REFUSED, existing, open_store, tell_extra, tell_who_else
+from tui_tasks.cli.options import REFUSED, open_store, print_missing_extra, print_permission_findings, require_database
 from tui_tasks.settings import paths
 
 _PORT = 8766
@@ -23,14 +23,14 @@ def run(name: str, options: argparse.Namespace) -> int:
     try:
         from tui_tasks.web import server
     except ImportError:
-        tell_extra("tui-tasks web", "web")
+        print_missing_extra("tui-tasks web", "web")
         return REFUSED
     options.read_only = options.read_only or not options.write
     if options.read_only:
-        existing(options)
+        require_database(options)
     # What is wrong with the database is told here, and not in each tab.
     with open_store(options):
-        tell_who_else(options)
+        print_permission_findings(options)
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     server.run(screen_of(options), options.port, lambda url: print(url, flush=True))
     return 0

@@ -1,6 +1,6 @@
-"""A block at the end of a text, which can be removed so that the text is byte for byte as before.
+"""A block at the end of a text, whose removal restores the text byte for byte.
 
-An empty line comes before it. Whether the block ends with a line break tells whether the text ended with one before.
+An empty line separates it from the text. The block ends with a line break exactly if the text before it did.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ def newline_of(text: str | None) -> str:
 
 
 def append(text: str | None, block: str) -> str:
-    """Return a text (None: missing) with a block of whole lines appended."""
+    """Return the text (None: there is no file) with a block of whole lines appended."""
     newline = newline_of(text)
     block = block.rstrip("\n").replace("\n", newline)
     if text is None:
@@ -25,8 +25,9 @@ def append(text: str | None, block: str) -> str:
 
 
 def remove(text: str, start: int, end: int) -> str | None:
-    """Return the text without the block between two places, line breaks not counted; None when it was all of the
-    text.
+    """Return the text without the block between two offsets, the line break after it not included.
+
+    None: the file has nothing else.
     """
     newline = newline_of(text)
     before, after = text[:start], text[end:]

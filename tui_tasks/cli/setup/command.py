@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from tui_tasks.cli.options import REFUSED, USAGE, tell_extra
+from tui_tasks.cli.options import REFUSED, USAGE, print_missing_extra
 from tui_tasks.cli.setup import plan
 from tui_tasks.cli.setup.files import NotSetUp
 from tui_tasks.cli.setup.programs import PROGRAMS
@@ -45,29 +45,29 @@ def run(_name: str, options: argparse.Namespace) -> int:
         print(f"tui-tasks setup: {options.program} has no hooks that tui-tasks understands", file=sys.stderr)
         return USAGE
     try:
-        wish = _wish(options)
-        made = plan.removing(wish) if options.remove else plan.setting_up(wish)
+        request = _request(options)
+        planned = plan.plan_removal(request) if options.remove else plan.plan_setup(request)
         if options.print:
-            print("".join(_differences(made)) or "Nothing would change.")
+            print("".join(_differences(planned)) or "Nothing would change.")
             return 0
         if options.check:
-            return _check(made)
-        made.carry_out()
+            return _check(planned)
+        planned.carry_out()
     except NotSetUp as error:
         print(f"tui-tasks setup: {error}", file=sys.stderr)
         return REFUSED
-    _tell(made, wish, is_removing=options.remove)
+    _print_result(planned, request, is_removing=options.remove)
     return 0
 
 
-def _wish(options: argparse.Namespace) -> plan.Wish:
+def _request(options: argparse.Namespace) -> plan.SetupRequest:
     from tui_tasks.hooks import folder
     from tui_tasks.hooks.replies import mailbox
     from tui_tasks.settings import config
 
     settings, _ = config.load(paths.configuration())
     given = _given(options)
-    return plan.Wish(
+    return plan.SetupRequest(
         options.program,
         Path.cwd(),
         for_user=options.user,
@@ -109,46 +109,46 @@ def _starter() -> tuple[str, ...]:
     return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
 
 
-def _differences(made: plan.Plan) -> Iterator[str]:
-    for file in made.changed():
+def _differences(planned: plan.Plan) -> Iterator[str]:
+    for file in planned.changed():
         before, after = (text.splitlines(keepends=True) for text in (file.before or "", file.after or ""))
         old, new = (str(file.path) if text is not None else os.devnull for text in (file.before, file.after))
         for line in difflib.unified_diff(before, after, old, new):
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _check(made: plan.Plan) -> int:
-    changed = made.changed()
-    for what, file in made.told:
+def _check(planned: plan.Plan) -> int:
+    changed = planned.changed()
+    for what, file in planned.parts:
         print(f"{'to be written' if file in changed else 'as it is to be'}: {what} ({file.path})")
-    for note in made.notes:
+    for note in planned.notes:
         print(note)
-    return REFUSED if made.changed() else 0
+    return REFUSED if planned.changed() else 0
 
 
-def _tell(made: plan.Plan, wish: plan.Wish, *, is_removing: bool) -> None:
-    program, changed = PROGRAMS[wish.name], made.changed()
-    if not made.told and not made.notes:
-        print(f"Nothing of tui-tasks is set up for {wish.name} here.")
-    for what, file in made.told:
+def _print_result(planned: plan.Plan, request: plan.SetupRequest, *, is_removing: bool) -> None:
+    program, changed = PROGRAMS[request.name], planned.changed()
+    if not planned.parts and not planned.notes:
+        print(f"Nothing of tui-tasks is set up for {request.name} here.")
+    for what, file in planned.parts:
         done = "taken out" if is_removing else "written" if file in changed else "there already"
         gone = ", which is removed" if file.after is None else ""
         print(f"{done}: {what} ({file.path}{gone})")
-    for note in made.notes:
+    for note in planned.notes:
         print(note)
     if is_removing:
         return
-    if wish.server:
+    if request.server:
         print(f"Next: {program.next}")
-        if "--tools" not in wish.options:
+        if "--tools" not in request.options:
             print("More tools: --tools tasklist,tasks,scheduler,ask,claim (tui-tasks mcp --tokens: what each costs)")
-    if wish.hooks:
+    if request.hooks:
         print(f"Next: {program.next_hooks}")
-    if not wish.for_user and shutil.which("tui-tasks") is None:
+    if not request.for_user and shutil.which("tui-tasks") is None:
         print(
             "! tui-tasks is not on PATH, where these files look for it: pipx install tui-tasks puts it there; "
             "--user names this installation by its path",
             file=sys.stderr,
         )
-    if wish.server and find_spec("mcp") is None:
-        tell_extra("The server", "mcp")
+    if request.server and find_spec("mcp") is None:
+        print_missing_extra("The server", "mcp")

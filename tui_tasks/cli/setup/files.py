@@ -1,4 +1,4 @@
-"""The files that `setup` reads and writes. The folder may contain links made by anybody."""
+"""The files that `setup` reads and writes. Their folder may contain symbolic links made by anybody."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class NotSetUp(Exception):
 
 @dataclass(slots=True)
 class File:
-    """A file, as it is and as it is to be.
+    """A file before and after the setup.
 
     Attributes:
-        path: as the program finds it.
+        path: the path by which the program finds it.
         root: the folder that writing must not leave.
-        real: the file itself, where `path` leads to it by a link.
-        before: its text; None where it is not there.
-        after: what it is to be; None where it is not to be there.
+        real: the path without symbolic links.
+        before: its text; None if it does not exist.
+        after: its text after the setup; None if it is then not to exist.
     """
 
     path: Path
@@ -32,7 +32,7 @@ class File:
     after: str | None
 
     def write(self) -> None:
-        """Write the new content atomically.
+        """Write the new content atomically, or remove the file.
 
         Raises:
             NotSetUp: it cannot be written.
@@ -59,10 +59,10 @@ class File:
 
 
 def read(path: Path, root: Path) -> File:
-    """Read a file below a folder, through links that stay inside.
+    """Read a file below a folder, following symbolic links that stay inside.
 
     Raises:
-        NotSetUp: a link leads out, the file is no regular one, cannot be read, or is not UTF-8.
+        NotSetUp: a link leads out of the folder, or the file is not regular, unreadable, or not UTF-8.
     """
     real = Path(os.path.realpath(path))
     inside = Path(os.path.realpath(root))

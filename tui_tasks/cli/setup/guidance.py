@@ -1,4 +1,4 @@
-"""The guidance for agents: a marked block in the file that a program reads first, and a skill."""
+"""The guidance for agents: a marked block in the file that a program's agents read first, and a skill."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Use it for work of several steps, for decisions that are the human's, and to tak
 
 
 def put(text: str | None) -> str:
-    """Return the text of a guidance file with the block, in its old place or at the end."""
+    """Return the text of a guidance file with the block, in its place or at the end."""
     place = find(text or "")
     if place is None:
         return appended.append(text, BLOCK)
@@ -53,18 +53,18 @@ def put(text: str | None) -> str:
 
 
 def remove(text: str) -> str | None:
-    """Return the text without the block; None when the file was made for it. A text without a block is unchanged."""
+    """Return the text without the block; None if the file was created for it. A text without a block is unchanged."""
     place = find(text)
     return text if place is None else appended.remove(text, *place)
 
 
 def find(text: str) -> tuple[int, int] | None:
-    """Return where the block begins and ends; None when there is none."""
+    """Return the offsets at which the block begins and ends; None if there is none."""
     start = text.find(_BEGIN.split(" (")[0])
     end = text.find(_END, start)
     return None if start < 0 or end < 0 else (start, end + len(_END))
 
 
 def is_our_skill(text: str) -> bool:
-    """Return whether a skill is the one written here, of any version."""
+    """Return whether a skill is the one that `setup` writes, of any version."""
     return find(text) is not None

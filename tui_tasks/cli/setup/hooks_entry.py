@@ -15,10 +15,10 @@ _OURS: Final = re.compile(r"tui[-_]tasks['\"]?\s(?:.*\s)?hook\s+\w+")
 
 
 def put(file: File, settings: dict[str, Any]) -> None:
-    """Add hooks to a file: each event of `settings` beside the existing ones; ours are updated.
+    """Add hooks to a file: each event of `settings` beside existing hooks; ours are updated.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
     _held(file)
     try:
@@ -41,7 +41,7 @@ def remove(file: File) -> bool:
     """Remove our hooks from a file; return whether there were any.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
     held = _held(file)
     found = list(places(file))
@@ -60,7 +60,7 @@ def commands(file: File) -> dict[str, list[str]]:
     """Return the argv of each of our hooks in a file, by event.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
     held = _held(file)
     return {
@@ -89,7 +89,12 @@ def _held(file: File) -> dict[str, Any]:
 
 
 def places(file: File) -> Iterator[tuple[str, int, int]]:
-    """Return where our hooks are: the event, the index of the group in it, and the index of the hook in the group."""
+    """Yield the positions of our hooks: the event, the index of the group in it, and the index of the hook in the
+    group.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
     for event, groups in _held(file).get(HOOKS, {}).items():
         for number, group in enumerate(groups if isinstance(groups, list) else []):
             hooks = group.get(HOOKS) if isinstance(group, dict) else None

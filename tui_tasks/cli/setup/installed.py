@@ -19,14 +19,14 @@ from tui_tasks.hooks import entries
 
 @dataclass(slots=True)
 class Installed:
-    """A program in which something is set up, in a folder or for the person.
+    """A program in which something is set up, for a folder or for the user.
 
     Attributes:
-        name: of the program.
-        place: where, in words.
-        has_hooks: whether hooks of ours are there.
-        parts: what is there, in words.
-        problems: why it is not run as it should be, and what to do.
+        name: the name of the program.
+        place: where, as text.
+        has_hooks: whether our hooks are there.
+        parts: what is there, as texts.
+        problems: why something does not run, and what to do, as texts.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Installed:
 
 
 def all_installed(folder: Path) -> Iterator[Installed]:
-    """Return the programs in which something is set up, for a folder and for the person."""
+    """Yield the programs in which something is set up, for a folder and for the user."""
     for name, program in PROGRAMS.items():
         for is_user in (False, True):
             at = target(program, folder, for_user=is_user)
@@ -99,7 +99,7 @@ def _old_plugin(file: File, again: str) -> Iterator[str]:
 
 
 def _claude_trust(folder: Path) -> Iterator[str]:
-    """Claude Code asks about the servers of each project's file, and keeps what it was told."""
+    """Yield problems of trust: Claude Code asks about the servers of each project's file, and keeps the answer."""
     at = target(PROGRAMS["claude"], folder, for_user=True)
     held = _json(at.path(at.places.server))
     project = held.get("projects", {}).get(str(folder), {}) if isinstance(held.get("projects"), dict) else {}
@@ -109,7 +109,9 @@ def _claude_trust(folder: Path) -> Iterator[str]:
 
 
 def _gemini_trust(folder: Path) -> Iterator[str]:
-    """Gemini CLI uses neither servers nor hooks in a folder that it does not trust, the person's own included."""
+    """Yield problems of trust: Gemini CLI uses neither servers nor hooks, not even the user's own, in an untrusted
+    folder.
+    """
     at = target(PROGRAMS["gemini"], folder, for_user=True)
     security = _table(_json(at.path(at.places.server)), "security")
     if _table(security, "folderTrust").get("enabled") is False:
@@ -124,7 +126,7 @@ def _gemini_trust(folder: Path) -> Iterator[str]:
 
 
 def _codex_trust(file: File) -> Iterator[str]:
-    """Codex keeps a hash of each hook that it was told to trust, and passes over the others."""
+    """Yield problems of trust: Codex keeps a hash of each trusted hook, and skips the others."""
     at = target(PROGRAMS["codex"], file.root, for_user=True)
     try:
         held: Any = tomllib.loads(at.path(at.places.server).read_text("utf-8"))

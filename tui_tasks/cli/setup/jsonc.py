@@ -1,8 +1,8 @@
-"""Edit a text of JSON with comments (JSONC) in place: what is not edited stays as it is, byte for byte.
+"""Edits JSON with comments (JSONC) in place: what is not edited stays byte for byte as it is.
 
-Reading takes what VS Code's own reader takes: comments, and a comma behind the last member. `remove` takes out exactly
-what `put` and `append` have written. For that, each leaves a mark in how it is laid out: a container that was empty
-before gets its member on the line of its bracket; one that was made has each member on a line of its own.
+The parser accepts what that of VS Code accepts: comments, and a comma after the last member. `remove` removes exactly
+what `put` and `append` wrote. To recognise it, it looks at the layout that they leave: a member added to an empty
+container is on the line of its bracket; in a new container each member is on a line of its own.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _REST_OF_LINE: Final = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
 _OPEN_COMMENT: Final = re.compile(r"//[^\r\n]*\Z")
 _INDENT: Final = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)[\"/]")
-# Deeper than any settings, and well within what Python's stack takes.
+# Deeper than any settings file, and well below Python's recursion limit.
 _MAX_DEPTH: Final = 200
 
 
 class NotJson(ValueError):
-    """The text is not JSON, comments and commas behind the last member aside."""
+    """The text is not JSON, not even with comments and trailing commas."""
 
 
 class NotAContainer(ValueError):
-    """Where an object or an array should be, something else is."""
+    """An object or an array was expected, and something else was found."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A value in the text.
+    """A value in the text, with its offsets in characters.
 
     Attributes:
-        start: where it begins, and `end` is where it ends.
-        data: the value.
-        keys: of an object or an array, the names or numbers of its members, in order.
-        starts: where each member begins: at its name, in an object.
-        members: the members' values.
+        start: the offset of its first character.
+        end: the offset after its last character.
+        data: the parsed value.
+        keys: for an object or an array, the names or indexes of its members, in order.
+        starts: the offset of each member; in an object, that of its name.
+        members: the values of the members.
     """
 
     start: int
@@ -52,21 +53,21 @@ class _Node:
 
 
 def is_empty(text: str) -> bool:
-    """Whether nothing but white space and comments is in a text."""
+    """Return whether a text has only white space and comments."""
     return _skip(text, 0) == len(text)
 
 
 def load(text: str) -> Any:
-    """Return the value of a text; None where nothing is in it.
+    """Return the value of a text, or None if it is empty.
 
     Raises:
-        NotJson: it is not JSON.
+        NotJson: the text is not JSON.
     """
     return None if is_empty(text) else _parse(text).data
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """Return what is at a path below a value; None where nothing is."""
+    """Return the value at a path below a value, or None if there is none."""
     for key in path:
         if isinstance(data, dict) and isinstance(key, str):
             data = data.get(key)
@@ -78,37 +79,37 @@ def value_at(data: Any, path: Path) -> Any:
 
 
 def put(text: str | None, path: Path, value: Any) -> str:
-    """Put a value under names, below objects that are made where they are missing; one that is there is replaced.
+    """Return the text with a value at a path: an existing one is replaced, missing objects on the way are created.
 
-    The text is None where there is no file.
+    The text is None if the file does not exist.
 
     Raises:
         NotJson: the text is not JSON.
-        NotAContainer: something on the way is no object.
+        NotAContainer: something on the path is no object.
     """
     if text is None:
         return put("", path, value) + "\n"
     if is_empty(text):
-        made = _dumped(_nested(path, value), "  ", "\n", "")
+        made = _to_json(_nested(path, value), "  ", "\n", "")
         mark = "\ufeff" if text.startswith("\ufeff") else ""
         return mark + made + text.removeprefix(mark) if _OPEN_COMMENT.search(text) else text + made
     node = _parse(text)
     for depth, key in enumerate(path):
         if key not in node.keys:
             if not isinstance(node.data, dict):
-                raise NotAContainer(f"{_shown(path[:depth])} is no object")
-            return _add(text, node, depth, str(key), _nested(path[depth + 1 :], value))
+                raise NotAContainer(f"{_format_path(path[:depth])} is no object")
+            return _add_member(text, node, depth, str(key), _nested(path[depth + 1 :], value))
         node = _member(node, key)
-    made = _dumped(value, _unit(text), _newline(text), _indent_of_line(text, node.start))
+    made = _to_json(value, _indent_unit(text), _newline(text), _indent_of_line(text, node.start))
     return text[: node.start] + made + text[node.end :]
 
 
 def append(text: str | None, path: Path, item: Any) -> str:
-    """Add an item to the array at a path, which is made where it is missing.
+    """Return the text with an item added to the array at a path, which is created if it is missing.
 
     Raises:
         NotJson: the text is not JSON.
-        NotAContainer: something on the way is no object, or the last no array.
+        NotAContainer: something on the path is no object, or the last no array.
     """
     if text is None or value_at(load(text), path) is None:
         return put(text, path, [item])
@@ -116,12 +117,14 @@ def append(text: str | None, path: Path, item: Any) -> str:
     for key in path:
         node = _member(node, key)
     if not isinstance(node.data, list):
-        raise NotAContainer(f"{_shown(path)} is no array")
-    return _add(text, node, len(path), None, item)
+        raise NotAContainer(f"{_format_path(path)} is no array")
+    return _add_member(text, node, len(path), None, item)
 
 
 def remove(text: str, path: Path) -> str | None:
-    """Take out the member at a path, and the containers that were made for it; None where the whole file was.
+    """Return the text without the member at a path and the containers that `put` created for it.
+
+    None: nothing is left, so that the file is to be removed.
 
     Raises:
         NotJson: the text is not JSON.
@@ -133,10 +136,10 @@ def remove(text: str, path: Path) -> str | None:
             raise KeyError(key)
         nodes.append(_member(nodes[-1], key))
     depth = len(path) - 1
-    while depth >= 0 and _is_made(text, nodes[depth]):
+    while depth >= 0 and _is_made_by_put(text, nodes[depth]):
         depth -= 1
     if depth >= 0:
-        return _without(text, nodes[depth], _index(nodes[depth], path[depth]))
+        return _remove_member(text, nodes[depth], _index(nodes[depth], path[depth]))
     before, after = text[: nodes[0].start], text[nodes[0].end :]
     return None if before in ("", "\ufeff") and after in ("\n", "\r\n") else before + after
 
@@ -189,14 +192,14 @@ def _value(text: str, at: int, depth: int) -> _Node:
 
 
 def _skip(text: str, at: int) -> int:
-    """Where white space and comments that begin at `at` end. A mark of the byte order counts as white space."""
+    """Return the offset after the white space and comments at `at`. A byte order mark counts as white space."""
     at += text.startswith("\ufeff") and at == 0
     found = _TRIVIA.match(text, at)
     return found.end() if found is not None else at
 
 
 def _index(node: _Node, key: str | int) -> int:
-    """Of a name that stands twice, the last one counts, as for every reader."""
+    """Return the index of a member. Of equal names the last one counts, as for every JSON parser."""
     return len(node.keys) - 1 - node.keys[::-1].index(key)
 
 
@@ -204,7 +207,7 @@ def _member(node: _Node, key: str | int) -> _Node:
     return node.members[_index(node, key)]
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     return ".".join(f'"{key}"' for key in path) or "the file"
 
 
@@ -218,12 +221,12 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _unit(text: str) -> str:
+def _indent_unit(text: str) -> str:
     found = _INDENT.search(text)
     return found[1] if found is not None else "  "
 
 
-def _dumped(value: Any, unit: str, newline: str, indent: str) -> str:
+def _to_json(value: Any, unit: str, newline: str, indent: str) -> str:
     return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
 
 
@@ -236,13 +239,15 @@ def _starts_line(text: str, at: int) -> bool:
     return text[:at].rstrip(" \t")[-1:] in ("\n", "\r")
 
 
-def _add(text: str, node: _Node, depth: int, name: str | None, value: Any) -> str:
-    """The text with a member added behind the last one of a container."""
-    unit, newline = _unit(text), _newline(text)
+def _add_member(text: str, node: _Node, depth: int, name: str | None, value: Any) -> str:
+    """Return the text with a member added after the last one of a container."""
+    unit, newline = _indent_unit(text), _newline(text)
     indent = unit * (depth + 1)
     if node.starts and _starts_line(text, node.starts[-1]):
         indent = _indent_of_line(text, node.starts[-1])
-    made = ("" if name is None else f"{json.dumps(name, ensure_ascii=False)}: ") + _dumped(value, unit, newline, indent)
+    made = ("" if name is None else f"{json.dumps(name, ensure_ascii=False)}: ") + _to_json(
+        value, unit, newline, indent
+    )
     if not node.members:
         return text[: node.start + 1] + made + text[node.start + 1 :]
     end = node.members[-1].end
@@ -250,22 +255,22 @@ def _add(text: str, node: _Node, depth: int, name: str | None, value: Any) -> st
     has_comma = text[comma] == ","
     at = comma + 1 if has_comma else end
     if (rest := _REST_OF_LINE.match(text, at)) is not None and text[rest.end() : rest.end() + 1] in ("\n", "\r"):
-        at = rest.end()  # a comment there is about the member before
+        at = rest.end()  # a comment there belongs to the member before
     if has_comma:
         return f"{text[:at]}{newline}{indent}{made},{text[at:]}"
     return f"{text[:end]},{text[end:at]}{newline}{indent}{made}{text[at:]}"
 
 
-def _is_made(text: str, node: _Node) -> bool:
-    """Whether a container with one member is laid out as one that `put` has made."""
+def _is_made_by_put(text: str, node: _Node) -> bool:
+    """Return whether a container with one member has the layout of one that `put` created."""
     if len(node.members) != 1:
         return False
     before, after = text[node.start + 1 : node.starts[0]], text[node.members[0].end : node.end - 1]
     return all("\n" in blank and not blank.strip(_BLANKS) for blank in (before, after))
 
 
-def _without(text: str, node: _Node, index: int) -> str:
-    """The text without a member, the comma that it needed, and the line break before it."""
+def _remove_member(text: str, node: _Node, index: int) -> str:
+    """Return the text without a member, its comma, and the line break before it."""
     start, end = node.starts[index], node.members[index].end
     if _starts_line(text, start):
         start = len(text[:start].rstrip(" \t"))

@@ -1,4 +1,4 @@
-"""What setting up a program writes, or takes out again: planned as a whole before anything is written."""
+"""The plan of a setup: which files change and how. It is complete before the first file is written."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, Target, target
 from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.hooks import entries
 
-# The options of `hook` that are written.
-_OF_HOOKS: Final = ("--db", "--project")
+# The options of `hook` that `setup` writes.
+_HOOK_OPTIONS: Final = ("--db", "--project")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is asked for.
+class SetupRequest:
+    """What the user asked `setup` for.
 
     Attributes:
-        name: of the program.
-        folder: where, for a project.
-        for_user: whether it is for a person, in all folders.
-        server: whether the tools and the guidance are meant.
-        hooks: whether the hooks are meant.
-        starter: the words that start this program.
-        options: those of `mcp` that were given.
-        wait: the seconds for which a hook of the program may wait for the human.
-        outbox: the folder in which messages for sessions appear; empty where it is not to be named.
+        name: the name of the program, a key of `PROGRAMS`.
+        folder: the project's folder.
+        for_user: for the user in all folders, not for one project.
+        server: whether to set up the MCP server and the guidance.
+        hooks: whether to set up the hooks.
+        starter: the argv that starts this program.
+        options: the given options of `mcp`.
+        wait: how many seconds a hook may wait for the human's answer.
+        outbox: the folder for messages to sessions; empty: none is named.
     """
 
     name: str
@@ -47,45 +47,51 @@ class Wish:
     outbox: str = ""
 
     def target(self) -> Target:
-        """Where it is set up."""
+        """Return where the program is set up."""
         return target(PROGRAMS[self.name], self.folder, for_user=self.for_user)
 
-    def hook_command(self, there: Sequence[str] = ()) -> list[str]:
-        """The command that the program's hooks run; what is not asked for anew is as in the command that is there."""
-        kept = {name: value for name, value in itertools.pairwise(there) if name in _OF_HOOKS}
-        named = [(name, value) for name, value in (kept | self.options).items() if name in _OF_HOOKS]
+    def hook_command(self, existing: Sequence[str] = ()) -> list[str]:
+        """Return the argv that the program's hooks run. Options that were not given are those of the `existing`
+        argv.
+        """
+        kept = {name: value for name, value in itertools.pairwise(existing) if name in _HOOK_OPTIONS}
+        named = [(name, value) for name, value in (kept | self.options).items() if name in _HOOK_OPTIONS]
         return [*self.starter, "hook", self.name, *(word for pair in named for word in pair if word is not None)]
 
 
 @dataclass(slots=True)
 class Plan:
-    """The files that change, and what is said about them.
+    """The files that change, and the report about them.
 
     Attributes:
-        files: each file that was looked at, as it is and is to be.
-        told: for each thing that was meant, what it is and where.
-        notes: what was left alone, and why.
+        files: each file that was read, with its text before and after.
+        parts: what was planned: the name of each part, and its file.
+        notes: what is left alone, and why.
     """
 
     files: list[File] = field(default_factory=list)
-    told: list[tuple[str, File]] = field(default_factory=list)
+    parts: list[tuple[str, File]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def changed(self) -> list[File]:
-        """The files that are to be otherwise than they are."""
+        """Return the files whose text changes."""
         return [file for file in self.files if file.after != file.before]
 
     def carry_out(self) -> None:
-        """Write what changes.
+        """Write the changed files.
 
         Raises:
-            NotSetUp: a file cannot be written; those before it are.
+            NotSetUp: a file cannot be written; the files before it were.
         """
         for file in self.changed():
             file.write()
 
     def file(self, path: Path, root: Path) -> File:
-        """A file, the same where two paths lead to it."""
+        """Read a file, or return it if it was read before, also under another path.
+
+        Raises:
+            NotSetUp: as `files.read`.
+        """
         found = read(path, root)
         for file in self.files:
             if file.real == found.real:
@@ -94,107 +100,107 @@ class Plan:
         return found
 
 
-def setting_up(wish: Wish) -> Plan:
-    """Plan what is written.
+def plan_setup(request: SetupRequest) -> Plan:
+    """Plan the setup of a program.
 
     Raises:
-        NotSetUp: a file is not as it should be; nothing is written.
+        NotSetUp: a file is not as expected; nothing was written.
     """
-    program, at, plan = PROGRAMS[wish.name], wish.target(), Plan()
-    if wish.server:
+    program, at, plan = PROGRAMS[request.name], request.target(), Plan()
+    if request.server:
         file = plan.file(at.path(at.places.server), at.root)
-        otherwise: Options = {"--agent-only": wish.name, "--tools": TOOLS}
-        if server_entry.put(file, program, wish.starter, wish.options, otherwise):
-            plan.told.append((f"the server {SERVER}", file))
+        otherwise: Options = {"--agent-only": request.name, "--tools": TOOLS}
+        if server_entry.put(file, program, request.starter, request.options, otherwise):
+            plan.parts.append((f"the server {SERVER}", file))
         else:
             plan.notes.append(f"{file.path} has an entry {SERVER} of your own; it stays as it is")
         if at.places.guide:
             file = plan.file(at.path(at.places.guide), at.root)
             file.after = guidance.put(file.after)
-            plan.told.append(("when to use the tools", file))
+            plan.parts.append(("when to use the tools", file))
         if at.places.skill:
             file = plan.file(at.path(at.places.skill), at.root)
             if file.after is None or guidance.is_our_skill(file.after):
                 file.after = guidance.SKILL
-                plan.told.append(("the skill", file))
+                plan.parts.append(("the skill", file))
             else:
                 plan.notes.append(f"{file.path} is a skill of your own; it stays as it is")
-    if wish.hooks:
+    if request.hooks:
         file = plan.file(at.path(at.places.hooks), at.root)
         if file.path.suffix == ".js":
-            file.after = entries.opencode_plugin(wish.hook_command(plugin_command(file.before)), wish.outbox)
+            file.after = entries.opencode_plugin(request.hook_command(plugin_command(file.before)), request.outbox)
         else:
             there = next(iter(hooks_entry.commands(file).values()), [])
-            command = wish.hook_command(there)
-            hooks_entry.put(file, entries.hook_settings(wish.name, command, wish.wait))
-        plan.told.append(("the hooks", file))
-        _warn_of_others(plan, wish)
+            command = request.hook_command(there)
+            hooks_entry.put(file, entries.hook_settings(request.name, command, request.wait))
+        plan.parts.append(("the hooks", file))
+        _note_other_scope(plan, request)
     return plan
 
 
-def _warn_of_others(plan: Plan, wish: Wish) -> None:
-    """Say where hooks are in the other scope as well: the program would run both."""
-    other = target(PROGRAMS[wish.name], wish.folder, for_user=not wish.for_user)
+def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
+    """Note that the hooks are in the other scope (user or project), too: the program would run both."""
+    other = target(PROGRAMS[request.name], request.folder, for_user=not request.for_user)
     try:
         file = read(other.path(other.places.hooks), other.root)
         is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hooks_entry.commands(file))
     except NotSetUp:
         return
     if is_there:
-        which = "" if wish.for_user else " --user"
+        which = "" if request.for_user else " --user"
         plan.notes.append(
             f"{file.path} has the hooks, too, so that each event is told twice: "
-            f"tui-tasks setup {wish.name}{which} --hooks-only --remove takes those out"
+            f"tui-tasks setup {request.name}{which} --hooks-only --remove takes those out"
         )
 
 
-def removing(wish: Wish) -> Plan:
-    """Plan what is taken out: all that setting up writes, or the hooks alone.
+def plan_removal(request: SetupRequest) -> Plan:
+    """Plan the removal of everything that `plan_setup` adds, or of the hooks alone.
 
     Raises:
-        NotSetUp: a file is not as it should be; nothing is taken out.
+        NotSetUp: a file is not as expected; nothing was written.
     """
-    program, at, plan = PROGRAMS[wish.name], wish.target(), Plan()
+    program, at, plan = PROGRAMS[request.name], request.target(), Plan()
     if at.places.hooks:
         file = plan.file(at.path(at.places.hooks), at.root)
         if file.path.suffix == ".js":
             file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
-                plan.told.append(("the hooks", file))
+                plan.parts.append(("the hooks", file))
         elif hooks_entry.remove(file):
-            plan.told.append(("the hooks", file))
-    if not wish.server:
+            plan.parts.append(("the hooks", file))
+    if not request.server:
         return plan
     file = plan.file(at.path(at.places.server), at.root)
     if server_entry.remove(file, program):
-        plan.told.append((f"the server {SERVER}", file))
+        plan.parts.append((f"the server {SERVER}", file))
     if at.places.guide:
         file = plan.file(at.path(at.places.guide), at.root)
-        if guidance.find(file.after or "") and not _is_kept(plan, file, wish, at):
+        if guidance.find(file.after or "") and not _is_shared(plan, file, request, at):
             file.after = guidance.remove(file.after or "")
-            plan.told.append(("when to use the tools", file))
+            plan.parts.append(("when to use the tools", file))
     if at.places.skill:
         file = plan.file(at.path(at.places.skill), at.root)
-        if guidance.is_our_skill(file.before or "") and not _is_kept(plan, file, wish, at):
+        if guidance.is_our_skill(file.before or "") and not _is_shared(plan, file, request, at):
             file.after = None
-            plan.told.append(("the skill", file))
+            plan.parts.append(("the skill", file))
     return plan
 
 
-def _is_kept(plan: Plan, file: File, wish: Wish, at: Target) -> bool:
-    """Whether another program that is set up in the project reads the same file; says so."""
+def _is_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> bool:
+    """Return whether another program set up in the project reads the same file. If so, a note says it."""
     if at.is_user:
         return False
     name = str(file.path.relative_to(at.folder))
     shared = [other for other, each in PROGRAMS.items() if name in (each.project.guide, each.project.skill)]
-    others = [other for other in shared if other != wish.name and _has_server(other, wish)]
+    others = [other for other in shared if other != request.name and _has_server(other, request)]
     if others:
         plan.notes.append(f"{file.path} stays as it is: it is meant for {', '.join(others)} as well")
     return bool(others)
 
 
-def _has_server(name: str, wish: Wish) -> bool:
-    at = target(PROGRAMS[name], wish.folder, for_user=wish.for_user)
+def _has_server(name: str, request: SetupRequest) -> bool:
+    at = target(PROGRAMS[name], request.folder, for_user=request.for_user)
     try:
         return server_entry.find(read(at.path(at.places.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
@@ -202,11 +208,11 @@ def _has_server(name: str, wish: Wish) -> bool:
 
 
 def plugin_command(text: str | None) -> list[str]:
-    """The command in a plugin for opencode; empty where there is none."""
+    """Return the argv in a plugin for opencode; empty if there is none."""
     found = re.search(r"^const COMMAND = (\[.*\])$", text or "", re.MULTILINE)
     return list(json.loads(found[1])) if found else []
 
 
 def is_our_plugin(text: str | None) -> bool:
-    """Whether a file is the plugin for opencode that is written here, of this version or another."""
+    """Return whether a text is the plugin for opencode that `setup` writes, of any version."""
     return text is not None and "tui-tasks setup opencode" in text

@@ -1,4 +1,4 @@
-"""The agent programs that can be set up: where each keeps its servers, hooks and guidance, and in what form."""
+"""The agent programs that can be set up: where each keeps its servers, hooks and guidance, and in which form."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any, Final
 
 SERVER: Final = "tui-tasks"
-# What is served where nothing else is asked for: one dialect, for a program puts each tool before its model.
+# The tools of a new entry: one dialect only, as a program describes each tool to its model.
 TOOLS: Final = "tasklist,ask,claim"
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a program keeps things, below a folder; empty where it keeps none of the kind there.
+    """The files of a program, as paths below a folder; empty if it has no such file there.
 
     Attributes:
-        server: the file of its MCP servers.
-        hooks: the file of its hooks, or its plugin.
-        guide: the file that its agents read first.
+        server: the file with its MCP servers.
+        hooks: the file with its hooks, or its plugin.
+        guide: the guidance file that its agents read first.
         skill: the file of our skill.
     """
 
@@ -36,14 +36,14 @@ class Program:
     """An agent program.
 
     Attributes:
-        servers: the name under which the file of its servers holds them.
-        project: where it keeps things in the folder of a project.
-        user: where it keeps them for a person, below `home`.
-        home: the folder of its settings, by the environment and the person's home.
-        next: what the person does so that the server is used.
-        next_hooks: what the person does so that the hooks are run; None where it has none.
-        joined: whether a server's command and arguments stand in one array.
-        extra: what an entry has beside those.
+        servers: the key of the MCP servers in `Places.server`.
+        project: its files in a project's folder.
+        user: its files for the user, below `home`.
+        home: returns the folder of its settings, from the environment and the user's home folder.
+        next: what the user has to do to use the server.
+        next_hooks: what the user has to do to run the hooks; None if it has no hooks.
+        joined: whether an entry has the server's command and arguments in one array.
+        extra: the other members of a server's entry.
     """
 
     servers: str
@@ -56,12 +56,12 @@ class Program:
     extra: tuple[tuple[str, Any], ...] = ()
 
     def entry(self, words: list[str]) -> dict[str, Any]:
-        """The entry of a server that is started by a command."""
+        """Return the entry of a server that an argv starts."""
         command = {"command": words} if self.joined else {"command": words[0], "args": words[1:]}
         return {**dict(self.extra), **command}
 
     def words(self, entry: dict[str, Any]) -> list[str]:
-        """The command in an entry; empty where it has none."""
+        """Return the argv of an entry; empty if it has none."""
         command, arguments = entry.get("command"), entry.get("args", [])
         words = command if self.joined else [command, *arguments] if isinstance(arguments, list) else []
         return words if isinstance(words, list) and all(isinstance(word, str) for word in words) else []
@@ -140,13 +140,13 @@ PROGRAMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The folder in which a program is set up.
+    """Where a program is set up.
 
     Attributes:
-        folder: below which its files are.
-        root: the folder that links must not lead out of.
+        folder: the folder that the paths of `places` are below.
+        root: the folder that symbolic links must not lead out of.
         places: the files.
-        is_user: whether they are a person's, and no project's.
+        is_user: whether they are the user's, not a project's.
     """
 
     folder: Path
@@ -155,7 +155,7 @@ class Target:
     is_user: bool
 
     def path(self, name: str) -> Path:
-        """The path of a file of `places`."""
+        """Return the path of a file named in `places`."""
         if self.is_user and name == ".claude.json" and not os.environ.get("CLAUDE_CONFIG_DIR"):
             return self.folder.parent / name
         path = self.folder / name
@@ -165,7 +165,7 @@ class Target:
 
 
 def target(program: Program, folder: Path, *, for_user: bool) -> Target:
-    """Where a program is set up: in the folder of a project, or for a person in all of theirs."""
+    """Return where a program is set up: in a project's folder, or for the user in all folders."""
     if not for_user:
         return Target(folder, folder, program.project, is_user=False)
     home = Path.home()

@@ -11,7 +11,7 @@ from tui_tasks.cli.setup import jsonc
 from tui_tasks.cli.setup.files import File, NotSetUp
 from tui_tasks.cli.setup.programs import SERVER, Program
 
-# The options of `mcp` that are written, in their order, and whether they have a value.
+# The options of `mcp` that `setup` writes, in their order, and whether each has a value.
 _OPTIONS: Final = {
     "--agent-only": True,
     "--agent": True,
@@ -23,8 +23,8 @@ _OPTIONS: Final = {
     "--read-only": False,
     "--no-scheduler": False,
 }
-# Of each pair one takes the place of the other.
-_INSTEAD: Final = {
+# Options that exclude each other: giving one removes the other.
+_EXCLUDES: Final = {
     "--agent": "--agent-only",
     "--agent-only": "--agent",
     "--list": "--list-only",
@@ -34,45 +34,45 @@ Options = dict[str, str | None]
 
 
 def put(file: File, program: Program, starter: Sequence[str], given: Options, otherwise: Options) -> bool:
-    """Enter the server in a file; False where an entry of that name is the person's own, and is left alone.
+    """Add our server to a file, or update its entry. Return False if an entry of that name is the user's own.
 
-    What an entry of ours has beside its command stays, and so do those of its options that are not given anew.
+    An entry of ours keeps its other members, and the options that are not given.
 
     Args:
-        file: where; what it is to be is changed.
-        program: whose file it is.
-        starter: the words before `mcp`.
-        given: the options that were asked for.
-        otherwise: those of a new entry, where they are not asked for.
+        file: the file; its `after` is changed.
+        program: the program whose file it is.
+        starter: the argv before `mcp`.
+        given: the options that were given.
+        otherwise: the defaults of a new entry, for options that are not given.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
-    there = find(file, program)
+    existing = find(file, program)
     words: list[str] = []
-    if there is not None:
-        words = program.words(there)
+    if existing is not None:
+        words = program.words(existing)
         if not _is_ours(words):
             return False
         mcp = words.index("mcp")
-        kept, others = _options(words[mcp + 1 :])
-        options = _merged(kept, given)
+        options, others = _options(words[mcp + 1 :])
+        options = _merged(options, given)
     else:
         options, others = _merged(otherwise, given), []
-    wanted = program.entry([*starter, "mcp", *_argv(options), *others])
-    if there is not None:
-        # What else an entry needs may be said by the person in other words.
-        wanted = {key: value for key, value in wanted.items() if key in ("command", "args")}
-    if there is None or any(there.get(key) != value for key, value in wanted.items()):
-        file.after = _written(file, program, wanted, there)
+    new_entry = program.entry([*starter, "mcp", *_argv(options), *others])
+    if existing is not None:
+        # The user may have written the other members in another way.
+        new_entry = {key: value for key, value in new_entry.items() if key in ("command", "args")}
+    if existing is None or any(existing.get(key) != value for key, value in new_entry.items()):
+        file.after = _updated_text(file, program, new_entry, existing)
     return True
 
 
 def find(file: File, program: Program) -> dict[str, Any] | None:
-    """Return the entry of a name in a file; None when there is none.
+    """Return the entry of our server in a file; None if there is none.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
     text = file.after
     try:
@@ -94,10 +94,10 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
 
 
 def remove(file: File, program: Program) -> bool:
-    """Remove our server from a file; return False when there is none, or it is the person's own.
+    """Remove our server from a file. Return False if there is none, or it is the user's own.
 
     Raises:
-        NotSetUp: the file is not as it should be.
+        NotSetUp: the file is not as expected.
     """
     entry = find(file, program)
     if entry is None or not _is_ours(program.words(entry)):
@@ -113,16 +113,16 @@ def remove(file: File, program: Program) -> bool:
     return True
 
 
-def _written(file: File, program: Program, wanted: dict[str, Any], there: dict[str, Any] | None) -> str:
+def _updated_text(file: File, program: Program, new_entry: dict[str, Any], existing: dict[str, Any] | None) -> str:
     try:
         if _is_toml(file):
-            made: str = _toml().put(file.after, SERVER, wanted)
-            return made
-        if there is None:
-            return jsonc.put(file.after, (program.servers, SERVER), wanted)
+            text: str = _toml().put(file.after, SERVER, new_entry)
+            return text
+        if existing is None:
+            return jsonc.put(file.after, (program.servers, SERVER), new_entry)
         text = file.after or ""
-        for key, value in wanted.items():
-            if there.get(key) != value:
+        for key, value in new_entry.items():
+            if existing.get(key) != value:
                 text = jsonc.put(text, (program.servers, SERVER, key), value)
         return text
     except ValueError as error:
@@ -134,14 +134,14 @@ def _is_toml(file: File) -> bool:
 
 
 def _toml() -> ModuleType:
-    """What edits TOML, imported only for Codex's file."""
+    """Return the module that edits TOML, which is imported only for Codex's file."""
     from tui_tasks.cli.setup import toml_server
 
     return toml_server
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Whether a command starts our server here, and nothing before it that the person has put there."""
+    """Return whether an argv starts our server directly, without a wrapper that the user put before it."""
     if "mcp" not in words:
         return False
     starter = words[: words.index("mcp")]
@@ -149,7 +149,7 @@ def _is_ours(words: list[str]) -> bool:
 
 
 def _options(words: Sequence[str]) -> tuple[Options, list[str]]:
-    """The options in some words, and the words that are none of those that are known."""
+    """Split an argv into known options and other words."""
     options: Options = {}
     others: list[str] = []
     left = list(words)
@@ -165,8 +165,8 @@ def _options(words: Sequence[str]) -> tuple[Options, list[str]]:
 
 
 def _merged(options: Options, given: Options) -> Options:
-    kept = {name: value for name, value in options.items() if _INSTEAD.get(name) not in given}
-    return kept | given
+    options = {name: value for name, value in options.items() if _EXCLUDES.get(name) not in given}
+    return options | given
 
 
 def _argv(options: Options) -> list[str]:

@@ -1,4 +1,4 @@
-"""The table of a server in Codex's `config.toml`: what is not edited stays as it is."""
+"""Edits the table of a server in Codex's `config.toml`: what is not edited stays as it is."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ SERVERS: Final = "mcp_servers"
 
 
 class NotToml(ValueError):
-    """The text is not TOML, or servers are no table in it."""
+    """The text is not TOML, or its servers are no table."""
 
 
 def load(text: str | None) -> dict[str, Any]:
-    """Return what the text holds.
+    """Return the values of a text.
 
     Raises:
-        NotToml: it is not TOML.
+        NotToml: the text is not TOML.
     """
     return dict(_parse(text).unwrap())
 
 
 def put(text: str | None, name: str, entry: dict[str, Any]) -> str:
-    """Enter a server, or the values of one that is there.
+    """Return the text with the entry of a server added, or with its values updated.
 
     Raises:
-        NotToml: the text is not TOML.
+        NotToml: the text is not TOML, or cannot be edited without moving its tables.
     """
     document = _parse(text)
     servers = document.get(SERVERS)
@@ -40,22 +40,22 @@ def put(text: str | None, name: str, entry: dict[str, Any]) -> str:
         there: Any = servers[name]
         if all(there.get(key) == value for key, value in entry.items()):
             return text or ""
-        _check_kept(document, text)
+        _check_round_trip(document, text)
         for key, value in entry.items():
             if there.get(key) != value:
                 there[key] = value
         return mark + tomlkit.dumps(document)
     made = mark + appended.append(text.removeprefix(mark) if text is not None else None, _block(name, entry))
-    wanted = document.unwrap()
-    wanted.setdefault(SERVERS, {})[name] = entry
+    expected = document.unwrap()
+    expected.setdefault(SERVERS, {})[name] = entry
     try:
-        if load(made) == wanted:
+        if load(made) == expected:
             return made
     except NotToml:
-        pass  # the servers stand in a table that no header can add to
+        pass  # the servers are an inline table, to which no header can add
     if servers is None:
         raise NotToml("no table can be added at its end")
-    _check_kept(document, text)
+    _check_round_trip(document, text)
     inline = tomlkit.inline_table()
     inline.update(entry)
     servers[name] = inline
@@ -63,30 +63,30 @@ def put(text: str | None, name: str, entry: dict[str, Any]) -> str:
 
 
 def remove(text: str, name: str) -> str | None:
-    """Take a server out; None where the file holds nothing else and was made for it.
+    """Return the text without a server; None if the file was created for it and has nothing else.
 
     Raises:
-        NotToml: the text is not TOML.
-        KeyError: no such server is there.
+        NotToml: the text is not TOML, or cannot be edited without moving its tables.
+        KeyError: there is no such server.
     """
     document = _parse(text)
-    wanted = document.unwrap()
-    entry = wanted.get(SERVERS, {})[name]
+    expected = document.unwrap()
+    entry = expected.get(SERVERS, {})[name]
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
     block = _block(name, entry).rstrip("\n").replace("\n", appended.newline_of(text))
     start = body.find(block)
     if start >= 0:
         left = appended.remove(body, start, start + len(block))
-        del wanted[SERVERS][name]
-        if not wanted[SERVERS]:
-            del wanted[SERVERS]
+        del expected[SERVERS][name]
+        if not expected[SERVERS]:
+            del expected[SERVERS]
         try:
-            if left is None or {SERVERS: {}} | load(left) == {SERVERS: {}} | wanted:
+            if left is None or {SERVERS: {}} | load(left) == {SERVERS: {}} | expected:
                 return None if left is None else mark + left
         except NotToml:
-            pass  # what looked like the block was part of something else
-    _check_kept(document, text)
+            pass  # the text that equals the block is part of something else
+    _check_round_trip(document, text)
     servers: Any = document[SERVERS]
     del servers[name]
     return mark + tomlkit.dumps(document)
@@ -99,8 +99,12 @@ def _parse(text: str | None) -> tomlkit.TOMLDocument:
         raise NotToml(str(error)) from error
 
 
-def _check_kept(document: tomlkit.TOMLDocument, text: str | None) -> None:
-    """Refuse a text that the library would not write as it stands there, such as one with tables out of order."""
+def _check_round_trip(document: tomlkit.TOMLDocument, text: str | None) -> None:
+    """Refuse a text that the library does not reproduce exactly, such as one with tables out of order.
+
+    Raises:
+        NotToml: it does not.
+    """
     if tomlkit.dumps(document) != (text or "").removeprefix("\ufeff"):
         raise NotToml("its tables stand in an order in which it cannot be edited without moving them")
 

@@ -1,4 +1,4 @@
-"""`asks`: what agents ask the human, and the human's answer."""
+"""`asks`: lists the questions of agents to the human, and answers one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import Action, declare_actions, words
-from tui_tasks.cli.options import existing, open_store
+from tui_tasks.cli.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk
@@ -36,7 +36,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """List the open questions, or answer one. Exit status 0."""
-    existing(options)
+    require_database(options)
     with open_store(options) as store:
         if options.action is not None:
             _answer(options, store)
@@ -53,7 +53,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def to_json(ask: Ask) -> dict[str, Any]:
-    """Return a question as JSON. `kind` is `permission` when a program asks whether a tool may run, else `question`."""
+    """Return a question as JSON. `kind` is `permission` if a program asks whether a tool may run, else `question`."""
     return {
         "ask": ask.uid,
         "kind": "permission" if (ask.request or {}).get("kind") == "permission" else "question",
@@ -79,7 +79,7 @@ def _lines(store: Store, ask: Ask) -> Iterator[str]:
 def _answer(options: argparse.Namespace, store: Store) -> None:
     person.require_person(options, store)
     ask = _found(store, options.ask)
-    answer = _meant(ask, options.answer)
+    answer = _chosen(ask, options.answer)
     if answer in ask.options and not _is_shown_whole(ask):
         raise Conflict(
             f"not all of question {ask.uid[:_SHORT]} can be shown: answer it in words of your own, or deny it"
@@ -95,11 +95,11 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
 
 
 def _found(store: Store, reference: str) -> Ask:
-    """Return the open question whose id begins with a word.
+    """Return the open question whose id begins with a reference.
 
     Raises:
         NotFound: there is none.
-        Conflict: several may be meant.
+        Conflict: several questions match.
     """
     found = [ask for ask in queries.open_asks(store.db) if ask.uid.startswith(reference)]
     if not found:
@@ -109,18 +109,18 @@ def _found(store: Store, reference: str) -> Ask:
     return found[0]
 
 
-def _meant(ask: Ask, answer: str) -> str:
-    """Return the option of a number, else the text itself."""
+def _chosen(ask: Ask, answer: str) -> str:
+    """Return the option with that number, or the text itself."""
     is_number = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(ask.options)
     return ask.options[int(answer) - 1] if is_number else answer
 
 
 def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
-    """Return the edited input of a tool.
+    """Return the edited input of the tool, from JSON.
 
     Raises:
-        Conflict: nothing that is asked here can be given to a tool.
-        InvalidArgument: the text is no JSON object, or holds what was taken out of the tool's input.
+        Conflict: the question does not ask for a tool's input, or its program takes no edited one.
+        InvalidArgument: the text is no JSON object, or contains the mark of a redacted secret.
     """
     request = ask.request or {}
     if request.get("kind") != "permission" or answer != ALLOW:
@@ -150,7 +150,7 @@ def _is_shown_whole(ask: Ask) -> bool:
 
 
 _ACTIONS: Final = {
-    "answer": Action(
+    "answer": CommandAction(
         "answer a question",
         _declare_answer,
         lambda options: None,

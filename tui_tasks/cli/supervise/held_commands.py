@@ -1,4 +1,4 @@
-"""`accept`, `decline`, `join`, `release`: what a person decides about tasks that agents filed or took."""
+"""`accept`, `decline`, `join`, `release`: a person decides about tasks that agents filed or took."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from tui_tasks.cli import person
-from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.tasks.tasks import find_task
 from tui_tasks.core.operations.operation import Operation
@@ -34,8 +34,8 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Do it, and print the task; of what is joined the other one. Exit status 0."""
-    existing(options)
+    """Decide, and print the task (for `join` the one that remains). Exit status 0."""
+    require_database(options)
     with open_store(options) as store:
         person.require_person(options, store)
         session = session_of(options, store, TOOLS)

@@ -1,4 +1,4 @@
-"""`jobs`: what is scheduled, and what a person does to a job."""
+"""`jobs`: lists the jobs, shows one, or changes it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import Action, declare_actions, words
-from tui_tasks.cli.options import existing, open_store, session_of
+from tui_tasks.cli.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.tasks.tasks import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
@@ -45,7 +45,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """List the jobs, or act on one. Exit status 0."""
     if options.action != "new":
-        existing(options)
+        require_database(options)
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
@@ -70,11 +70,11 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _found(store: Store, reference: str) -> Job:
-    """Return the job of a name, a number, or the beginning of an id.
+    """Return the job with a name, a number, or an id that begins with the reference.
 
     Raises:
         NotFound: there is none.
-        Conflict: several may be meant.
+        Conflict: several jobs match.
     """
     named = job_queries.job_named(store.db, reference)
     if named is not None:
@@ -91,8 +91,8 @@ def _found(store: Store, reference: str) -> Job:
     return found[0]
 
 
-def _acts(word: str, tool: str, **arguments: Any) -> Callable[[argparse.Namespace], None]:
-    """An action that is one request about a job."""
+def _request_action(word: str, tool: str, **arguments: Any) -> Callable[[argparse.Namespace], None]:
+    """Return an action that makes one request about a job."""
 
     def run(options: argparse.Namespace) -> None:
         with open_store(options) as store:
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace) -> None:
 
     with open_store(options) as store:
         job = _found(store, options.job)
-        # Whoever types this asks for it (rule S3).
+        # Whoever types this asked for it, so a job with a schedule runs, too (docs: scheduling, rule S3).
         arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
         result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
         hosting.start_waiting(store)
@@ -235,13 +235,17 @@ def _session(options: argparse.Namespace, store: Store) -> Session:
 
 
 _ACTIONS: Final = {
-    "show": Action("show a job", words(job=_JOB), _show),
-    "runs": Action(f"show how a job's runs ended, the newest {_RUNS}", words(job=_JOB), _runs),
-    "new": Action("make a job", _declare_new, _new),
-    "edit": Action("change a job", _declare_edit, _edit),
-    "run": Action("run a job now", words(job=_JOB, input="?put before its prompt, this once"), _run),
-    "stop": Action("end a job's run", words(job=_JOB), _stop),
-    "enable": Action("switch a job on", words(job=_JOB), _acts("is on", "scheduler:enable_task")),
-    "disable": Action("switch a job off; its run goes on", words(job=_JOB), _acts("is off", "scheduler:disable_task")),
-    "rm": Action("delete a job, and end its run", words(job=_JOB), _acts("deleted", "scheduler:delete_task")),
+    "show": CommandAction("show a job", words(job=_JOB), _show),
+    "runs": CommandAction(f"show how a job's runs ended, the newest {_RUNS}", words(job=_JOB), _runs),
+    "new": CommandAction("make a job", _declare_new, _new),
+    "edit": CommandAction("change a job", _declare_edit, _edit),
+    "run": CommandAction("run a job now", words(job=_JOB, input="?put before its prompt, this once"), _run),
+    "stop": CommandAction("end a job's run", words(job=_JOB), _stop),
+    "enable": CommandAction("switch a job on", words(job=_JOB), _request_action("is on", "scheduler:enable_task")),
+    "disable": CommandAction(
+        "switch a job off; its run goes on", words(job=_JOB), _request_action("is off", "scheduler:disable_task")
+    ),
+    "rm": CommandAction(
+        "delete a job, and end its run", words(job=_JOB), _request_action("deleted", "scheduler:delete_task")
+    ),
 }

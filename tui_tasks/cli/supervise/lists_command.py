@@ -1,4 +1,4 @@
-"""`lists`: which lists there are, and what the human does to one."""
+"""`lists`: lists the lists, or changes one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import Action, declare_actions, words
-from tui_tasks.cli.options import existing, open_store, project_of
+from tui_tasks.cli.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.options import open_store, project_of, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
@@ -41,7 +41,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
-    existing(options)
+    require_database(options)
     with open_store(options) as store:
         found = [home for home in queries.lists(store.db, project_of(options)) if options.all or not home.archived]
     if options.json:
@@ -53,7 +53,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def to_json(home: TaskList) -> dict[str, Any]:
-    """Return a list as JSON. `handle` names it to `--list`."""
+    """Return a list as JSON. `handle` is what `--list` takes."""
     told = {name: getattr(home, name) for name in ("handle", "uid", "kind", "name", "description", "project")}
     told |= {name: getattr(home, name) for name in ("archived", "one_in_progress", "review")}
     return {**told, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}
@@ -75,7 +75,7 @@ def _new(options: argparse.Namespace) -> None:
 
 def _changes(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
     def run(options: argparse.Namespace) -> None:
-        existing(options)
+        require_database(options)
         with open_store(options) as store:
             home = queries.find_list(store.db, options.target)
             if home is None:
@@ -107,33 +107,33 @@ def _on_or_off(command: argparse.ArgumentParser) -> None:
 
 
 _ACTIONS: Final = {
-    "new": Action("make a list, where there is none of that name", words(name="how it is called"), _new),
-    "rename": Action(
+    "new": CommandAction("make a list, where there is none of that name", words(name="how it is called"), _new),
+    "rename": CommandAction(
         "give a list another name",
         _target(name="the new name"),
         _changes("renamed", lambda home, options: RenameList(home.uid, options.name)),
     ),
-    "archive": Action(
+    "archive": CommandAction(
         "put a list out of the way, until a task is added to it",
         _target(),
         _changes("archived", lambda home, _: ArchiveList(home.uid, True)),
     ),
-    "unarchive": Action(
+    "unarchive": CommandAction(
         "take a list out of the archive",
         _target(),
         _changes("taken out of the archive", lambda home, _: ArchiveList(home.uid, False)),
     ),
-    "rm": Action(
+    "rm": CommandAction(
         "delete a list with its tasks, which undo in the screen brings back",
         _target(),
         _changes("deleted", lambda home, _: DeleteList(home.uid)),
     ),
-    "one-in-progress": Action(
+    "one-in-progress": CommandAction(
         "hold a list to one task in progress, or no longer",
         _on_or_off,
         _changes("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
     ),
-    "review": Action(
+    "review": CommandAction(
         "hold what agents file in a list until you accept it, or no longer",
         _on_or_off,
         _changes("changed", lambda home, options: SetListReview(home.uid, options.switch == "on")),

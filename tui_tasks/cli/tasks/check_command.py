@@ -1,4 +1,4 @@
-"""`check`: the checks that are configured, running those of a task, and which of them a task has."""
+"""`check`: lists the configured checks, runs those of a task, and changes which ones a task has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli import streams
-from tui_tasks.cli.options import REFUSED, USAGE, existing, hosts_scheduler, open_store, session_of
+from tui_tasks.cli.options import REFUSED, USAGE, hosts_scheduler, open_store, require_database, session_of
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core.vocab import SHELL
 
@@ -43,24 +43,24 @@ def run(name: str, options: argparse.Namespace) -> int:
     if not wanted[0] <= len(words) <= wanted[1]:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
         return USAGE
-    existing(options)
+    require_database(options)
     from tui_tasks.dialects.shell import SHELL as TOOLS
 
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         if verb == "list":
-            return _list(session, as_json=options.json)
+            return _print_definitions(session, as_json=options.json)
         if verb == "run":
-            return _run(session, options, *words)
-        options.action = verb  # in the words of a refusal
-        return _give(session, options, verb, *words)
+            return _request_run(session, options, *words)
+        options.action = verb  # `person` names it in a refusal
+        return _assign(session, options, verb, *words)
 
 
-# Which there are
+# Listing
 
 
-def _list(session: Session, *, as_json: bool) -> int:
+def _print_definitions(session: Session, *, as_json: bool) -> int:
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
@@ -93,16 +93,16 @@ def _line(check: CheckDefinition, profiles: CheckProfiles) -> str:
 
 def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
     profile = profiles.find(check.name, check.digest) if check.source == profiles.source else None
-    told: dict[str, Any] = {"name": check.name, "lists": check.lists, "gate": check.gate, "source": check.source}
+    value: dict[str, Any] = {"name": check.name, "lists": check.lists, "gate": check.gate, "source": check.source}
     for name in ("command", "cwd", "timeout", "inputs"):
-        told[name] = getattr(profile, name) if profile is not None else None
-    return told
+        value[name] = getattr(profile, name) if profile is not None else None
+    return value
 
 
-# Running them
+# Running
 
 
-def _run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
+def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
     from tui_tasks.channel import hosting
     from tui_tasks.cli.tasks.tasks import find_task, request
     from tui_tasks.core.read import checks as read_checks
@@ -112,22 +112,22 @@ def _run(session: Session, options: argparse.Namespace, reference: str, name: st
     named = {} if name is None else {"check": name}
     request(session, "control:request_check", uid=task.uid, **named)
     if options.no_wait:
-        return _tell(session, options, task, name, is_over=False)
+        return _print_states(session, options, task, name, is_over=False)
     profiles = CheckSettings()()
     digests = {
         each.uid: each.digest for each in read_checks.definitions(session.store.db) if each.source == profiles.source
     }
-    found = _checks(session, task, name)
+    found = _checks_of(session, task, name)
     ours = all(profiles.find(check.name, digests.get(check.uid, "")) is not None for check in found)
     if not ours or not hosts_scheduler(options):
         print("waits for a process that hosts the scheduler with its settings", file=sys.stderr)
-        return _tell(session, options, task, name, is_over=False)
+        return _print_states(session, options, task, name, is_over=False)
     with hosting.hosted(session.store.path, wanted=True):
-        _wait(session, task, name)
-    return _tell(session, options, task, name, is_over=True)
+        _wait_for_runs(session, task, name)
+    return _print_states(session, options, task, name, is_over=True)
 
 
-def _checks(session: Session, task: Task, name: str | None) -> list[Check]:
+def _checks_of(session: Session, task: Task, name: str | None) -> list[Check]:
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
 
@@ -137,29 +137,29 @@ def _checks(session: Session, task: Task, name: str | None) -> list[Check]:
     return [check for check in found if name in (None, check.name)]
 
 
-def _wait(session: Session, task: Task, name: str | None) -> None:
-    """Wait until no run of the task's checks waits or goes on."""
+def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
+    """Wait until no run of the task's checks is waiting or running."""
     from tui_tasks.core.engine.watch import Watch
 
     watch = Watch(session.store.db)
     try:
-        while any(check.run and check.run.state in ("waiting", "running") for check in _checks(session, task, name)):
+        while any(check.run and check.run.state in ("waiting", "running") for check in _checks_of(session, task, name)):
             while not (watch.changed(time.monotonic()) or watch.is_lost):
                 watch.sleep()
     finally:
         watch.close()
 
 
-def _tell(session: Session, options: argparse.Namespace, task: Task, name: str | None, *, is_over: bool) -> int:
-    """Print the state of each check, and what those that failed have said; return the exit status."""
+def _print_states(session: Session, options: argparse.Namespace, task: Task, name: str | None, *, is_over: bool) -> int:
+    """Print the state of each check, and the output of those that failed; return the exit status."""
     from tui_tasks.cli.tasks.tasks import check_lines
     from tui_tasks.core.snapshots import verified
 
-    found = _checks(session, task, name)
+    found = _checks_of(session, task, name)
     state = verified(check.state for check in found)
     if options.json:
-        told = {"uid": task.uid, "verified": state, "checks": [check.told() for check in found]}
-        print_json(told, indent=2)
+        value = {"uid": task.uid, "verified": state, "checks": [check.told() for check in found]}
+        print_json(value, indent=2)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗~")
         for line in check_lines(found, ascii_only=ascii_only):
@@ -167,10 +167,10 @@ def _tell(session: Session, options: argparse.Namespace, task: Task, name: str |
     return 0 if state == "passed" or not is_over else REFUSED
 
 
-# Which a task has
+# Assigning
 
 
-def _give(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
+def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
     from tui_tasks.cli.tasks.tasks import find_task
     from tui_tasks.core.errors import NotFound
@@ -182,16 +182,16 @@ def _give(session: Session, options: argparse.Namespace, verb: str, reference: s
     person.require_person(options, session.store)
     task = find_task(session, reference)
     db = session.store.db
-    has = tuple(dict.fromkeys(check.name for check in _checks(session, task, None)))
+    has = tuple(dict.fromkeys(check.name for check in _checks_of(session, task, None)))
     if verb == "take" and name not in has:
         raise NotFound("check", name, f"; the task has {', '.join(has) or 'none'}")
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
     person.commit(options, session.store, GiveChecks(task.uid, names))
     now = queries.task(db, task.uid)
-    told = checks.told_of(db, now, queries.list_by_id(db, now.list_id))
+    value = checks.told_of(db, now, queries.list_by_id(db, now.list_id))
     if options.json:
-        print_json({"uid": task.uid, "checks": told}, indent=2)
+        print_json({"uid": task.uid, "checks": value}, indent=2)
     else:
-        each = ", ".join(safe_line(check["name"]) for check in told) or "none"
+        each = ", ".join(safe_line(check["name"]) for check in value) or "none"
         print(f"checks of {task.uid[:8]}  {safe_line(task.name)}: {each}")
     return 0

@@ -13,8 +13,8 @@ from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.schema import migrations
 from tui_tasks.text.json_text import readable
 
-# Characters that are held before they are printed.
-IN_MEMORY: Final = 8 << 20
+# So many characters are held in memory; what is longer goes into a temporary file.
+MEMORY_CHARS: Final = 8 << 20
 
 
 def print_json(
@@ -30,45 +30,45 @@ def print_json(
     with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)
-        with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as told:
-            texts = _held(told)
+        with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as rows:
+            texts = _read_all(rows)
     print("[", end="")
     for at, text in enumerate(texts):
         print(", " if at else "", readable(text), sep="", end="")
     print("]")
 
 
-def _held(texts: Iterator[str]) -> Iterable[str]:
-    """All texts, so that the read transaction ends before they are printed, which may take long: the long in a file."""
+def _read_all(texts: Iterator[str]) -> Iterable[str]:
+    """Read all texts before the first is printed, so that the read transaction is short: printing may take long."""
     held, size = [], 0
     for text in texts:
         held.append(text)
         size += len(text)
-        if size > IN_MEMORY:
-            return _in_file(chain(held, texts))
+        if size > MEMORY_CHARS:
+            return _spooled(chain(held, texts))
     return held
 
 
-def _in_file(texts: Iterable[str]) -> Iterator[str]:
+def _spooled(texts: Iterable[str]) -> Iterator[str]:
     try:
-        file = _nameless_file()
-        # JSON on one line has no line end within it.
+        file = _temporary_file()
+        # Each text is JSON on one line, so a line break separates them.
         file.writelines(f"{text}\n" for text in texts)
         file.seek(0)
     except OSError as error:
-        told = f"the list is too long for memory and cannot be put on disk: {error.strerror}; name one with --list"
-        raise StorageFailed(told, retryable=True) from error
+        message = f"the list is too long for memory and cannot be put on disk: {error.strerror}; name one with --list"
+        raise StorageFailed(message, retryable=True) from error
     return (line[:-1] for line in file)
 
 
-def _nameless_file() -> IO[str]:
-    import tempfile  # only now: nearly no list is so long
+def _temporary_file() -> IO[str]:
+    import tempfile  # imported here, as hardly any list is so long
 
     return tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
 
 
 def _look_at_checks(database: str) -> None:
-    """Let what is told to have passed be true of the files as they are; nearly nobody has checks."""
+    """Mark passed checks as stale if their input files have changed since."""
     from tui_tasks import clock
     from tui_tasks.core.store import Store
     from tui_tasks.runner.checks.check_keeper import CheckKeeper

@@ -1,4 +1,4 @@
-"""The commands of `verbs` as the command line has them: what each takes, and how it is run."""
+"""The commands of `tasks` on the command line: the arguments of each, and what runs it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli import streams
-from tui_tasks.cli.options import existing, open_store, project_of, session_of
+from tui_tasks.cli.options import open_store, project_of, require_database, session_of
 from tui_tasks.core.schema.task_fields import SYNTAX
 from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
@@ -21,18 +21,18 @@ _QUICK_ADD: Final = (
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """Declare what the verb of that name takes. Without `--agent` it speaks as the shell."""
+    """Declare the arguments of a command. Without `--agent` the actor is the shell."""
     command.set_defaults(speaks_as=SHELL)
     _DECLARE[name](command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Run the verb of that name; return the exit status."""
+    """Run a command; return the exit status."""
     if name != "add":
-        existing(options)
+        require_database(options)
     if name == "ls" and options.json and not options.filter:
-        # It needs neither Peewee nor the tools, whose import would take longer than 10,000 tasks do.
+        # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
         from tui_tasks.cli.tasks import listing
 
         database, project = paths.database(options.db), project_of(options)
@@ -47,7 +47,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     return 0
 
 
-# What they take
+# Their arguments
 
 
 _REFERENCE: Final = "its number in its list, its uid, or the beginning of that"
@@ -134,7 +134,7 @@ def _place(word: str) -> int:
     return int(word.removeprefix("#"))
 
 
-_place.__name__ = "number"  # argparse says it
+_place.__name__ = "number"  # argparse puts it into the error message
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -156,7 +156,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "redo": _nothing,
 }
 
-# What they do
+# Their actions
 
 
 def _add(options: argparse.Namespace, session: Session) -> None:

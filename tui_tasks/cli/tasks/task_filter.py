@@ -10,27 +10,33 @@ from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 
 
-class Wanted(NamedTuple):
-    """Which tasks are to be listed: what a task must match, and the names of lists that it must be in, or not."""
+class ListFilter(NamedTuple):
+    """Which tasks `ls` lists.
+
+    Attributes:
+        only: what a task must match.
+        lists: case-folded names of lists, of which a task must be in one; empty: in any.
+        other_lists: case-folded names of lists that a task must not be in.
+    """
 
     only: Filter = Filter()
     lists: tuple[str, ...] = ()
     other_lists: tuple[str, ...] = ()
 
     def has(self, home: TaskList) -> bool:
-        """Whether tasks of a list are wanted."""
+        """Return whether tasks of a list can match."""
         name = home.name.casefold()
         return name not in self.other_lists and (not self.lists or name in self.lists)
 
 
-EVERYTHING: Final = Wanted()
+EVERYTHING: Final = ListFilter()
 
 
-def filter_of(text: str, now: int) -> Wanted:
+def filter_of(text: str, now: int) -> ListFilter:
     """Parse a filter as the screen does.
 
     Raises:
-        InvalidArgument: a word of it means nothing.
+        InvalidArgument: a word of it has no meaning, or it sorts.
     """
     if not text:
         return EVERYTHING
@@ -40,4 +46,4 @@ def filter_of(text: str, now: int) -> Wanted:
     if parsed.problem or parsed.sort:
         raise InvalidArgument("filter", parsed.problem or "a list is sorted on the screen alone")
     named = ([term.value.casefold() for term in parsed.lists if term.negated is negated] for negated in (False, True))
-    return Wanted(Filter(parsed.of_tasks, now=local_time(now)), *map(tuple, named))
+    return ListFilter(Filter(parsed.of_tasks, now=local_time(now)), *map(tuple, named))
