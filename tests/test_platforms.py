@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.core.databases import add
+from tests.core.engine.databases import add
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import held_log

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SECOND, START, Talk
-from tests.core.databases import put_in_place
-from tests.core.test_watch import told_by_the_kernel
+from tests.core.engine.databases import put_in_place
+from tests.core.engine.test_watch import told_by_the_kernel
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.watch import Watch

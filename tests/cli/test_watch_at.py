@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.databases import add
+from tests.core.engine.databases import add
 from tests.terminals import Terminal
 from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal

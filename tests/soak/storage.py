@@ -15,7 +15,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from tests.core import databases
+from tests.core.engine import databases
 from tests.soak.budget import Budget
 from tests.soak.ledger import Author, Tally
 from tests.soak.native import FOR_EVER, Faults, preloaded

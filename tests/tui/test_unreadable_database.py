@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tests.core.databases import add, put_in_place
+from tests.core.engine.databases import add, put_in_place
 from tests.tui.driving import lines, opened, said, settle, until
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SECOND, START
-from tests.core.databases import add, put_in_place
+from tests.core.engine.databases import add, put_in_place
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal

@@ -1,6 +1,6 @@
 """The state as it was after each entry of the journal, against the tables as they were then.
 
-`pytest --hypothesis-profile=long tests/core/test_past.py` goes through 500 random histories.
+`pytest --hypothesis-profile=long tests/core/past/test_past_state.py` goes through 500 random histories.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START, Clock
-from tests.core.databases import add, put_in_place
+from tests.core.engine.databases import add, put_in_place
 from tests.core.job_steps import HOUR, Jobs, tables
-from tests.core.test_digest import STEP, History
+from tests.core.read.test_digest import STEP, History
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
 from tui_tasks.core.journal import journal

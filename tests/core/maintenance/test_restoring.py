@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tests.core.databases import NOW, UNFIT, add, contents, foreign, made
+from tests.core.engine.databases import NOW, UNFIT, add, contents, foreign, made
 from tests.soak.speaking import Speaker, program, serve
 from tui_tasks.core.engine import lock_file
 from tui_tasks.core.engine.driver import connect

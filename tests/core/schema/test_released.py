@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SECOND, START, Clock, Talk
-from tests.core import released
+from tests.core.schema import released
 from tui_tasks.core import schema
 from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect

@@ -3,7 +3,7 @@
 It shares nothing with the code under test: it reads the fields by itself, asks the zone
 what its clock shows at each minute, and remembers every minute that was shown.
 
-    python -m tests.core.schedule_oracle --full
+    python -m tests.core.schedule.schedule_oracle --full
 
 compares 200 random schedules in 20 zones over 10 years, every minute of them.
 """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.core.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
+from tests.core.schedule.schedule_oracle import DAY, START, STOP, ZONES, Oracle, differences, random_crons
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
 from tui_tasks.core.schedule.schedule import (
     SECOND,

@@ -1,4 +1,4 @@
-"""Freeze the schema of today: `python -m tests.core.released FOLDER` writes a plain database and a compacted one.
+"""Freeze today's schema: `python -m tests.core.schema.released FOLDER` writes a plain and a compacted database.
 
 Run once for a release, by the program that is released; what it wrote is kept as `version-N-plain.db` and so on.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.databases import add, made
+from tests.core.engine.databases import add, made
 from tests.soak import disk
 from tests.soak.disk import Record
 from tests.soak.native import NotHere, preloaded

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from tests.core.databases import UNFIT, add, contents, damaged, foreign, made, newer
+from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made, newer
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed

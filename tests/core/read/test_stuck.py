@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.core.stuck_traces import NOW, TRACES, Trace, minutes, sign
+from tests.core.read.stuck_traces import NOW, TRACES, Trace, minutes, sign
 from tui_tasks.core.read.agents import stuck
 from tui_tasks.core.read.agents.stuck import SECOND, AgentActivity, Thresholds
 

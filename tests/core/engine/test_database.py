@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from tests.core.databases import NOW, add, begun, contents, foreign, made
+from tests.core.engine.databases import NOW, add, begun, contents, foreign, made
 from tui_tasks.core.engine import database, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
