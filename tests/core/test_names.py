@@ -3,7 +3,7 @@
 import pytest
 
 from tui_tasks.core import names
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 
 
 @pytest.mark.parametrize(

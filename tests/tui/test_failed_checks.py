@@ -11,7 +11,7 @@ from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.inbox.inbox import Inbox
-from tui_tasks.tui.inbox.review import Review
+from tui_tasks.tui.inbox.review.review_screen import Review
 
 OUTPUT = "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
 

@@ -12,7 +12,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.inbox import KEPT, Inbox
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.list.list_pane import ListPane

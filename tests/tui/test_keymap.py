@@ -15,9 +15,9 @@ from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.keys import keymap
 from tui_tasks.tui.keys.actions import ACTIONS, Actor
 from tui_tasks.tui.links.link_text import LinkText
+from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.scroll_lines import ScrollLines
 
 
 def actors():

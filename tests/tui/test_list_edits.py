@@ -12,8 +12,8 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import overview
+from tui_tasks.tui.forms.task_form import ConflictScreen, EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords, WordLine
-from tui_tasks.tui.tasks.task_form import ConflictScreen, EditScreen
 
 # Adding, editing, placing, deleting
 

@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords, FilterWords
 from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.tasks.tasks_of_list import TasksOfList
+from tui_tasks.tui.tasks.task_sources import TasksOfList
 from tui_tasks.tui.widgets.frame import NowLine
 
 # Moving

@@ -13,8 +13,7 @@ from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.pages import board_pages, pages
 from tui_tasks.core.store import Store, Transaction
-from tui_tasks.tui.state import database_link
-from tui_tasks.tui.tasks import task_numbers
+from tui_tasks.tui.state import database_link, task_numbers
 
 
 class Gate:

@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
-from tui_tasks.tui.inbox.review import Review
+from tui_tasks.tui.inbox.review.review_screen import Review
 from tui_tasks.tui.screens.search_all import SearchAll
 
 

@@ -8,8 +8,8 @@ from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.screens.run_output import readable
-from tui_tasks.tui.screens.runs import RunView
+from tui_tasks.tui.runs.run_output import readable
+from tui_tasks.tui.runs.run_view import RunView
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -13,9 +13,9 @@ from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, Finish
 from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
+from tui_tasks.tui.runs.run_view import RunView
 from tui_tasks.tui.schedule import job_text, timeline
 from tui_tasks.tui.schedule.job_form import JobForm
-from tui_tasks.tui.screens.runs import RunView
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.tasks.tasks_by_due import TasksByDue
+from tui_tasks.tui.tasks.task_sources import TasksByDue
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}
 SOONEST = [5, 6, 4, 2, 8]

@@ -17,8 +17,8 @@ from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.painting import charts
 from tui_tasks.tui.screens.stats import bounds
-from tui_tasks.tui.widgets import charts
 
 MINUTE = 60_000_000
 

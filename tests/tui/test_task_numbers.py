@@ -17,8 +17,8 @@ from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.tasks import task_numbers
-from tui_tasks.tui.tasks.task_numbers import TaskNumbers
+from tui_tasks.tui.state import task_numbers
+from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 
 @pytest.fixture

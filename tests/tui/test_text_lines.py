@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_tasks.text.safe import cell_len, safe_text
-from tui_tasks.tui.widgets.painting import changed_span
-from tui_tasks.tui.widgets.text_lines import wrapped
+from tui_tasks.tui.painting.line_painter import changed_span
+from tui_tasks.tui.painting.text_lines import wrapped
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))

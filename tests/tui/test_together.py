@@ -11,8 +11,8 @@ from tests.tui.plan import NOW
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
+from tui_tasks.tui.forms.task_form import EditScreen
 from tui_tasks.tui.inputs.dialogs import LineDialog, Menu
-from tui_tasks.tui.tasks.task_form import EditScreen
 
 # Who types ten keys a second meets 200 changes a second; here no key is pressed before so many have come.
 PER_KEY = 20

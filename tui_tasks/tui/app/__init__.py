@@ -1,1 +1,1 @@
-"""The App: its composition, and what concerns the whole screen: keys, actions, themes, alerts, navigation."""
+"""The App: its composition, and what concerns the whole screen: actions, navigation, the terminal's focus, alerts."""

@@ -24,8 +24,7 @@ from tui_tasks.core.read import views
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.tui.app import panes
-from tui_tasks.tui.app.absence import Absence
-from tui_tasks.tui.app.focus_tracking import FocusTracking
+from tui_tasks.tui.app.focus import Absence, FocusTracking
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.main_screen import MainScreen
@@ -34,6 +33,7 @@ from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.actions import Actor, Controller, bindings
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap
+from tui_tasks.tui.painting.ascii_filter import AsciiFilter
 from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
@@ -42,7 +42,6 @@ from tui_tasks.tui.state.local_clock import LocalClock
 from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.ascii_filter import AsciiFilter
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
 from tui_tasks.tui.widgets.pane import Pane, TransparentContainer
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp

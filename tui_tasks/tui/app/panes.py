@@ -18,7 +18,7 @@ _CLASSES: Final = {
     "schedule": "schedule.schedule_pane.SchedulePane",
     "asks": "inbox.inbox.Inbox",
     "failed_checks": "inbox.failed_checks.failed_screen.FailedChecks",
-    "review": "inbox.review.Review",
+    "review": "inbox.review.review_screen.Review",
     "agents": "fleet.fleet_screen.Fleet",
     "digest": "screens.digest.DigestScreen",
     "stats": "screens.stats.Stats",

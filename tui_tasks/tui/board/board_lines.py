@@ -9,8 +9,8 @@ from textual import events
 from textual.message import Message
 
 from tui_tasks.text.glyphs import look
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 
 # The parts that each tab is drawn from, so that a click finds it.
 _PARTS: Final = 5

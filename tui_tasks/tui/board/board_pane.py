@@ -17,15 +17,16 @@ from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
-from tui_tasks.tui.board.card_counts import CardCounts
 from tui_tasks.tui.board.card_moves import CardMoves
-from tui_tasks.tui.board.card_numbers import CardNumbers
+from tui_tasks.tui.board.card_numbers import CardCounts, CardNumbers
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_marks import ColumnMarks
 from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, ColumnSpec
 from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.actions import ACTIONS, Action, bindings
+from tui_tasks.tui.painting.line_painter import Focusable, PaintWhenVisible
+from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
@@ -33,8 +34,6 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import Rule
-from tui_tasks.tui.widgets.painting import Focusable, PaintWhenVisible
-from tui_tasks.tui.widgets.text_lines import Divider
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 _MOVES = {"card_left": -1, "card_right": 1}

@@ -12,11 +12,11 @@ from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting import text_lines
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import ask_of, field_parts, last_word, quoted
-from tui_tasks.tui.widgets import text_lines
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

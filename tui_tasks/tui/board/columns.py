@@ -16,11 +16,11 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import WIDE, ColumnSpec
+from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inbox import agent_text
-from tui_tasks.tui.inbox.answering import OptionKeys, send_answer
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.answering import OptionKeys, send_answer
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Action
 

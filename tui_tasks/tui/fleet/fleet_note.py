@@ -13,10 +13,10 @@ from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.fleet import fleet_text
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet

@@ -11,13 +11,13 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import fit, fit_ends
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.fleet import fleet_text
+from tui_tasks.tui.painting.charts import spark
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE
-from tui_tasks.tui.widgets.charts import spark
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet

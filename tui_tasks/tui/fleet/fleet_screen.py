@@ -14,12 +14,12 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, SECOND
+from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.fleet import fleet_text
 from tui_tasks.tui.fleet.fleet_actions import FleetActions
 from tui_tasks.tui.fleet.fleet_answers import FleetAnswers
 from tui_tasks.tui.fleet.fleet_note import FleetNote
 from tui_tasks.tui.fleet.fleet_rows import FleetHead, FleetTitles, FleetWindow
-from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.keys.actions import bindings
 from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.rows.in_memory_source import InMemorySource

@@ -11,7 +11,7 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, short_count
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.state.context import Context
 
 LOOKS_OF_STATES: Final = {

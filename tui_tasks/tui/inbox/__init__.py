@@ -1,1 +1,1 @@
-"""The inbox: agents' questions, the permissions they ask for, the tasks they have filed; all answered by keys."""
+"""The inbox of questions, and what all its parts share; failed checks and filed tasks have rooms of their own."""

@@ -12,9 +12,9 @@ from tui_tasks.hooks import abilities
 from tui_tasks.hooks.discretion import REDACTED
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inbox import agent_text
-from tui_tasks.tui.inbox.agent_actions import AgentActions
-from tui_tasks.tui.inbox.answering import OptionKeys, send_answer
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.answering import OptionKeys, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.actions import Action

@@ -24,12 +24,15 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
-from tui_tasks.tui.inbox import agent_text, parts
-from tui_tasks.tui.inbox.agent_actions import AgentActions
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.ask_answers import AskAnswers
 from tui_tasks.tui.inbox.ask_detail import AskDetail
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -39,8 +42,6 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Divider
 
 KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""

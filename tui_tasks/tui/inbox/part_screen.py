@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.tui.inbox import parts
+from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.text_lines import Divider, TextLines
 
 R = TypeVar("R")
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from tui_tasks.text.times import count
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.breakpoints import NARROW
-from tui_tasks.tui.widgets.styles import Part
 
 PARTS: Final = ("asks", "failed_checks", "review")
 """By the names of their screens (`app.panes`), in the order in which the key goes round."""

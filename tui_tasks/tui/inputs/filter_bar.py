@@ -11,9 +11,9 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

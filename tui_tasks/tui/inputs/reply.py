@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.content import plain

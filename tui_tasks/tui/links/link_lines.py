@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tui_tasks.core.schema.work_links import OF_GIT, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.tui.widgets.text_lines import Drawn
+from tui_tasks.tui.painting.text_lines import Drawn
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

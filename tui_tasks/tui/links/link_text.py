@@ -10,11 +10,10 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, wrapped
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.scroll_lines import ScrollLines
-from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -19,11 +19,10 @@ from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
-from tui_tasks.tui.tasks.match_counter import MatchCounter
+from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.tasks.tasks_by_due import TasksByDue
-from tui_tasks.tui.tasks.tasks_of_list import TasksOfList
+from tui_tasks.tui.tasks.task_sources import TasksByDue, TasksOfList
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.pane import TransparentContainer
 

@@ -12,7 +12,8 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.app_state import MOST_NEW
@@ -21,7 +22,6 @@ from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine, Rule
-from tui_tasks.tui.widgets.styles import Part
 
 # Other lists are counted up to this number.
 _MOST_OTHERS = 99

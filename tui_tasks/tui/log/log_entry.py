@@ -20,12 +20,12 @@ from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import moment
 from tui_tasks.tui.keys.actions import Actor, bindings
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
+from tui_tasks.tui.painting.scrolling import ScrollKeys
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.scrolling import ScrollKeys
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -23,6 +23,7 @@ from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
@@ -30,7 +31,6 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane
-from tui_tasks.tui.widgets.styles import Part
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.

@@ -20,12 +20,12 @@ from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

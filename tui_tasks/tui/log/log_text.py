@@ -8,7 +8,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import duration
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 
 SEEN: Final = "seen"
 EARLIER: Final = "before"

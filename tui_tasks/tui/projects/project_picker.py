@@ -14,10 +14,10 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import fit, safe_line
 from tui_tasks.text.times import DAY, count
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -11,13 +11,13 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from tui_tasks.tui.painting.line_painter import Focusable, LinePainter
+from tui_tasks.tui.painting.scrolling import WheelScrolling
+from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
 from tui_tasks.tui.rows.row_cursor import RowCursor
 from tui_tasks.tui.rows.row_painter import RowLook, RowPainter
 from tui_tasks.tui.rows.source import Source
-from tui_tasks.tui.widgets.painting import Focusable, LinePainter
-from tui_tasks.tui.widgets.scrolling import WheelScrolling
-from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

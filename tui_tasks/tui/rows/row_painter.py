@@ -13,10 +13,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.times import draw_again_in
+from tui_tasks.tui.painting.line_painter import changed_span, strip_of
+from tui_tasks.tui.painting.scrolling import thumb, with_thumb
+from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
-from tui_tasks.tui.widgets.painting import changed_span, strip_of
-from tui_tasks.tui.widgets.scrolling import thumb, with_thumb
-from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 R = TypeVar("R")
 

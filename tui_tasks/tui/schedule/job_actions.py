@@ -130,7 +130,7 @@ class JobActions(Controller):
 
     def do_job_runs(self) -> None:
         """Show the job's runs and what they print."""
-        from tui_tasks.tui.screens.runs import RunView
+        from tui_tasks.tui.runs.run_view import RunView
 
         line = self._job()
         if line is not None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -17,17 +17,17 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone, zone_of
 from tui_tasks.core.snapshots import Job
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.forms.form_screen import FormScreen
+from tui_tasks.tui.forms.task_form import ConflictScreen
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times
-from tui_tasks.tui.screens.form_screen import FormScreen
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.tasks.task_form import ConflictScreen
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

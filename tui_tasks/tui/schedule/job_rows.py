@@ -9,11 +9,11 @@ from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -11,8 +11,8 @@ from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.schedule import due
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.times import HOUR, SECOND, clock, count
-from tui_tasks.tui.widgets import charts
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
+from tui_tasks.tui.painting import charts
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

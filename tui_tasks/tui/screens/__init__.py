@@ -1,1 +1,1 @@
-"""Screens over the panes: inbox, agents, statistics, runs, palette and help, search."""
+"""Screens over the panes: the digest, statistics, palette and help, search."""

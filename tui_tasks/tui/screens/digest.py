@@ -19,9 +19,10 @@ from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import HOUR, age, age_lasts, count
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.actions import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
@@ -30,7 +31,6 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.styles import Part
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],

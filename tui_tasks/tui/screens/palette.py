@@ -18,11 +18,11 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.text_line import PickerWords
 from tui_tasks.tui.keys.actions import ACTIONS, Action, Actor, Dialog
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.keys.action_lookup import ActionLookup

@@ -15,10 +15,10 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.widgets.styles import Part
 
 # The most tasks shown; more than that call for a narrower filter.
 MOST_FOUND: Final = 200

@@ -17,14 +17,14 @@ from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.painting.scrolling import ScrollKeys
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.scrolling import ScrollKeys
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines
 
 # Progress is shown when reading takes at least so many steps.
 _LONG: Final = 5

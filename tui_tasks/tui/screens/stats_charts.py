@@ -12,8 +12,8 @@ from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, duration
-from tui_tasks.tui.widgets import charts
-from tui_tasks.tui.widgets.text_lines import Drawn
+from tui_tasks.tui.painting import charts
+from tui_tasks.tui.painting.text_lines import Drawn
 
 DAYS: Final = 7
 QUARTERS: Final = 4

@@ -19,7 +19,7 @@ from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import Projects
-from tui_tasks.tui.tasks.task_numbers import TaskNumbers
+from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
 # At most so many tasks are marked as new.

@@ -13,7 +13,7 @@ from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.local_clock import LocalClock
-from tui_tasks.tui.tasks.task_numbers import TaskNumbers
+from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -11,7 +11,7 @@ from tui_tasks.core.read.log import standing_changes
 from tui_tasks.core.read.log.standing_changes import Summary
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.inbox.agent_text import who
+from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
 if TYPE_CHECKING:

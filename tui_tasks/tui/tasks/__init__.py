@@ -1,1 +1,1 @@
-"""One task in all panes: its detail, form, number, quick add, and actions."""
+"""One task in list and board: its detail, its notes, quick add, filter, and actions."""

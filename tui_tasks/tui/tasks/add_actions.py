@@ -105,7 +105,7 @@ class AddActions(Controller):
 
     async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
         from tui_tasks.dialects.requests.quick_add_syntax import fields
-        from tui_tasks.tui.tasks.task_form import EditScreen, Form, TaskForm
+        from tui_tasks.tui.forms.task_form import EditScreen, Form, TaskForm
 
         form = TaskForm(self._context)
         draft = task.draft

@@ -18,16 +18,15 @@ from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
-from tui_tasks.tui.inbox import agent_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.links.link_lines import LinkLines
+from tui_tasks.tui.painting.line_painter import NoRelayout
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.painting import NoRelayout
-from tui_tasks.tui.widgets.scroll_lines import ScrollLines
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

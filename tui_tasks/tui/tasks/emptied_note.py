@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_tasks.core.read.log.standing_changes import Deletion, last_deletion
 from tui_tasks.text.times import age_lasts, ago, count
-from tui_tasks.tui.inbox.agent_text import who
+from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.state.context import Context
 
 

@@ -11,8 +11,8 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.snapshots import Check, Task, verified
 from tui_tasks.text.proof import PROOF_LOOKS, proof_words
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Drawn, wrapped
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, wrapped
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

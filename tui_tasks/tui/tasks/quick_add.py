@@ -16,9 +16,9 @@ from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_ends, safe_line
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.tasks import proof
-from tui_tasks.tui.widgets.styles import Part
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

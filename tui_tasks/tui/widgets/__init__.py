@@ -1,1 +1,1 @@
-"""Shared parts of all panes: frame, lines, styles, scrolling."""
+"""What every pane and screen has: the lines around it, its base, the sizes of the layout."""

@@ -16,9 +16,9 @@ from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count, due, moment
 from tui_tasks.tui.keys.actions import ACTIONS
 from tui_tasks.tui.keys.pane_names import PANES
+from tui_tasks.tui.painting.line_painter import LinePainter, changed_span, strip_of
+from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
-from tui_tasks.tui.widgets.painting import LinePainter, changed_span, strip_of
-from tui_tasks.tui.widgets.styles import Part, StyleCache
 
 if TYPE_CHECKING:
     from tui_tasks.core.past.moments import Moment

@@ -10,8 +10,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_tasks.tui.keys.actions import Action, Actor
+from tui_tasks.tui.painting.line_painter import NoRelayout
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.painting import NoRelayout
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

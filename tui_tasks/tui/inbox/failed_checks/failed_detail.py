@@ -7,10 +7,10 @@ from typing import Final
 from tui_tasks.core.read.failed_checks import FailedTask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
-from tui_tasks.tui.inbox.agent_text import who
+from tui_tasks.tui.agents.agent_text import who
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks import proof
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 OUTPUT_LINES: Final = 200
 """The most lines of a check's output that are shown."""

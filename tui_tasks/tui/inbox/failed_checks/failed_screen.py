@@ -13,12 +13,13 @@ from tui_tasks.core.read.failed_checks import FailedTask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.inbox import parts
-from tui_tasks.tui.inbox.agent_actions import AgentActions
 from tui_tasks.tui.inbox.failed_checks.failed_actions import FailedActions
 from tui_tasks.tui.inbox.failed_checks.failed_detail import FailedDetail
 from tui_tasks.tui.inbox.part_screen import PartScreen
 from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
@@ -26,7 +27,6 @@ from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.styles import Part
 
 
 class FailedWindow(VirtualList[FailedTask]):

@@ -18,19 +18,19 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age_lasts, count, size
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.actions import Action, bindings
+from tui_tasks.tui.painting.scrolling import FAR
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.runs.run_output import RunOutput
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.screens.run_output import RunOutput
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.breakpoints import NARROW
 from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
 from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.scrolling import FAR
-from tui_tasks.tui.widgets.styles import Part
-from tui_tasks.tui.widgets.text_lines import Divider
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 POLL: Final = 0.25

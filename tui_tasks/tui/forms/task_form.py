@@ -25,10 +25,10 @@ from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.forms.form_screen import FormScreen
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.keys.actions import Dialog
-from tui_tasks.tui.screens.form_screen import FormScreen
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.content import block, plain
 from tui_tasks.tui.widgets.frame import FootLine, Rule

@@ -9,11 +9,11 @@ from typing import Final
 from textual.strip import Strip
 
 from tui_tasks.core.schedule.run_logs import RunLog
+from tui_tasks.tui.painting.line_painter import LinePainter, strip_of
+from tui_tasks.tui.painting.scrolling import WheelScrolling
+from tui_tasks.tui.painting.styles import StyleCache
+from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.painting import LinePainter, strip_of
-from tui_tasks.tui.widgets.scrolling import WheelScrolling
-from tui_tasks.tui.widgets.styles import StyleCache
-from tui_tasks.tui.widgets.text_lines import wrapped
 
 # Sequences that colour or redraw lines are removed; all else is shown.
 _STYLED: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B])")

@@ -19,7 +19,7 @@ from tui_tasks.tui.keys.actions import Action, Controller
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.inbox.review import Review
+    from tui_tasks.tui.inbox.review.review_screen import Review
 
 
 class ReviewActions(Controller):
@@ -57,7 +57,7 @@ class ReviewActions(Controller):
 
     async def do_review_edit(self) -> None:
         """Edit the task here, and accept it as it is then."""
-        from tui_tasks.tui.tasks.task_form import TaskForm
+        from tui_tasks.tui.forms.task_form import TaskForm
 
         row = self._review.row
         if row is None or self._is_of_jobs([row]):

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.widgets.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""The tasks of one list, as rows of a list on screen."""
+"""The tasks of one list as rows of a list on screen: in the list's order, or by due date."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import due_pages, pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.pages import TaskLine, TaskPage
 from tui_tasks.tui.state.app_state import AppState
@@ -75,3 +75,49 @@ class TasksOfList:
         # The list may be missing when a backup has replaced the database.
         found = self._state.lists.get(self.list_id)
         return -1 if self.only else found.total if found else 0
+
+
+class TasksByDue:
+    """A `Source` of the tasks of a list that match a filter and have a due date."""
+
+    def __init__(self, db: Database, list_id: int, only: Filter) -> None:
+        self._db = db
+        self.list_id = list_id
+        self.only = only
+
+    def first(self, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return due_pages.after(self._db, self.list_id, "", "", limit, self.only)
+
+    def last(self, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return due_pages.before(self._db, self.list_id, "~", "", limit, self.only)
+
+    def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return due_pages.after(self._db, self.list_id, *self.order(row), limit, self.only)
+
+    def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return due_pages.before(self._db, self.list_id, *self.order(row), limit, self.only)
+
+    def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
+        """See `Source`."""
+        found = pages.lines(self._db, self.list_id, keys, self.only)
+        return {uid: task for uid, task in found.items() if task.due is not None}
+
+    def key(self, row: TaskLine) -> str:
+        """See `Source`."""
+        return row.uid
+
+    def order(self, row: TaskLine) -> tuple[str, str]:
+        """See `Source`."""
+        return row.due or "", row.rank
+
+    def place(self, row: TaskLine) -> int:
+        """See `Source`; tasks would have to be counted."""
+        return -1
+
+    def total(self) -> int:
+        """See `Source`."""
+        return -1

@@ -11,9 +11,9 @@ from tui_tasks.core.read.tasks.held import HeldTask
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
+from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.text_lines import Drawn, TextLines, wrapped
 
 MOST_NAMED = 5
 
